@@ -1,4 +1,4 @@
-"""The command line; its commands are in `_cli`, but for the demo."""
+"""The entry point of the command line. The commands are in `_cli`, except the demo."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Final
 
 from . import __version__
 
-ABOUT: Final = "See, change and stop the calls of an agent."
+ABOUT: Final = "Guard, observe and approve the calls of a Python agent."
 EXTRAS: Final = {"demo": "demo", "serve": "page"}
-"""The extra a command needs; the others need `cli`."""
+"""The extra that a command needs. All other commands need `cli`."""
 BY_PACKAGE: Final = {"opentelemetry": "otel"}
-"""The extra of what only an option of a command needs."""
+"""The extra of a package that only one option needs."""
 
 MISSING_EXTRA: Final = (
     "hookbus {command} needs packages that are not installed ({name}); "
@@ -24,33 +24,33 @@ Usage: hookbus COMMAND
 
 {ABOUT}
 
-Commands, and what each needs besides hookbus:
+Commands, and what to install for each:
   hooks      pip install 'hookbus[cli]'     list the hooks that a module declares
-  explain    pip install 'hookbus[cli]'     say who would run around one method, in order
-  check      pip install 'hookbus[cli]'     name what is wrong with a module's hooks
-  run        pip install 'hookbus[cli]'     run any Python program, unchanged, under guards
-  log        pip install 'hookbus[cli]'     see what happened, in a journal
-  replay     pip install 'hookbus[cli]'     see what today's guards say of yesterday's calls
+  explain    pip install 'hookbus[cli]'     show the receivers of one method, in order
+  check      pip install 'hookbus[cli]'     find mistakes in the hooks of a module
+  run        pip install 'hookbus[cli]'     run any Python program unchanged, under guards
+  log        pip install 'hookbus[cli]'     list the calls in a journal
+  replay     pip install 'hookbus[cli]'     check recorded calls with today's guards
   trace      pip install 'hookbus[cli]'     write the calls of a journal for a trace viewer
-  top        pip install 'hookbus[cli]'     see what happens right now
-  serve      pip install 'hookbus[page]'    see it in a browser, and approve there
-  attach     pip install 'hookbus[cli]'     ask a program that runs, and switch its receivers
-  approvals  pip install 'hookbus[cli]'     see what waits for a yes, and answer it
-  doctor     pip install 'hookbus[cli]'     see whether all that is installed fits
-  demo       pip install 'hookbus[demo]'    play AgentDojo's attacks against an agent with hooks
+  top        pip install 'hookbus[cli]'     watch the calls that happen now
+  serve      pip install 'hookbus[page]'    watch and approve calls in a browser
+  attach     pip install 'hookbus[cli]'     inspect a running program, and switch its receivers
+  approvals  pip install 'hookbus[cli]'     list and answer requests for approval
+  doctor     pip install 'hookbus[cli]'     check versions, adapters, plugins and files
+  demo       pip install 'hookbus[demo]'    run AgentDojo's attacks against a guarded agent
 
 Options:
-  --help     show this
+  --help     show this help
   --version  show the version"""
-"""What `--help` shows where the packages are missing that would show more."""
+"""The output of `--help` if the packages for the full help are not installed."""
 
 
 def main(tokens: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0, or 1 for findings, 2 for what cannot be
-    done as asked, 130 where it was interrupted.
+    """Run the command line and return its exit code: 0 for success, 1 for findings, 2 for an error,
+    130 for an interrupt.
 
     Args:
-        tokens: the words after `hookbus`; those of this process where None is given.
+        tokens: the words after `hookbus`. None uses the arguments of this process.
     """
     words = sys.argv[1:] if tokens is None else list(tokens)
     if words == ["--version"]:
@@ -67,7 +67,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
             print(WITHOUT_EXTRAS)
             return 0
         if words[0] not in WITHOUT_EXTRAS.split():
-            print(f"hookbus has no {words[0]!r}: hookbus --help lists what it has", file=sys.stderr)
+            print(f"hookbus has no command {words[0]!r}: see hookbus --help", file=sys.stderr)
             return 2
         extra = BY_PACKAGE.get(missing.name.partition(".")[0], EXTRAS.get(words[0], "cli"))
         said = MISSING_EXTRA.format(command=words[0], extra=extra, name=missing.name)
@@ -85,18 +85,18 @@ def demo(
     policy: list[str] | None = None,
     json: Path | None = None,
 ) -> None:
-    """Play AgentDojo's attacks against an agent that always obeys, without hooks and under five
-    policies; needs hookbus[demo].
+    """Run AgentDojo's attacks against an agent that always obeys, without hooks and under five
+    policies. Needs hookbus[demo].
 
-    It measures the enforcement layer, not a model: there is no model, no network and no key.
+    It measures the enforcement, not a model: it uses no model, no network and no API key.
 
     Args:
         suite: banking, slack, travel, workspace, or all.
-        attack: an attack of AgentDojo's that plants a goal, such as direct or tool_knowledge; or
-            plain, the bare goal; or all, every form of them.
-        policy: only this policy, and may be given again: tools, provenance, quarantine, ask or
+        attack: an attack of AgentDojo with an injected goal, such as direct or tool_knowledge; or
+            plain, the goal alone; or all of them.
+        policy: run only this policy; repeat for more: tools, provenance, quarantine, ask or
             together.
-        json: write every outcome to this file.
+        json: write every result to this file.
     """
     from .demo.main import main as play
 

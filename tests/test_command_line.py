@@ -56,7 +56,7 @@ def test_what_needs_an_extra_says_so_and_does_nothing(words, extra):
 def test_a_command_that_there_is_not_needs_no_extra(word):
     code, out, err = hooked(word, without=("cyclopts", "rich"))
     assert (code, out) == (2, "")
-    assert err == f"hookbus has no {word!r}: hookbus --help lists what it has\n"
+    assert err == f"hookbus has no command {word!r}: see hookbus --help\n"
 
 
 def test_what_an_option_needs_is_named_by_its_own_extra(tmp_path):

@@ -410,7 +410,7 @@ def test_a_thread_that_is_given_the_context_has_its_session(bus):
     assert "calls without a user" not in found(bus)
     tool_call("send")
     assert "calls without a user are counted together, 1 so far" in found(bus)
-    assert "write with baggage(user=...) around the call" in found(bus)
+    assert "wrap the call in with baggage(user=...)" in found(bus)
 
 
 # -- options ---------------------------------------------------------------------------------------

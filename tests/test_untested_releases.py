@@ -377,5 +377,5 @@ def test_doctor_says_whether_the_adapters_of_the_settings_fit(
     told = json.loads(capsys.readouterr().out)
     [row] = [each for each in told["adapters"] if each["adapter"] == "langchain"]
     assert row["fits"] == (state.partition(": ")[2] or "-")
-    found = [f"the adapter langchain needs langchain-core 1.6.0 to 1.8.4; installed is {state}"]
+    found = [f"the adapter langchain needs langchain-core 1.6.0 to 1.8.4; installed: {state}"]
     assert told["findings"] == (found if code else [])

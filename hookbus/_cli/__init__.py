@@ -1,1 +1,1 @@
-"""The commands of `hookbus`, a room for each group of them; nobody imports them but the door."""
+"""The commands of `hookbus`, one module for each group. Only `hookbus.cli` imports them."""

@@ -1,5 +1,5 @@
-"""From the words of a command line to its exit code: 0, 1 for findings, 2 for what cannot be done
-as asked, 130 where somebody interrupts it.
+"""Run a command line and return its exit code: 0 for success, 1 for findings, 2 for an error, 130
+for an interrupt.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DETAILS = "HOOKBUS_TRACEBACK"
 
 
 def made(about: str, *more: Any) -> App:
-    """Return the whole command line; `more` are commands of the door itself."""
+    """Return the command-line app. `more` are commands of `hookbus.cli` itself."""
     app = App(
         name="hookbus", help=about, version=__version__,
         default_parameter=Parameter(negative=()),
@@ -42,7 +42,7 @@ def made(about: str, *more: Any) -> App:
 
 
 def play(words: Sequence[str], about: str, *more: Any) -> int | Ended:
-    """Do what the words say. Return the exit code, or how the program ended that `run` has run."""
+    """Run a command. Return the exit code, or how the program of `run` ended."""
     try:
         words = program_words(words)
     except HookError as wrong:
@@ -50,30 +50,30 @@ def play(words: Sequence[str], about: str, *more: Any) -> int | Ended:
     own = words[: words.index("--")] if "--" in words else words
     is_whole = "--traceback" in own or bool(os.environ.get(DETAILS))
     if words[:1] != ["run"] and isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # where not every character can be shown
+        sys.stdout.reconfigure(errors="backslashreplace")  # for limited terminals
     try:
         app = made(about, *more)
         command, bound, *_ = app.parse_args(words, exit_on_error=False, print_error=False)
         ended = command(*bound.args, **bound.kwargs)
-        if command is not run:  # whose output is the program's
+        if command is not run:  # its output is the program's
             sys.stdout.flush()
     except KeyboardInterrupt:
         return _failed("interrupted", is_whole, 130)
-    except BrokenPipeError:  # who reads has read enough; nothing of it is to be said at exit
+    except BrokenPipeError:  # the reader closed the pipe: exit silently
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except CycloptsError as wrong:
-        return _failed(f"{wrong} See hookbus --help", is_whole)
+        return _failed(f"{wrong} See hookbus --help.", is_whole)
     except HookError as wrong:
         return _failed(str(wrong), is_whole)
     except ModuleNotFoundError:
-        raise  # an extra that is not installed: the door says which one
+        raise  # an extra is not installed: hookbus.cli names it
     except OSError as wrong:
         where = f"{wrong.filename}: " if wrong.filename else ""
         return _failed(f"{where}{wrong.strerror or wrong}", is_whole)
     except Exception as wrong:
         said = f"{type(wrong).__name__}: {wrong}"
-        return _failed(f"{said}. This is a mistake in hookbus; --traceback shows it", is_whole)
+        return _failed(f"{said}. This is a bug in hookbus; see --traceback", is_whole)
     return ended if isinstance(ended, (int, Ended)) else 0
 
 

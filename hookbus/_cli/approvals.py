@@ -1,4 +1,4 @@
-"""`hookbus approvals`: what waits for somebody's yes, and the yes."""
+"""`hookbus approvals`: list the requests for approval, and answer them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..approvals import ApprovalRecord, Approved, Denied, Store
 
 approvals = App(
-    name="approvals", help="See what waits for a yes, and answer it.",
+    name="approvals", help="List and answer requests for approval.",
     default_parameter=Parameter(negative=()),
 )  # fmt: skip
 
@@ -34,24 +34,28 @@ approvals = App(
 @Parameter(name="*")
 @attrs.frozen
 class Kept:
-    """Where the approvals are."""
+    """The store of the approvals."""
 
     store: Path | None = None
-    """The file of approvals.Store; else the one that the settings name."""
+    """The file of approvals.Store. Default: the file in the settings."""
 
     def opened(self) -> Store:
         """Return the store.
 
         Raises:
-            HookError: if none is named, or there is no such file: reading makes none.
+            HookError: if no store is configured, or the file does not exist. It is not created.
         """
         file = self.store or find_settings().approvals
         if file is None:
             raise HookError(
-                "no store is named: give --store FILE, or approvals = \"FILE\" in [tool.hookbus]"
+                "no store of approvals is configured: pass --store FILE, or set "
+                "approvals = \"FILE\" in [tool.hookbus]"
             )
         if not file.is_file():
-            raise HookError(f"there is no store {file}: it is made when a program asks for a yes")
+            raise HookError(
+                f"the store {file} does not exist yet: a program creates it when a call first "
+                "requires approval"
+            )
         from ..approvals import Store
 
         return Store(file)
@@ -60,10 +64,10 @@ class Kept:
 @approvals.default
 @approvals.command(name="list")
 def list_(*, all: Flag = False, kept: Kept = Kept(), shown: Shown = TABLES) -> None:
-    """List what waits for an answer, the oldest first.
+    """List the pending requests, oldest first.
 
     Args:
-        all: also what has been answered, and what became of it.
+        all: also list the answered requests, with their outcome.
     """
     history = kept.opened().history()
     cases = [case for case in history if all or case.state == "pending"]
@@ -79,20 +83,20 @@ def list_(*, all: Flag = False, kept: Kept = Kept(), shown: Shown = TABLES) -> N
         }
         for case in cases
     ]  # fmt: skip
-    print_rows(rows, "nothing waits for a yes", is_whole=True)
+    print_rows(rows, "no pending requests", is_whole=True)
     unanswered = sum(case.state == "expired" and case.answer is None for case in history)
     if unanswered:
-        say(f"expired before anybody answered: {unanswered}", "dim")
+        say(f"expired without an answer: {unanswered}", "dim")
     if rows and not all:
         say("hookbus approvals show ID; approve ID; deny ID --reason WHY", "dim")
 
 
 @approvals.command
 def show(id: str, /, *, kept: Kept = Kept(), shown: Shown = TABLES) -> None:
-    """Show all that one request would do: its question, its arguments in full, its answer.
+    """Show one request in full: its question, all arguments, and its answer.
 
     Args:
-        id: of the request; its beginning is enough where only one begins so.
+        id: the id of the request; a unique prefix is enough.
     """
     _show(_case(kept.opened(), id), shown)
 
@@ -102,12 +106,12 @@ def approve(
     id: str, /, *, by: str | None = None, remember: float | None = None,
     kept: Kept = Kept(), shown: Shown = TABLES,
 ) -> None:  # fmt: skip
-    """Say yes, for one attempt with these very arguments.
+    """Approve one attempt of a call, with exactly these arguments.
 
     Args:
-        id: of the request; its beginning is enough where only one begins so.
-        by: a name to stand beside that of the user of this terminal.
-        remember: for how many seconds the same call needs no further yes.
+        id: the id of the request; a unique prefix is enough.
+        by: your name, recorded together with the user of this terminal.
+        remember: for how many seconds the same call needs no new approval.
     """
     from ..approvals import Approved
 
@@ -116,15 +120,15 @@ def approve(
 
 @approvals.command
 def deny(
-    id: str, /, *, reason: str = "somebody said no", by: str | None = None,
+    id: str, /, *, reason: str = "no reason given", by: str | None = None,
     kept: Kept = Kept(), shown: Shown = TABLES,
 ) -> None:  # fmt: skip
-    """Say no.
+    """Deny a request.
 
     Args:
-        id: of the request; its beginning is enough where only one begins so.
-        reason: why; the agent reads it.
-        by: a name to stand beside that of the user of this terminal.
+        id: the id of the request; a unique prefix is enough.
+        reason: the reason for the denial, shown to the agent.
+        by: your name, recorded together with the user of this terminal.
     """
     from ..approvals import Denied
 
@@ -132,7 +136,7 @@ def deny(
 
 
 def _who(by: str | None) -> str:
-    """Return who says so: the user of the terminal, and beside that the name that was given."""
+    """Return the name to record: the user of the terminal, and the name that was passed."""
     user = user_name()
     return user if by in (None, user) else f"{by} (typed by {user})"
 
@@ -145,21 +149,21 @@ def _answer(store: Store, id: str, answer: Approved | Denied, shown: Shown) -> N
         print_json(attrs.asdict(now))
         return
     left = max(0, (now.until or 0) - time.time())
-    say(f"{now.state}: {now.request.question} It holds for {left / 60:.0f} minutes.")
+    say(f"{now.state}: {now.request.question} The answer is valid for {left / 60:.0f} minutes.")
 
 
 def _case(store: Store, id: str) -> ApprovalRecord:
-    """Return the request of an id, or the only one whose id begins so.
+    """Return the request with an id, or the only one with this prefix.
 
     Raises:
-        HookError: if there is none, or there are several.
+        HookError: if there is none, or more than one.
     """
     alike = [case for case in store.history() if case.request.id.startswith(id)] if id else []
     if len(alike) == 1:
         return alike[0]
     exact = [case for case in alike if case.request.id == id]
     if alike and not exact:
-        raise HookError(f"{len(alike)} requests begin with {id!r}: write more of the id")
+        raise HookError(f"{len(alike)} ids begin with {id!r}: write more characters")
     return exact[0] if exact else store.get(id)
 
 
@@ -169,7 +173,7 @@ def _show(case: ApprovalRecord, shown: Shown) -> None:
         return
     from ..approvals._shown import lines_of, written
 
-    # As it is: what would run is neither shortened nor coloured, and no text of it is markup.
+    # Print in full, without markup: nothing that would run is shortened or styled.
     for line in lines_of(case.request):
         print(line)
     print(f"  asked: {clock(case.asked, is_long=True)}")

@@ -1,4 +1,4 @@
-"""`hookbus attach`: ask a program that runs, and switch its receivers."""
+"""`hookbus attach`: inspect a running program, and switch its receivers."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ def attach(
     act: Literal["report", "tail", "disable", "enable", "shadow"],
     receiver: str | None = None, /, *, shown: Shown = TABLES,
 ) -> None:  # fmt: skip
-    """Ask a program that runs, of your own user, started by hookbus run or with HOOKBUS_JOURNAL.
+    """Inspect a running program of your own user, started by hookbus run or with HOOKBUS_JOURNAL.
 
-    Every switch is an event, and in its journal. A guard connected with locked=True stays.
+    Every switch is an event, and is recorded in its journal. A guard with locked=True stays on.
 
     Args:
-        pid: of the process.
-        act: report: who listens, what broke; tail: all that happens, as it happens; disable,
-            shadow or enable a receiver.
-        receiver: its name, for disable, shadow and enable.
+        pid: the id of the process.
+        act: report: its receivers and findings; tail: events as they happen; disable, shadow or
+            enable: switch a receiver.
+        receiver: the name of the receiver to disable, shadow or enable.
     """
     is_switch = act not in ("report", "tail")
     if is_switch != (receiver is not None):
-        needs = f"{act} which receiver? hookbus attach {pid} {act} NAME"
+        needs = f"{act} needs the name of a receiver: hookbus attach {pid} {act} NAME"
         raise HookError(needs if is_switch else f"{act} takes no receiver")
     for answer in _asked(pid, {"act": act, "receiver": receiver}):
         if "error" in answer:
@@ -44,14 +44,14 @@ def attach(
         elif "event" in answer:
             _tell(answer["event"])
         elif "missed" in answer:
-            say(f"{answer['missed']} events came too fast to be shown", "yellow")
+            say(f"{answer['missed']} events were skipped, because they came too fast", "yellow")
 
 
 def _asked(pid: int, question: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Ask a process, and yield what it answers.
+    """Send a question to a process and yield its answers.
 
     Raises:
-        HookError: if it is not there, is not ours, or does not listen.
+        HookError: if it does not exist, belongs to another user, or does not listen.
     """
     from .._program.door import NEEDS_LINUX, can_listen, socket_of
 
@@ -62,15 +62,16 @@ def _asked(pid: int, question: dict[str, Any]) -> Iterator[dict[str, Any]]:
     except OverflowError:
         is_running = False
     except PermissionError:
-        raise HookError(f"process {pid} is another user's: ask it as that user") from None
+        raise HookError(f"process {pid} is another user's: run hookbus as that user") from None
     if not is_running:
-        raise HookError(f"there is no process {pid}")
+        raise HookError(f"process {pid} does not exist")
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as line:
         try:
             line.connect(str(socket_of(pid)))
         except OSError:
             raise HookError(
-                f"process {pid} cannot be asked: start it by hookbus run, or with HOOKBUS_JOURNAL"
+                f"cannot attach to process {pid}: start the program with hookbus run, or set "
+                "HOOKBUS_JOURNAL"
             ) from None
         line.sendall(json.dumps(question).encode() + b"\n")
         with line.makefile("rb") as answers:

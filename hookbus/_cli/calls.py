@@ -1,4 +1,4 @@
-"""The calls of a journal: those that are meant, with what receivers did in each."""
+"""Select the calls of a journal, with the events of their receivers."""
 
 from __future__ import annotations
 
@@ -34,36 +34,36 @@ _CALL: Final = (
 @Parameter(name="*")
 @attrs.frozen
 class Wanted:
-    """Which calls are meant."""
+    """The calls to select."""
 
     hook: str | None = None
-    """Of this hook only."""
+    """Only calls of this hook."""
     outcome: str | None = None
-    """That ended so only: returned, replaced, blocked, raised, cancelled or paused; failed: in
-    which a receiver failed; unfinished: that have not ended."""
+    """Only calls with this outcome: returned, replaced, blocked, raised, cancelled or paused;
+    failed: a receiver failed in it; unfinished: it has not ended."""
     receiver: str | None = None
-    """In which this receiver changed something, blocked, failed or was answered."""
+    """Only calls in which this receiver changed something, blocked, failed or was answered."""
     since: str | None = None
-    """That ended at this moment or later: 15m, 2h, 3d, yesterday, 03:15, 2026-11-24T03:15."""
+    """Only calls that ended since then: 15m, 2h, 3d, yesterday, 03:15, 2026-11-24T03:15."""
     session: str | None = None
-    """Of this session only."""
+    """Only calls of this session."""
 
     def checked(self) -> Wanted:
-        """Return it with its moment in seconds.
+        """Return a copy with the time in seconds.
 
         Raises:
-            HookError: for an outcome or a moment that is none.
+            HookError: for an unknown outcome or an invalid time.
         """
         if self.outcome is not None and self.outcome not in OUTCOMES:
             raise HookError(
-                f"there is no outcome {self.outcome!r}{did_you_mean(self.outcome, OUTCOMES)}"
+                f"unknown outcome {self.outcome!r}{did_you_mean(self.outcome, OUTCOMES)}"
             )
         return self if self.since is None else attrs.evolve(self, since=str(moment(self.since)))
 
     def conditions(self) -> tuple[list[str], list[Any]]:
-        """Return pieces of SQL about the rows of `chain`, and their values."""
+        """Return SQL conditions on the rows of `chain`, and their values."""
         kind = "started" if self.outcome == "unfinished" else "finished"
-        found = [f"type = '{kind}'", "attempt IS NULL"]  # so that the indexes of calls are used
+        found = [f"type = '{kind}'", "attempt IS NULL"]  # to use the indexes of calls
         values: list[Any] = []
         for column, value in (("hook = ?", self.hook), ("time >= ?", self.since)):
             if value is not None:
@@ -78,7 +78,7 @@ class Wanted:
         return found, values
 
     def has(self, data: dict[str, Any], marks: Sequence[dict[str, Any]]) -> bool:
-        """Tell whether a call that has just ended is meant."""
+        """Return whether a call that has just ended is selected."""
         failed = any(mark["event"] == "Failed" for mark in marks)
         ended = {data["outcome"], *(["failed"] if failed else [])}
         return (
@@ -98,9 +98,9 @@ class Call:
     """A call of a journal.
 
     Attributes:
-        run: whose call it is.
-        data: what its end says; of one that has not ended, what its beginning says.
-        marks: what receivers did in it, in order.
+        run: the run of the call.
+        data: its last event, or the first one if it has not ended.
+        marks: the events of its receivers, in order.
     """
 
     run: str
@@ -115,7 +115,7 @@ class Call:
 def calls(
     journal: Journal, wanted: Wanted, limit: int, *, last: int | None = None
 ) -> list[Call]:
-    """Return the last calls that are meant, up to this record, the oldest of them first.
+    """Return the latest selected calls up to this record, oldest first.
 
     Raises:
         HookError: if the file cannot be read.
@@ -142,8 +142,8 @@ def calls(
 def _among(
     db: sqlite3.Connection, wanted: Wanted, conditions: str, values: list[Any]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the calls that are meant among those that have not ended, or in which a receiver did
-    something, the last one first.
+    """Yield the selected calls among those that are unfinished, or in which a receiver acted, the
+    latest first.
     """
     is_named = wanted.receiver is not None
     turns = f"receiver {'= ?' if is_named else 'IS NOT NULL'}"
@@ -165,7 +165,7 @@ def _among(
 
 
 def _marks(db: sqlite3.Connection, number: int, call_id: int) -> tuple[dict[str, Any], ...]:
-    """Return what receivers did in one call."""
+    """Return the events of the receivers in one call."""
     rows = db.execute(
         "SELECT data FROM chain WHERE run = ? AND call_id = ? AND receiver IS NOT NULL "
         "ORDER BY seq", [number, call_id],
@@ -174,7 +174,7 @@ def _marks(db: sqlite3.Connection, number: int, call_id: int) -> tuple[dict[str,
 
 
 def switches(journal: Journal, wanted: Wanted, since: float) -> list[dict[str, Any]]:
-    """Return what operators have switched from a moment on, of the hook and receiver meant."""
+    """Return the switches of operators since a time, for the selected hook and receiver."""
     if wanted.outcome is not None or wanted.session is not None:
         return []
     rows = asked(
@@ -188,14 +188,14 @@ def switches(journal: Journal, wanted: Wanted, since: float) -> list[dict[str, A
 
 
 def call_named(journal: Journal, named: str) -> tuple[int, str, int]:
-    """Return the number and name of the run and the number of the call that `17` or `RUN:17` means.
+    """Return number and id of the run, and number of the call, for `17` or `RUN:17`.
 
     Raises:
-        HookError: if there is none, or there are several.
+        HookError: if there is no such call, or more than one.
     """
     begins, _, number = named.rpartition(":")
     if not number.isdecimal():
-        raise HookError(f"{named!r:.60} names no call: write its number, 17, or RUN:17")
+        raise HookError(f"{named!r:.60} is not the number of a call: write 17, or RUN:17")
     runs = asked(journal, "SELECT number, id FROM runs WHERE substr(id, 1, ?) = ? ORDER BY number",
                  [len(begins), begins])  # fmt: skip
     held = [
@@ -204,8 +204,8 @@ def call_named(journal: Journal, named: str) -> tuple[int, str, int]:
                  [run, int(number)])
     ]  # fmt: skip
     if not held:
-        raise HookError(f"{journal.path} has no call {named}: hookbus log lists them")
+        raise HookError(f"{journal.path} has no call {named}: list the calls with hookbus log")
     if len(held) > 1:
         names = ", ".join(f"{name}:{number}" for _, name in held[-3:])
-        raise HookError(f"{len(held)} runs have a call {number}: write which, such as {names}")
+        raise HookError(f"{len(held)} runs have a call {number}: add the run, such as {names}")
     return (*held[0], int(number))

@@ -1,4 +1,4 @@
-"""`hookbus check`: what is wrong with hooks and receivers before anything has run."""
+"""`hookbus check`: find mistakes in hooks and receivers before the program runs."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from .target import buses_of, module_of
 def check(
     module: str, /, *, rules: Several = (), tool: Several = (), shown: Shown = TABLES
 ) -> int:
-    """Import a module and name what cannot be meant so; the exit code is 1 where there is anything.
+    """Import a module and report mistakes in its hooks. The exit code is 1 if there are any.
 
-    That is names that nobody emits, receivers that can never fire, circles of before= and after=,
-    overrides that are not hooked, guarded hooks without a guard, modifiers that block but fail
-    open, plugins that are refused, what the settings require, and rules that match no tool.
+    It reports names that nothing emits, receivers that can never run, cycles of before= and after=,
+    overrides that are not hooked, hooks that require a guard and have none, modifiers that block
+    but fail open, refused plugins, unmet requirements of the settings, and rules that match no
+    tool.
 
     Args:
-        module: package.module, or the path of a file; it is imported.
-        rules: a TOML file of guards.tool_policy; may be given again.
-        tool: the name of a tool that rules may speak of, besides those the module holds; may be
-            given again.
+        module: package.module, or the path of a file. It is imported.
+        rules: a TOML file of guards.tool_policy; repeat for more.
+        tool: the name of a tool that the rules may name, besides those in the module; repeat for
+            more.
     """
     from .._views.findings import Note
 
@@ -36,11 +37,13 @@ def check(
     found, held = _found(module, find_settings())
     tools = [*tool, *(_tools_in(held) if held else ())]
     if rules and not tools and held is not None:
-        raise HookError(f"{module} holds no tools that rules could match: name them with --tool")
+        raise HookError(
+            f"{module} contains no tools to check the rules against: name them with --tool"
+        )
     for file, each in loaded:
         found += [f"{file}: {problem}" for problem in (each.unused_rules(tools) if tools else ())]
     mistakes = [each for each in found if not isinstance(each, Note)]
-    # Nothing has run: who has never fired is no news.
+    # Nothing has run yet, so "never fired" is expected.
     notes = [each for each in found if isinstance(each, Note) and "never fired" not in each]
     if shown.json:
         print_json({"module": module, "findings": mistakes, "notes": notes})
@@ -55,9 +58,9 @@ def _print(module: str, mistakes: Sequence[str], notes: Sequence[str]) -> None:
         say(f"{module}: {many}", "bold red")
         print_items(mistakes)
     else:
-        say(f"{module}: nothing is wrong", "green")
+        say(f"{module}: no problems found", "green")
     if notes:
-        say("to know", "bold")
+        say("notes", "bold")
         print_items(notes, "dim")
 
 
@@ -68,7 +71,7 @@ def _rules(file: str) -> Any:
 
 
 def _found(module: str, settings: Settings) -> tuple[list[str], ModuleType | None]:
-    """Return what is wrong, and the module; None where it cannot be imported."""
+    """Return the findings and the module, or None if it cannot be imported."""
     from .. import report
 
     with warnings.catch_warnings(record=True) as warned:
@@ -99,8 +102,8 @@ def _required(settings: Settings) -> Iterator[str]:
 
 
 def _tools_in(module: ModuleType) -> Iterator[str]:
-    """Yield the names of what a module holds that says it is a tool: it has a name and a
-    description, as the tools of frameworks have.
+    """Yield the names of the tools in a module: objects with a name and a description, as tools of
+    frameworks have.
     """
     for held in vars(module).values():
         for each in held if isinstance(held, (list, tuple)) else [held]:

@@ -1,4 +1,4 @@
-"""`hookbus doctor`: whether what is installed fits, and whether what is kept is whole."""
+"""`hookbus doctor`: check the installation, and the files in the settings."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _PACKAGES: Final = (
 
 
 def doctor(*, shown: Shown = TABLES) -> int:
-    """Look at versions, adapters, plugins, the settings and the files they name; the exit code is 1
-    where something is wrong.
+    """Check versions, adapters, plugins, the settings and the files they name. The exit code is 1
+    if there is a problem.
     """
     wrong: list[str] = []
     settings = _settings(wrong)
@@ -36,15 +36,15 @@ def doctor(*, shown: Shown = TABLES) -> int:
         })  # fmt: skip
         return int(bool(wrong))
     say(", ".join(f"{name} {version}" for name, version in versions.items()))
-    say(f"settings: {settings.file or 'none, here or in a folder above'}")
-    print_rows(adapters, "none of the frameworks that have an adapter is installed", "adapters")
+    say(f"settings: {settings.file or 'none in this folder or its parents'}")
+    print_rows(adapters, "no framework with an adapter is installed", "adapters")
     print_rows(plugins, "no plugins", "plugins")
-    print_rows(files, "the settings name no journal and no store of approvals", "files")
+    print_rows(files, "the settings contain no journal and no approvals file", "files")
     if wrong:
-        say("what is wrong", "bold red")
+        say("problems", "bold red")
         print_items(wrong)
     else:
-        say("all is well", "green")
+        say("no problems found", "green")
     return int(bool(wrong))
 
 
@@ -67,13 +67,13 @@ def _versions() -> Iterator[tuple[str, str]]:
 
 
 def _adapters(settings: Settings, wrong: list[str]) -> Iterator[dict[str, Any]]:
-    """Yield the adapters whose framework is installed here, or that the settings name."""
+    """Yield the adapters whose framework is installed, or that are in the settings."""
     table = import_module("hookbus.adapters.__main__")
     for name, package, versions, state, *_ in table.rows():
         is_named = name in settings.adapters
         installed, _, fit = state.partition(": ")
         if is_named and fit not in table.FITTING:
-            wrong.append(f"the adapter {name} needs {package} {versions}; installed is {state}")
+            wrong.append(f"the adapter {name} needs {package} {versions}; installed: {state}")
         if is_named or installed != "-":
             yield {
                 "adapter": name, "package": package, "tested": versions, "installed": installed,
@@ -82,7 +82,7 @@ def _adapters(settings: Settings, wrong: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def _plugins(settings: Settings, wrong: list[str]) -> list[dict[str, Any]]:
-    """Return every plugin, loaded on a bus of its own, which nothing else is on."""
+    """Return every plugin, loaded on a separate bus."""
     from .. import load_plugins
 
     try:
@@ -112,7 +112,7 @@ def _journal(file: Path, wrong: list[str]) -> dict[str, Any]:
     from ..journal import Journal
 
     if not file.is_file():
-        return {"state": "not made yet"}
+        return {"state": "not created yet"}
     try:
         journal = Journal.reading(file)
         head, unfinished = journal.checkpoint().seq, len(journal.unfinished())
@@ -121,7 +121,7 @@ def _journal(file: Path, wrong: list[str]) -> dict[str, Any]:
         return {"state": "damaged"}
     if unfinished:
         wrong.append(f"{file} has {unfinished} intents without an outcome: calls of durable hooks "
-                     "that are under way, or whose process died")  # fmt: skip
+                     "that are still running, or whose process died")  # fmt: skip
     holds = f"{head} records, {file.stat().st_size / 1e6:.1f} MB"
     return {"state": "unfinished" if unfinished else "fine", "holds": holds}
 
@@ -130,10 +130,10 @@ def _store(file: Path, wrong: list[str]) -> dict[str, Any]:
     from ..approvals import Store
 
     if not file.is_file():
-        return {"state": "not made yet"}
+        return {"state": "not created yet"}
     try:
         waiting = len(Store(file).pending())
     except HookError as error:
         wrong.append(str(error))
         return {"state": "damaged"}
-    return {"state": "fine", "holds": f"{waiting} requests that wait for a yes"}
+    return {"state": "fine", "holds": f"{waiting} pending requests"}

@@ -1,4 +1,4 @@
-"""Calls as they end, read from a journal that others write."""
+"""Follow a journal that other processes write: print calls as they end."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 PAUSE_SECONDS: Final = 0.2
 MOST_OPEN: Final = 100_000
-"""Of so many calls at once that have not ended what receivers did is kept in mind."""
+"""The maximum number of unfinished calls whose receiver events are kept."""
 
 
 def records_from(journal: Journal, after: int) -> Iterator[list[Record]]:
-    """Yield what is new in a journal, again and again, at most some thousand records at a time; an
-    empty list each time there is nothing yet.
+    """Yield the new records of a journal repeatedly, some thousand at a time; an empty list while
+    there are none.
     """
     while True:
         new = list[Any]()
@@ -37,7 +37,7 @@ def records_from(journal: Journal, after: int) -> Iterator[list[Record]]:
 
 
 def follow(journal: Journal, wanted: Wanted, after: int, *, is_json: bool) -> None:
-    """Print calls as they end, until somebody interrupts it."""
+    """Print calls as they end, until interrupted."""
     marks: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for new in records_from(journal, after):
         lines = []

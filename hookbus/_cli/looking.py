@@ -1,4 +1,4 @@
-"""`hookbus hooks` and `hookbus explain`: what there is, and who would run."""
+"""`hookbus hooks` and `hookbus explain`: list hooks, and the receivers of one method."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def hooks(module: str, /, *, shown: Shown = TABLES) -> None:
-    """List the hooks that a module declares, and how many receivers each has.
+    """List the hooks that a module declares, and the number of receivers of each.
 
     Args:
-        module: package.module, or the path of a file; it is imported.
+        module: package.module, or the path of a file. It is imported.
     """
     from .. import report
 
@@ -40,50 +40,53 @@ def hooks(module: str, /, *, shown: Shown = TABLES) -> None:
 def explain(
     target: str, /, *, hook: str | None = None, source: Flag = False, shown: Shown = TABLES
 ) -> None:
-    """Say who would run around one method, in order: where each stands, its policy, its deadline,
-    and what can never fire.
+    """Show the receivers of one method, in order, with their place, policy and deadline, and the
+    receivers that can never run.
 
     Args:
         target: module:Class.method, file.py:function, or with --hook a tool: module:tool.
-        hook: the hook of a framework's adapter, such as tool_call, whose sender the target is.
-        source: also print the function that runs the calls.
+        hook: the hook of a framework's adapter, such as tool_call. The target is its sender.
+        source: also print the generated function that runs the calls.
     """
-    from .. import explain as explained
+    from .. import explain as explain_calls
     from .._views.explain import hook_for
 
     prepare(find_settings())
     found = object_of(target)
     if hook is None:
-        told, meant = explained(found, source=source), hook_for(found)
+        explanation, meant = explain_calls(found, source=source), hook_for(found)
     else:
-        told, meant = explained(hook, sender=found, source=source), hook_for(hook)
+        explanation, meant = explain_calls(hook, sender=found, source=source), hook_for(hook)
     never = _never(meant.bus, meant.name)
     if shown.json:
-        rows = [attrs.asdict(row) for row in told]
-        print_json({"title": told.title, "rows": rows, "never": never, "source": told.source})
+        rows = [attrs.asdict(row) for row in explanation]
+        print_json({
+            "title": explanation.title, "rows": rows, "never": never, "source": explanation.source
+        })  # fmt: skip
         return
-    _print(told, never)
+    _print(explanation, never)
 
 
-def _print(told: Any, never: list[str]) -> None:
+def _print(explanation: Any, never: list[str]) -> None:
     rows = []
-    for row in told:
+    for row in explanation:
         facts = {"phase": row.phase, "#": row.position, **attrs.asdict(row)}
         del facts["position"], facts["problem"]
         rows.append({**facts, "fails": "will fail" if row.problem else None})
-    print_rows(rows, told.when_empty, told.title)
-    items = [row.problem for row in told if row.problem] + never
+    print_rows(rows, explanation.when_empty, explanation.title)
+    items = [row.problem for row in explanation if row.problem] + never
     if items:
-        say("what can never fire, or will fail", "bold")
+        say("receivers that can never run, or will fail", "bold")
         print_items(items, "yellow")
-    if told.source:
+    if explanation.source:
         from rich.syntax import Syntax
 
-        console().print(Syntax(told.source, "python", word_wrap=True, background_color="default"))
+        source = Syntax(explanation.source, "python", word_wrap=True, background_color="default")
+        console().print(source)
 
 
 def _never(bus: Bus, hook: str) -> list[str]:
-    """Return what a report says of receivers on this hook that can never have a turn."""
+    """Return the findings of `report` about receivers of this hook that can never run."""
     from .. import report
     from .._views.findings import Note
 

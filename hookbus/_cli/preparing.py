@@ -1,4 +1,4 @@
-"""What the settings and options of a command put in place before any code of the user runs."""
+"""Apply the settings and options of a command before any user code runs."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from .target import module_of, object_of
 
 
 def prepare(settings: Settings, *, plugins: Sequence[str] = (), adapters: str = "") -> None:
-    """Put in place what the settings name: adapters, plugins, the operator's word.
+    """Apply the settings: adapters, plugins, and the operator's requirements.
 
     Args:
-        settings: of the project.
-        plugins: ids and folders of more plugins.
-        adapters: names of more adapters, with commas between.
+        settings: the settings of the project.
+        plugins: ids and folders of further plugins.
+        adapters: names of further adapters, separated by commas.
 
     Raises:
-        HookError: if one of them cannot be used: a program must not run without what was to guard
-            it.
+        HookError: if one of them cannot be used. A program must not run without its guards.
     """
     default_bus._operate(shadow=settings.shadow, require=settings.require)
     more = [name.strip() for name in adapters.split(",") if name.strip()]
@@ -40,13 +39,13 @@ def prepare(settings: Settings, *, plugins: Sequence[str] = (), adapters: str = 
             raise HookError("; ".join(map(str, refused)))
         off = [name for name in plugins if not _is_loaded(name, loaded.rows())]
         if off:
-            raise HookError(f"no plugin {off[0]!r} was found{_known(off[0], loaded.rows())}")
+            raise HookError(f"plugin {off[0]!r} was not found{_known(off[0], loaded.rows())}")
 
 
 def _install(name: str) -> None:
     adapters = import_module("hookbus.adapters")
     if name not in adapters.__all__:
-        raise HookError(f"there is no adapter {name!r}{did_you_mean(name, adapters.__all__)}")
+        raise HookError(f"unknown adapter {name!r}{did_you_mean(name, adapters.__all__)}")
     getattr(adapters, name).install(default_bus)
 
 
@@ -57,7 +56,7 @@ def _is_loaded(name: str, rows: Sequence[Any]) -> bool:
 
 def _known(name: str, rows: Sequence[Any]) -> str:
     hint = did_you_mean(name, [row.plugin for row in rows])
-    return hint or ": give its id, or the path of its folder"
+    return hint or ": pass its id, or the path of its folder"
 
 
 def _is_folder(name: str) -> bool:
@@ -65,7 +64,7 @@ def _is_folder(name: str) -> bool:
 
 
 def _plugin_arguments(settings: Settings, plugins: Sequence[str]) -> dict[str, Any] | None:
-    """Return what `load_plugins` is to be given, or None where no plugins are asked for."""
+    """Return the arguments of `load_plugins`, or None if there are no plugins."""
     if settings.plugins is None and not plugins:
         return None
     found = dict(settings.plugins or {})
@@ -73,7 +72,7 @@ def _plugin_arguments(settings: Settings, plugins: Sequence[str]) -> dict[str, A
     places = {folder.absolute().parent for folder in folders}
     if len(places | {Path(found["user"]).absolute()} if "user" in found else places) > 1:
         raise HookError(
-            "plugins come from one folder of plugins at a time: put them beside each other"
+            "all plugin folders must have the same parent folder: move them into one"
         )
     names = [name for name in plugins if not _is_folder(name)]
     names += [f"user:{_id_in(folder)}" for folder in folders]
@@ -85,10 +84,10 @@ def _plugin_arguments(settings: Settings, plugins: Sequence[str]) -> dict[str, A
 
 
 def _id_in(folder: Path) -> str:
-    """Return the id that the manifest of a plugin's folder says.
+    """Return the id in the manifest of a plugin's folder.
 
     Raises:
-        HookError: if there is none that can be read.
+        HookError: if the manifest cannot be read.
     """
     file = folder / "hookbus-plugin.toml"
     try:
@@ -96,21 +95,21 @@ def _id_in(folder: Path) -> str:
     except OSError as error:
         raise HookError(f"{file} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError) as error:
-        raise HookError(f"{file} is no manifest of a plugin: {error}") from None
+        raise HookError(f"{file} is not a valid plugin manifest: {error}") from None
 
 
 def instrument_named(target: str) -> None:
-    """Make one method or function hookable, by `module:Class.method` or `module:function`, and
-    `=name` for another name of the hook.
+    """Make one method or function hookable, named `module:Class.method` or `module:function`, with
+    `=name` for a different hook name.
 
     Raises:
-        HookError: if there is none, or it cannot be hooked.
+        HookError: if it does not exist, or cannot be hooked.
     """
     path, _, hook = target.partition("=")
     module, colon, dotted = path.rpartition(":")
     owner, _, name = dotted.rpartition(".")
     if not colon or not name:
-        raise HookError(f"--instrument {target!r} names nothing: write module:Class.method")
+        raise HookError(f"--instrument {target!r} is incomplete: write module:Class.method")
     from .. import instrument
 
     held = object_of(f"{module}:{owner}") if owner else module_of(module)

@@ -1,4 +1,4 @@
-"""A Python program run as `python` would run it: its `__main__`, its arguments, its path."""
+"""Run a Python program as `python` does: its `__main__`, its arguments, its path."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .. import HookError
 
 
 class Program:
-    """A program, named and not begun.
+    """A program that has not started yet.
 
     Args:
         name: a script, a folder or an archive with a `__main__`; or a module.
-        arguments: what it finds in `sys.argv` behind its name.
-        is_module: whether it is named as `python -m` takes it.
+        arguments: the arguments for `sys.argv`.
+        is_module: whether the name is that of a module, as for `python -m`.
 
     Raises:
-        HookError: if there is none of this name.
+        HookError: if it does not exist.
     """
 
     def __init__(self, name: str, arguments: Sequence[str], *, is_module: bool) -> None:
@@ -33,9 +33,9 @@ class Program:
         if is_module:
             _first_on_path(os.getcwd())
             if not _is_there(name.partition(".")[0]):
-                raise HookError(f"there is no module {name!r} to run: name it as import does")
+                raise HookError(f"the module {name!r} does not exist: write its dotted name")
         elif not os.path.exists(name):
-            raise HookError(f"there is no program {name}: give a script, or -m and a module")
+            raise HookError(f"the program {name} does not exist: pass a script, or -m and a module")
         elif os.path.isfile(name) and not zipfile.is_zipfile(name):
             _first_on_path(os.path.dirname(os.path.realpath(name)))
         else:
@@ -43,10 +43,10 @@ class Program:
         sys.argv[:] = ["-m" if is_module else name, *arguments]
 
     def run(self) -> None:
-        """Run it to its end; what it raises comes out.
+        """Run it to its end. Its exceptions are raised.
 
         Raises:
-            HookError: if it cannot be read, or is no program.
+            HookError: if it cannot be read, or is not a Python program.
         """
         code, main = self._found()
         sys.modules["__main__"] = main
@@ -61,7 +61,7 @@ class Program:
                     name = f"{name}.__main__"
                     spec = importlib.util.find_spec(name)
             except ModuleNotFoundError as error:
-                raise HookError(f"there is no module {name!r} to run: {error}") from None
+                raise HookError(f"the module {name!r} cannot be run: {error}") from None
             return _of_spec(spec, name)
         if os.path.isfile(name) and not zipfile.is_zipfile(name):
             return _of_script(name)
@@ -71,12 +71,12 @@ class Program:
 def _is_there(top: str) -> bool:
     try:
         return importlib.util.find_spec(top) is not None
-    except ValueError:  # it is no name, or a module that says nothing of where it is from
+    except ValueError:  # an invalid name, or a module without a spec
         return top in sys.modules
 
 
 def _first_on_path(folder: str) -> None:
-    """Put the program's folder where the one of `hookbus` itself was."""
+    """Put the program's folder where the one of `hookbus` was on the path."""
     if not sys.flags.safe_path:
         sys.path[:1] = [folder]
 
@@ -96,7 +96,7 @@ def _of_spec(spec: ModuleSpec | None, name: str) -> tuple[CodeType, ModuleType]:
     loader: Any = spec and spec.loader
     code = loader.get_code(spec.name) if spec and hasattr(loader, "get_code") else None
     if spec is None or code is None:
-        raise HookError(f"{name} is no program: there is no Python to run in it")
+        raise HookError(f"{name} is not a program: it contains no Python code to run")
     sys.argv[0] = spec.origin or name if sys.argv[0] == "-m" else sys.argv[0]
     return code, _main(
         __file__=spec.origin, __loader__=spec.loader, __spec__=spec, __package__=spec.parent,
@@ -105,18 +105,18 @@ def _of_spec(spec: ModuleSpec | None, name: str) -> tuple[CodeType, ModuleType]:
 
 
 def _main(**said: Any) -> ModuleType:
-    """Return a new `__main__` with what Python puts into one, and with nothing in it of hookbus."""
+    """Return a new `__main__` as Python creates it, without any traces of hookbus."""
     main = ModuleType("__main__")
     usual: dict[str, Any] = {"__builtins__": builtins, "__annotations__": {}, "__cached__": None}
     main.__dict__.update({**usual, **said})
     for name, last in (("__annotations__", (3, 13)), ("__cached__", (3, 14))):
-        if sys.version_info[:2] > last:  # the Python that last gave a program this name
+        if sys.version_info[:2] > last:  # the last Python version that sets it
             del main.__dict__[name]
     return main
 
 
 def without_ours(trace: TracebackType | None) -> TracebackType | None:
-    """Return a traceback from where the program begins in it."""
+    """Return the part of a traceback that starts in the program."""
     while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_FOLDER):
         trace = trace.tb_next
     return trace

@@ -1,4 +1,4 @@
-"""The journal a command reads, and what it is asked."""
+"""Open the journal that a command reads, and query it."""
 
 from __future__ import annotations
 
@@ -20,63 +20,66 @@ if TYPE_CHECKING:
 @Parameter(name="*")
 @attrs.frozen
 class Read:
-    """Which journal is read."""
+    """The journal to read."""
 
     journal: Path | None = None
-    """The file of the journal; else HOOKBUS_JOURNAL, else the one that the settings name."""
+    """The file of the journal. Default: HOOKBUS_JOURNAL, or the file in the settings."""
 
     def file(self) -> Path:
         """Return the file.
 
         Raises:
-            HookError: if none is named.
+            HookError: if no journal is configured.
         """
         named = named_journal(self.journal)
         if named is None:
             raise HookError(
-                "no journal is named: give --journal FILE, or journal = \"FILE\" in [tool.hookbus]"
+                "no journal is configured: pass --journal FILE, or set "
+                "journal = \"FILE\" in [tool.hookbus]"
             )
         return named
 
     def opened(self) -> Journal:
-        """Return the journal, open to be read.
+        """Return the journal, open for reading.
 
         Raises:
-            HookError: if it is not there or cannot be read.
+            HookError: if it does not exist or cannot be read.
         """
         from ..journal import Journal
 
         file = self.file()
         if not file.is_file():
-            raise HookError(f"there is no journal {file}: hookbus run --journal makes one")
+            raise HookError(
+                f"the journal {file} does not exist: create it with hookbus run --journal"
+            )
         return Journal.reading(file)
 
 
 def named_journal(option: Path | None, settings: Settings | None = None) -> Path | None:
-    """Return the journal that the option names, else HOOKBUS_JOURNAL, else the settings."""
+    """Return the journal of the option, or else of HOOKBUS_JOURNAL, or else of the settings."""
     if option is None and (said := os.environ.get("HOOKBUS_JOURNAL")):
         return Path(said)
     return option or (settings or find_settings()).journal
 
 
 ANY_FILE = Read()
-"""The journal that the settings name."""
+"""The journal in the settings."""
 
 
 def check_place(file: Path) -> None:
-    """Look whether a file can be made, before anything is.
+    """Check whether a file can be created, before any work starts.
 
     Raises:
-        HookError: if there is no folder for it, or it is one.
+        HookError: if its folder does not exist, or it is a folder.
     """
     if file.is_dir():
-        raise HookError(f"{file} is a folder: name a file")
+        raise HookError(f"{file} is a folder: pass the path of a file")
     if not file.parent.is_dir():
-        raise HookError(f"there is no folder {file.parent}: name a file in one that is there")
+        raise HookError(f"the folder {file.parent} does not exist: create it first")
 
 
 def asked(journal: Journal, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-    """Return the rows that a journal has for a piece of SQL.
+    """Return the rows of a journal for an SQL query.
 
     Raises:
         HookError: if the file cannot be read.

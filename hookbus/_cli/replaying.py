@@ -1,4 +1,4 @@
-"""`hookbus replay`: what the guards of a module say of the calls of a journal."""
+"""`hookbus replay`: check the calls of a journal with the guards of a module."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .target import buses_of, module_of
 
 
 def replay(module: str, /, *, read: Read = ANY_FILE, shown: Shown = TABLES) -> int:
-    """Import a module, ask its guards about the calls of a journal, and name what would end
-    otherwise than it did; no method runs. The exit code is 1 where anything would.
+    """Import a module, check the calls of a journal with its guards, and list the calls with a
+    different verdict. No method runs. The exit code is 1 if there are any.
 
     Args:
         module: package.module, or the path of a file, which connects guards.
@@ -26,7 +26,7 @@ def replay(module: str, /, *, read: Read = ANY_FILE, shown: Shown = TABLES) -> i
     journal = read.opened()
     calls, differences, unjudged = 0, list[Any](), list[Any]()
     for bus in buses_of(module_of(module)).values():
-        with working("asking the guards"):
+        with working("running the guards"):
             found = replayed(journal, bus)
         calls = max(calls, found.calls)
         differences += found.differences
@@ -40,8 +40,8 @@ def replay(module: str, /, *, read: Read = ANY_FILE, shown: Shown = TABLES) -> i
         rows = [{"call": each.call_id, **attrs.asdict(each)} for each in differences]
         for row in rows:
             del row["call_id"], row["run"]
-        print_rows(rows, f"{calls} calls, and all would end as they did", f"{calls} calls")
+        print_rows(rows, f"{calls} calls, all with the same verdict", f"{calls} calls")
         if unjudged:
-            say("guards that could not be asked about some of them", "bold")
+            say("guards that could not be called for some calls", "bold")
             print_rows([attrs.asdict(each) for each in unjudged], "")
     return int(bool(differences))

@@ -1,4 +1,4 @@
-"""`hookbus run`: any Python program, unchanged, with what is to watch over it put in place first.
+"""`hookbus run`: run any Python program unchanged, with guards and recording set up first.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _VALUED: Final = (
 
 @attrs.frozen
 class Ended:
-    """How a program ended that did not simply come to its end."""
+    """How a program ended, if it did not run to its end."""
 
     error: BaseException
 
     def as_python_does(self) -> NoReturn:
-        """Let Python end as it would have without hookbus: with its exit code, or its traceback,
-        in which nothing of hookbus is to be seen.
+        """Let Python end as it would without hookbus: with the same exit code or traceback, without
+        any frames of hookbus.
         """
         shown, trace = sys.excepthook, without_ours(self.error.__traceback__)
         sys.excepthook = lambda kind, error, _: shown(kind, error.with_traceback(trace), trace)
@@ -49,36 +49,35 @@ def run(
     module: Annotated[Flag, Parameter(alias="-m")] = False,
     shown: Shown = TABLES,
 ) -> Ended | None:  # fmt: skip
-    """Run any Python program, unchanged, under guards and with a record.
+    """Run any Python program unchanged, under guards, and record its calls.
 
-    What stands behind the program is for the program; an option of `run` there is refused, unless
-    `--` stands in front of the program. It gets its arguments, its exit code and its
-    traceback as from Python; what the settings name is in place before it begins.
+    Write the options of hookbus run before the program. Everything after the program is passed to
+    it. To pass it an option that hookbus run has, too, write -- before the program. The program
+    gets its arguments, exit code and traceback as from Python. The settings apply before it starts.
 
     Args:
         program: a script, or a folder that Python can run; or with -m a module.
-        arguments: what the program is given.
-        plugin: the id of a plugin, or its folder; may be given again. One that cannot be loaded
-            ends it all.
-        instrument: module:Class.method, or module:function, to make hookable; may be given again.
-        approvals: the file of approvals.Store, where those are asked who are to say yes; else the
-            one that the settings name.
-        wait: for so many seconds a call waits for their answer, before it is blocked and has to be
-            made again.
-        adapters: frameworks that are to run on hookbus, with commas between: langchain,mcp.
-        journal: the file that keeps what happens; else HOOKBUS_JOURNAL, else the one that the
-            settings name.
-        turns: keep every turn of every receiver in it, too: who agreed, and how long each took.
-        trace: a file for the calls as a trace, which ui.perfetto.dev opens; one that is there is
-            replaced.
-        otel: make spans and metrics of the calls, for the OpenTelemetry providers that the program
-            sets up.
+        arguments: the arguments of the program.
+        plugin: the id of a plugin, or its folder; repeat for more. If one cannot be loaded, the
+            program does not start.
+        instrument: module:Class.method, or module:function, to make hookable; repeat for more.
+        approvals: the file of approvals.Store, where people answer requests for approval. Default:
+            the file in the settings.
+        wait: for how many seconds a call waits for an answer, before it is blocked and must be made
+            again.
+        adapters: frameworks to run on hookbus, separated by commas: langchain,mcp.
+        journal: the file to record events in. Default: HOOKBUS_JOURNAL, or the file in the
+            settings.
+        turns: also record every call of every receiver: its answer, and how long it took.
+        trace: a file for a trace of the calls, for ui.perfetto.dev. An existing file is replaced.
+        otel: create spans and metrics of the calls, for the OpenTelemetry providers that the
+            program sets up.
         module: the program is a module, as for python -m.
     """
     settings = find_settings()
     kept = named_journal(journal, settings)
     if turns and kept is None:
-        raise HookError("--turns are kept in a journal: give --journal FILE, too")
+        raise HookError("--turns needs a journal: add --journal FILE")
     if trace is not None:
         check_place(trace)
     found = Program(program, arguments, is_module=module)
@@ -106,24 +105,24 @@ def run(
 
 
 def _ask_at(store: Path | None, seconds: float) -> None:
-    """Have those who answer at a store asked where a guard of `default_bus` wants a yes.
+    """Send requests for approval of the guards of `default_bus` to a store.
 
     Raises:
-        HookError: if the file cannot be used, or it is to be waited for an answer of nobody.
+        HookError: if the file cannot be used, or there is a time to wait but no store.
     """
     if not 0 <= seconds <= 86_400:
-        raise HookError(f"--wait {seconds:g} must be a number of seconds, from 0 to 86400")
+        raise HookError(f"--wait {seconds:g} must be a number of seconds from 0 to 86400")
     if store is not None:
         from ..approvals import Store
         from .waiting import Waited
 
         default_bus.approver(Waited(Store(store), seconds))
     elif seconds:
-        raise HookError("--wait waits for answers at a store: give --approvals FILE, too")
+        raise HookError("--wait needs a store of approvals: add --approvals FILE")
 
 
 def _export(trace: Path | None, *, is_otel: bool) -> None:
-    """Have what happens written as a trace, and told to OpenTelemetry, until the program has ended.
+    """Export the events as a trace, and to OpenTelemetry, until the program has ended.
 
     Raises:
         OSError: if the trace cannot be written.
@@ -143,7 +142,7 @@ def _export(trace: Path | None, *, is_otel: bool) -> None:
 
 
 def _count() -> None:
-    """Say at the end, in a line on stderr, how many calls there were and how they ended."""
+    """Print the number of calls by outcome at the end, in one line on stderr."""
     import json
 
     from ..events import Failed, Finished
@@ -159,11 +158,11 @@ def _count() -> None:
 
 
 def program_words(words: Sequence[str]) -> list[str]:
-    """Return the words of a command line with `--` before the program that `run` is to run, so that
-    the program's own options are its own.
+    """Return the words of a command line with `--` before the program of `run`, so that its options
+    belong to the program.
 
     Raises:
-        HookError: for an option of `run` that stands behind the program, with no `--` before it.
+        HookError: for an option of `run` after the program, without `--` before it.
     """
     found = list(words)
     if not found or found[0] != "run":
@@ -178,7 +177,7 @@ def program_words(words: Sequence[str]) -> list[str]:
 
 
 def _check_behind(program: str, words: Sequence[str]) -> None:
-    """Refuse an option of `run` behind the program: what it was to put in place would be missing.
+    """Raise for an option of `run` after the program, because it would have no effect.
 
     Raises:
         HookError: naming both ways to write it.
@@ -188,6 +187,6 @@ def _check_behind(program: str, words: Sequence[str]) -> None:
         option = word.partition("=")[0]
         if option in (*_VALUED, "--turns", "--otel"):
             raise HookError(
-                f"{option} stands behind {program} and would be given to it: write {option} in "
-                f"front of {program}; or, if it is for the program, write -- in front of {program}"
+                f"{option} comes after {program}, so the program would get it: write {option} "
+                f"before {program}; or, if it is meant for the program, write -- before {program}"
             )

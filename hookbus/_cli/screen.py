@@ -1,4 +1,4 @@
-"""What a command prints: tables as wide as the terminal, or JSON."""
+"""Print the output of a command: tables as wide as the terminal, or JSON."""
 
 from __future__ import annotations
 
@@ -27,58 +27,58 @@ COLOURS: Final = {
     "cancelled": "yellow", "paused": "yellow",
     "disabled": "yellow", "fine": "green", "unfinished": "yellow",
 }  # fmt: skip
-"""How a cell looks that says one of these words. The word stands there, too."""
+"""The style of a cell with one of these words."""
 
 
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
-"""An option that is there or not."""
+"""An option without a value."""
 
 Several = Annotated[Sequence[str], Parameter(consume_multiple=False, show_default=False)]
-"""An option that may be given again."""
+"""An option that may be repeated."""
 
 
 @Parameter(name="*")
 @attrs.frozen
 class Shown:
-    """How every command shows what it has to say."""
+    """How a command prints its output."""
 
     json: Flag = False
     """Print JSON instead of tables."""
     traceback: Flag = False
-    """Show the whole traceback of what goes wrong; HOOKBUS_TRACEBACK=1 does that, too."""
+    """Show the full traceback of an error. HOOKBUS_TRACEBACK=1 does the same."""
 
 
 TABLES: Final = Shown()
-"""As a command shows it where nothing else is said."""
+"""The default output."""
 
 
 def console() -> Console:
-    """Return the console of what a command prints: as wide as the terminal, or as COLUMNS says."""
+    """Return the console for output, as wide as the terminal or as COLUMNS says."""
     is_wide = sys.stdout.isatty() or "COLUMNS" in os.environ
     return Console(file=sys.stdout, width=None if is_wide else WIDTH, highlight=False)
 
 
 def print_json(value: Any) -> None:
-    """Print one value as one line of JSON; what has no JSON is printed in words."""
+    """Print a value as one line of JSON. A value without JSON is printed as a string."""
     print(as_json(value))
 
 
 def as_json(value: Any) -> str:
-    """Return a value as one line of JSON. What stdout cannot show is escaped as JSON does it."""
+    """Return a value as one line of JSON. Characters that stdout cannot show are escaped."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     can_show_all = encoding.lower().startswith("utf")
     return json.dumps(value, default=str, ensure_ascii=not can_show_all)
 
 
 def say(text: str, style: str = "") -> None:
-    """Print a line of text, in which nothing steers the terminal."""
+    """Print a line of text, with control characters escaped."""
     console().print(Text(printable(text), style=style), soft_wrap=True)
 
 
 def table_of(
     rows: Sequence[Mapping[str, Any]], title: str | None = None, *, is_whole: bool = False
 ) -> Table:
-    """Return rows as a table: a column for each key that says something in any of them."""
+    """Return rows as a table, with a column for each key that has a value in any row."""
     table = Table(
         box=box.SIMPLE_HEAD, title=title and Text(brief(title), style="bold"),
         title_justify="left", pad_edge=False, padding=(0, 1, 0, 0), header_style="bold",
@@ -100,7 +100,7 @@ def print_rows(
     rows: Sequence[Mapping[str, Any]], empty: str, title: str | None = None, *,
     is_whole: bool = False,
 ) -> None:  # fmt: skip
-    """Print rows as a table, or a sentence where there are none."""
+    """Print rows as a table, or a sentence if there are none."""
     if rows:
         console().print(table_of(rows, title, is_whole=is_whole))
     else:
@@ -108,7 +108,7 @@ def print_rows(
 
 
 def print_items(items: Iterable[str], style: str = "") -> None:
-    """Print sentences as a list, folded where there is no more room."""
+    """Print sentences as a list, wrapped to the width."""
     grid = Table.grid(padding=(0, 1))
     for item in items:
         grid.add_row("-", Text(brief(item), style=style))
@@ -116,8 +116,8 @@ def print_items(items: Iterable[str], style: str = "") -> None:
 
 
 def progress() -> Progress:
-    """Return the progress bar of long work; it is drawn on stderr, by terminals only, and leaves
-    nothing when it is done.
+    """Return a progress bar. It is shown on stderr, on terminals only, and disappears when the work
+    is done.
     """
     screen = Console(stderr=True)
     parts = (
@@ -128,20 +128,20 @@ def progress() -> Progress:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show on a terminal that something takes its time."""
+    """Show on a terminal that work is in progress."""
     with progress() as bar:
         bar.add_task(what, total=None)
         yield
 
 
 def clock(seconds: float, *, is_long: bool = False) -> str:
-    """Return a time of day as people here read it, with its date where that is asked for."""
+    """Return a local time of day, with its date if `is_long`."""
     shape = "%Y-%m-%d %H:%M:%S" if is_long else "%H:%M:%S"
     return time.strftime(shape, time.localtime(seconds)) + f".{int(seconds % 1 * 1000):03}"
 
 
 def lasted(seconds: float) -> str:
-    """Return a duration in the unit that people would say it in."""
+    """Return a duration in a readable unit."""
     for size, unit in ((1.0, "s"), (1e-3, "ms")):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"

@@ -14,17 +14,20 @@ def serve(
     *, port: int = 0, approvals: Path | None = None, open: Flag = False,
     read: Read = ANY_FILE, shown: Shown = TABLES,
 ) -> None:  # fmt: skip
-    """Serve the live page of a journal on this machine, until Ctrl-C; its address is printed.
+    """Serve the live page of a journal on this machine, until Ctrl-C. Its address is printed.
 
     Args:
-        port: where it listens; 0 is any port that is free.
-        approvals: the file of approvals.Store, which are answered on the page; else the one that
-            the settings name.
-        open: open it in a browser at once.
+        port: the port to listen on. 0 picks any free port.
+        approvals: the file of approvals.Store, to answer on the page. Default: the file in the
+            settings.
+        open: open the page in a browser.
     """
     from ..page import serve as serve_page
 
     store = approvals or find_settings().approvals
     if store is not None and not store.is_file():
-        raise HookError(f"there is no store {store}: it is made when a program asks for a yes")
+        raise HookError(
+            f"the store {store} does not exist yet: a program creates it when a call first "
+            "requires approval"
+        )
     serve_page(read.opened().path, port=port, approvals=store, open_browser=open)

@@ -1,4 +1,4 @@
-"""Settings: `[tool.hookbus]` of a pyproject.toml, or a hookbus.toml, checked before anything runs.
+"""Settings: `[tool.hookbus]` of a pyproject.toml, or a hookbus.toml, checked before use.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from ..exceptions import did_you_mean
 from ..plugins._trust import check_owner
 
 PLACES: Final = ("workspace", "user", "bundled")
-_NAMES: Final = "a list of texts"
+_NAMES: Final = "a list of strings"
 _SHAPES: Final[dict[str, dict[str, str]]] = {
     "": {
-        "journal": "a text", "approvals": "a text", "plugins": "a table", "adapters": _NAMES,
+        "journal": "a string", "approvals": "a string", "plugins": "a table", "adapters": _NAMES,
         "shadow": _NAMES, "require": _NAMES,
     },
     "plugins": {
-        "workspace": "a text", "user": "a text", "bundled": "a text",
+        "workspace": "a string", "user": "a string", "bundled": "a string",
         "installed": "true or false", "allow": _NAMES, "deny": _NAMES, "enable": _NAMES,
         "settings": "a table", "overrides": "a table",
     },
 }  # fmt: skip
-"""Every key there is, by the table it stands in, and what it takes."""
+"""All keys by their table, with the type of their value."""
 
 
 @attrs.frozen
 class Settings:
-    """What the settings of a project say.
+    """The settings of a project.
 
     Attributes:
-        file: where they stand; None where there are none.
-        journal: the journal that is written by `hookbus run` and read by the other commands.
+        file: the file they are in. None means no settings.
+        journal: the journal that `hookbus run` writes and other commands read.
         approvals: the store of approvals.
-        plugins: what `load_plugins` is given; None where no plugins are named.
-        adapters: the frameworks that are to run on hookbus.
-        shadow: names of guards that are asked and block nothing.
-        require: hooks whose every call a guard must watch over.
+        plugins: the arguments of `load_plugins`, or None if there are no plugins.
+        adapters: the frameworks to run on hookbus.
+        shadow: names of guards that run without blocking.
+        require: hooks that must have a guard for every call.
     """
 
     file: Path | None = None
@@ -58,10 +58,10 @@ def find_settings(folder: Path | None = None) -> Settings:
     """Return the settings of the nearest folder that has some, from this one upwards.
 
     Args:
-        folder: where to begin; None is the current one.
+        folder: the folder to start in. None means the current one.
 
     Raises:
-        HookError: if a file cannot be read, or says what there is not.
+        HookError: if a file cannot be read, or contains an unknown key.
     """
     start = (folder or Path.cwd()).absolute()
     for each in (start, *start.parents):
@@ -75,20 +75,20 @@ def find_settings(folder: Path | None = None) -> Settings:
 
 
 def read_settings(file: Path) -> Settings:
-    """Return what a hookbus.toml, or the table `[tool.hookbus]` of another file, says.
+    """Return the settings in a hookbus.toml, or in the table `[tool.hookbus]` of another file.
 
     Raises:
-        HookError: if it cannot be read, or has a key that there is not, or a value of another kind;
-            or if somebody else could have written it: settings can put guards in shadow.
+        HookError: if the file cannot be read, or has an unknown key or a value of the wrong type;
+            or if another user could have written it, because settings can put guards in shadow.
     """
     try:
         with file.open("rb") as opened:
-            status = os.fstat(opened.fileno())  # of what is read, whatever stands there by now
+            status = os.fstat(opened.fileno())  # of the open file, even if it is replaced
             said = tomllib.loads(opened.read().decode("utf-8"))
     except OSError as error:
         raise HookError(f"{file} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise HookError(f"{file} is no TOML: {error}") from None
+        raise HookError(f"{file} is not valid TOML: {error}") from None
     where = f"{file}"
     if file.name != "hookbus.toml":
         tool = said.get("tool", {})
@@ -114,8 +114,8 @@ def read_settings(file: Path) -> Settings:
 
 
 def _check_trust(file: Path, status: os.stat_result) -> None:
-    """Refuse settings that another user owns or may write, or may put another file in place of:
-    the file, a link to it, and the folders of both.
+    """Raise for settings that another user owns, may write or may replace: the file, a link to it,
+    and the folders of both.
     """
     real = Path(os.path.realpath(file))
     try:
@@ -127,7 +127,7 @@ def _check_trust(file: Path, status: os.stat_result) -> None:
 
 
 def _beside(file: Path, path: str) -> Path:
-    """Return a path as the file means it that names it: from its own folder."""
+    """Return a path in a settings file, relative to the folder of the file."""
     return file.parent / Path(path).expanduser()
 
 
@@ -137,7 +137,7 @@ def _check(where: str, table: str, said: Any) -> None:
         raise HookError(f"{where} must be a table")
     for name, value in said.items():
         if name not in shapes:
-            raise HookError(f"{where} has no {name!r}{did_you_mean(name, shapes)}")
+            raise HookError(f"{where} has an unknown key {name!r}{did_you_mean(name, shapes)}")
         if not _is(shapes[name], value):
             raise HookError(f"{where} {name} = {value!r:.60} must be {shapes[name]}")
 
@@ -145,6 +145,6 @@ def _check(where: str, table: str, said: Any) -> None:
 def _is(shape: str, value: Any) -> bool:
     if shape == _NAMES:
         return isinstance(value, list) and all(isinstance(each, str) and each for each in value)
-    if shape == "a text":
+    if shape == "a string":
         return isinstance(value, str) and bool(value)
     return isinstance(value, dict if shape == "a table" else bool)

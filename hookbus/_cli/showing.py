@@ -1,4 +1,4 @@
-"""One call as a tree."""
+"""Show one call as a tree."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from ..journal import Journal
 
 LATE: Final = 1000
-"""So many records behind the end of a call are looked through for what ended after it."""
+"""The number of records after the end of a call to search for nested calls that ended later."""
 
 MOST: Final = 20_000
-"""So many records of a call, and of those inside it, are shown."""
+"""The maximum number of records of a call, and of the calls inside it."""
 
 Data = dict[str, Any]
 
 
 def print_call(journal: Journal, named: str, shown: Shown) -> None:
-    """Print a call, and the calls that were made inside it.
+    """Print a call, and the calls nested in it.
 
     Raises:
-        HookError: if there is no such call, or there are several.
+        HookError: if there is no such call, or more than one.
     """
     number, run, call_id = call_named(journal, named)
-    told = _records(journal, number, call_id)
+    records = _records(journal, number, call_id)
     inside: dict[Any, list[int]] = {}
     by_call: dict[int, list[Data]] = {}
-    for data in told:
+    for data in records:
         own = by_call.setdefault(data["call_id"], [])
         if not own and data["call_id"] != call_id:
             inside.setdefault(data["parent_id"], []).append(data["call_id"])
@@ -51,7 +51,7 @@ def print_call(journal: Journal, named: str, shown: Shown) -> None:
 
 
 def _records(journal: Journal, number: int, call_id: int) -> list[Data]:
-    """Return what a call, and all that was told between its beginning and its end, say."""
+    """Return the records of a call, and all records between its start and its end."""
     first, last = asked(
         journal, "SELECT min(seq), max(seq) FROM chain WHERE run = ? AND call_id = ?",
         [number, call_id],
@@ -80,7 +80,7 @@ def _head(own: list[Data]) -> Text:
 
 
 def _grow(tree: Tree, call_id: int, by_call: dict[int, list[Data]], inside: Any) -> None:
-    """Hang under a call what it says, in the order it was told."""
+    """Add the events of a call to the tree, in order."""
     own = by_call[call_id]
     outer = (by_call.get(own[0]["parent_id"]) or [{}])[0].get("baggage") or {}
     for name, value in (own[0].get("baggage") or {}).items():

@@ -1,4 +1,4 @@
-"""The module or object a command is told by name: imported, and found in it."""
+"""Import the module or object that a command names."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ _OURS: Final = (os.path.dirname(os.path.dirname(__file__)) + os.sep, "<frozen ",
 
 
 def module_of(name: str) -> ModuleType:
-    """Import a module by its dotted name, from this folder too, or a file by its path.
+    """Import a module by its dotted name, also from this folder, or a file by its path.
 
     Raises:
-        HookError: if there is none, or importing it fails; that one has what it raised as cause.
+        HookError: if it does not exist, or importing it fails. Then the cause is its exception.
     """
     path = Path(name)
     if name.endswith(".py") or os.sep in name:
         if not path.is_file():
-            raise HookError(f"there is no file {name}: give a module, or the path of a file")
+            raise HookError(f"the file {name} does not exist: pass a module, or the path of a file")
         _begin_path(path.resolve().parent)
         name = path.stem
     else:
         _begin_path(Path.cwd())
     if not all(part.isidentifier() for part in name.split(".")):
-        raise HookError(f"{name!r} is no name of a module: write package.module, or path/file.py")
+        raise HookError(f"{name!r} is not a module name: write package.module, or path/file.py")
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as missing:
         if missing.name and (name == missing.name or name.startswith(f"{missing.name}.")):
             raise HookError(
-                f"there is no module {missing.name!r} here or among what is installed: "
-                "change to its folder, or give the path of the file"
+                f"the module {missing.name!r} is neither in this folder nor installed: "
+                "change to its folder, or pass the path of the file"
             ) from None
         raise _failed(name, missing) from missing
     except KeyboardInterrupt:
@@ -53,7 +53,7 @@ def _begin_path(folder: Path) -> None:
 
 
 def _failed(name: str, error: BaseException) -> HookError:
-    """Return what is said of a module that raised: where, in its own code."""
+    """Return the error for a module that raised, with the place in its own code."""
     frames = [
         frame for frame in traceback.extract_tb(error.__traceback__)
         if not frame.filename.startswith(_OURS)
@@ -66,14 +66,14 @@ def _failed(name: str, error: BaseException) -> HookError:
 
 
 def object_of(target: str) -> Any:
-    """Return what `module:Class.method` names.
+    """Return the object that `module:Class.method` names.
 
     Raises:
-        HookError: if it is not of that form, or something on the way is not there.
+        HookError: if the form is wrong, or a part of it does not exist.
     """
     module_name, colon, path = target.rpartition(":")
     if not colon or not module_name or not path:
-        raise HookError(f"{target!r} names no object: write module:Class.method, or file.py:name")
+        raise HookError(f"{target!r} is incomplete: write module:Class.method, or file.py:name")
     found: Any = module_of(module_name)
     for part in path.split("."):
         try:
@@ -86,13 +86,13 @@ def object_of(target: str) -> Any:
 
 
 def _meant(wrong: str, names: list[str]) -> str:
-    """Return what was probably meant, and not all that a module holds."""
+    """Return the likely name, but not the list of all names."""
     hint = did_you_mean(wrong, names)
     return hint if "did you mean" in hint else ""
 
 
 def buses_of(module: ModuleType) -> dict[str, Bus]:
-    """Return the buses whose hooks a module may declare: the default one, and those it holds."""
+    """Return the buses of a module: the default one, and those in its variables."""
     held = {name: value for name, value in vars(module).items() if isinstance(value, Bus)}
     own = {name: bus for name, bus in held.items() if bus is not default_bus}
     return {"default_bus": default_bus, **own}

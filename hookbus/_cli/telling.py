@@ -1,4 +1,4 @@
-"""What a record says, in a line: of a call how it ended, of a receiver what it did."""
+"""Describe a record in one line: the outcome of a call, or the action of a receiver."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _codes(style: str) -> tuple[str, str]:
 
 
 def paint(text: str, style: str) -> str:
-    """Return text with a colour, where a terminal shows it."""
+    """Return text in a style, if the terminal shows colours."""
     if not style or not _is_coloured():
         return text
     before, after = _codes(style)
@@ -42,7 +42,7 @@ def _is_coloured() -> bool:
 
 
 def did(data: Data) -> str:
-    """Return what a receiver did, in a few words; of a call, how it went."""
+    """Describe what a receiver did, or the event of a call, in a few words."""
     kind, who = data["event"], brief(data.get("receiver") or "")
     if kind == "Mutated":
         verb = "dropped" if data.get("dropped") else "changed"
@@ -59,8 +59,8 @@ def did(data: Data) -> str:
         return f"{who} failed in {data['phase']}, {data['action']}: {said}"
     if kind == "Invoked":
         by = f" by {data['by']}" if data.get("by") else ""
-        said = data["answer"] if data["answer"] != "nothing" else "had nothing to say"
-        said = "took" if said in _DONE.values() else f"{said}{by},"  # which has a line of its own
+        said = data["answer"] if data["answer"] != "nothing" else "returned nothing"
+        said = "took" if said in _DONE.values() else f"{said}{by},"  # it has a separate line
         return f"{who} {said} {lasted(data['seconds'])}"
     if kind == "Attempted":
         return f"attempt {data['number']} of {who} {data['outcome']}, {lasted(data['seconds'])}"
@@ -76,18 +76,18 @@ def _from_to(data: Data) -> str:
 
 
 def is_telling(mark: Data) -> bool:
-    """Tell whether what a receiver did belongs into the line of its call: a turn alone does not."""
+    """Return whether a receiver's event belongs in the line of its call; a plain call does not."""
     return mark["event"] != "Invoked" or mark["answer"] in ("asked", "approved", "answered")
 
 
 def of_call(data: Data) -> str:
-    """Return the hook, the tool, model or agent that it names, and whose call it is."""
+    """Return the hook with the tool, model or agent it names, and the sender."""
     which = title(data["hook"], data.get("labels"))
     return f"{which} of {brief(data['sender'].partition(' at 0x')[0])}"
 
 
 def call_line(call: Data, marks: Iterable[Data], *, run: str = "") -> str:
-    """Return a finished call as one line: when, which, how it ended, and what receivers did."""
+    """Return a finished call as one line: time, hook, outcome, and the actions of receivers."""
     outcome = call["outcome"]
     said = "; ".join(did(mark) for mark in marks if is_telling(mark))
     error = call.get("error") or {}

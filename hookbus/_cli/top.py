@@ -1,4 +1,4 @@
-"""`hookbus top`: what happens right now, by hook and by receiver."""
+"""`hookbus top`: watch the current calls, by hook and by receiver."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .reading import ANY_FILE, Read
 from .screen import TABLES, Shown, console, lasted, print_json, table_of
 
 WINDOW_SECONDS: Final = 10.0
-"""How far back the figures look."""
+"""The period that the figures cover."""
 
 KEPT: Final = 20_000
-"""Of so many calls of a hook at most the seconds are kept."""
+"""The maximum number of durations that are kept for a hook."""
 
 
 class Window:
-    """What happened in the last seconds."""
+    """The events of the last seconds."""
 
     def __init__(self) -> None:
         self._began, self._now = time.time(), time.time()
@@ -33,7 +33,7 @@ class Window:
         self._did: deque[tuple[float, str, str, str, float | None]] = deque()
 
     def add(self, type: str, data: dict[str, Any]) -> None:
-        """Take in a record."""
+        """Add a record."""
         kind = type.removeprefix("hookbus.")
         if kind == "finished":
             self._ended.append((data["at"], data["hook"], data["outcome"], data["seconds"]))
@@ -42,14 +42,14 @@ class Window:
             self._did.append((data["at"], data["receiver"], data["hook"], kind, took))
 
     def forget(self, now: float) -> None:
-        """Let go of what is too long ago."""
+        """Drop events that are too old."""
         self._now = now
         for kept in (self._ended, self._did):
             while kept and kept[0][0] < now - WINDOW_SECONDS:
                 kept.popleft()
 
     def hooks(self) -> list[dict[str, Any]]:
-        """Return a row for each hook, the busiest first."""
+        """Return a row for each hook, busiest first."""
         outcomes: dict[str, Counter[str]] = defaultdict(Counter)
         seconds: dict[str, list[float]] = defaultdict(list)
         for _, hook, outcome, each in self._ended:
@@ -68,9 +68,9 @@ class Window:
         return rows
 
     def receivers(self) -> list[dict[str, Any]]:
-        """Return a row for each receiver that did something, the slowest first, then the busiest.
+        """Return a row for each receiver that acted, slowest first, then busiest.
 
-        A journal has the seconds of a turn where it asked a person, or where turns are kept.
+        A journal has the duration of a receiver if it asked a person, or if `--turns` is on.
         """
         did: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         slowest: dict[tuple[str, str], float] = {}
@@ -90,15 +90,15 @@ class Window:
 def top(
     *, every: float = 1.0, times: int | None = None, read: Read = ANY_FILE, shown: Shown = TABLES
 ) -> None:
-    """Show what happens right now, of the last ten seconds, until Ctrl-C: calls a second, blocked,
-    raised, failed, and how long they take; and what receivers did.
+    """Show the calls of the last ten seconds until Ctrl-C: calls per second, how many were blocked,
+    raised or failed, their durations, and the actions of receivers.
 
     Args:
-        every: so many seconds between two looks.
-        times: look so often, then end.
+        every: the number of seconds between two updates.
+        times: the number of updates, then exit.
     """
     if not 0.1 <= every <= 3600 or (times is not None and times < 1):
-        raise HookError("--every takes 0.1 to 3600 seconds, and --times a number from 1")
+        raise HookError("--every must be from 0.1 to 3600 seconds, and --times at least 1")
     journal, window = read.opened(), Window()
     screen = console()
     live = Live(console=screen, auto_refresh=False, screen=True) if screen.is_terminal else None
@@ -129,5 +129,5 @@ def _picture(window: Window) -> RenderableType:
     parts: list[RenderableType] = [table_of(hooks, "hooks, the last ten seconds")]
     if receivers := window.receivers():
         rows = [{**row, "slowest": row["slowest"] and lasted(row["slowest"])} for row in receivers]
-        parts.append(table_of(rows, "receivers, the slowest first"))
+        parts.append(table_of(rows, "receivers, slowest first"))
     return Group(*parts)

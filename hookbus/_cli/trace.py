@@ -1,4 +1,4 @@
-"""`hookbus trace`: the calls of a journal as a picture that trace viewers open."""
+"""`hookbus trace`: write the calls of a journal for trace viewers."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from ..journal import Journal
 
 _BAD = {"blocked": "terrible", "raised": "bad", "cancelled": "grey", "paused": "grey"}
-"""The colour of a call that did not go well, as trace viewers name colours."""
+"""The name that trace viewers have for the colour of a failed call."""
 
 
 def trace(
     *, out: Path = Path("trace.json"), wanted: Wanted = EVERY, read: Read = ANY_FILE,
     shown: Shown = TABLES,
 ) -> None:  # fmt: skip
-    """Write calls as a trace, which ui.perfetto.dev and chrome://tracing open.
+    """Write calls as a trace for ui.perfetto.dev and chrome://tracing.
 
     Args:
-        out: the file; one that is there is replaced.
+        out: the file to write. An existing file is replaced.
     """
     journal, wanted = read.opened(), wanted.checked()
     if wanted.outcome == "unfinished":
-        raise HookError("what has not ended has no length: hookbus log --outcome unfinished")
+        raise HookError("an unfinished call has no duration: use hookbus log --outcome unfinished")
     if out.exists() and out.samefile(journal.path):
-        raise HookError(f"{out} is the journal itself: name another file")
+        raise HookError(f"{out} is the journal itself: choose another file")
     check_place(out)
     part = out.with_name(f"{out.name}.part")
     try:
@@ -49,7 +49,7 @@ def trace(
     if shown.json:
         print_json({"file": str(out), "events": count})
     else:
-        say(f"{count} events in {out}: open it with ui.perfetto.dev or chrome://tracing")
+        say(f"{count} events in {out}: open it in ui.perfetto.dev or chrome://tracing")
 
 
 def _events(journal: Journal, wanted: Wanted) -> Iterator[dict[str, Any]]:
@@ -87,7 +87,7 @@ def _events(journal: Journal, wanted: Wanted) -> Iterator[dict[str, Any]]:
 
 
 def _turns(db: sqlite3.Connection) -> dict[int, dict[int, list[str]]]:
-    """Return what receivers did, by run and call."""
+    """Return descriptions of the receivers' actions, by run and call."""
     found: dict[int, dict[int, list[str]]] = {
         number: {} for (number,) in db.execute("SELECT number FROM runs")
     }
@@ -104,7 +104,7 @@ def _arguments(call_id: int, data: dict[str, Any], turns: dict[int, list[str]]) 
 
 
 def _lane(lanes: list[list[float]], began: float, ended: float) -> int:
-    """Return the first lane in which a call lies apart from the others, or inside of them."""
+    """Return the first lane in which a call overlaps no other, or is nested in one."""
     for number, ends in enumerate(lanes):
         while ends and ends[-1] <= began:
             ends.pop()

@@ -1,4 +1,4 @@
-"""Who answers where a guard of a program asks for a yes: people, at a store, who may be waited for.
+"""An approver that waits for people to answer in a store.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ PAUSE_SECONDS: Final = 0.2
 
 
 class Waited:
-    """A store whose answers are waited for: who asks goes on when somebody has answered.
+    """A store whose answers are waited for: a call continues as soon as there is an answer.
 
     Args:
-        store: where requests are kept, and answered by others.
-        seconds: how long a call waits; then it is blocked, and passes when it is made again after
-            a yes.
+        store: the store of the requests, answered elsewhere.
+        seconds: how long a call waits. Then it is blocked. Made again after an approval, it passes.
     """
 
     name = Store.name
@@ -32,7 +31,7 @@ class Waited:
         self._store, self._seconds, self.key = store, seconds, store.key
 
     def ask(self, request: Request) -> Approved | Denied | Parked:
-        """Return the answer to such a call; that it is parked, where nobody answers in time."""
+        """Return the answer to such a call, or that it is parked if there is none in time."""
         last = time.monotonic() + self._seconds
         first = answer = self._store.ask(request)
         while isinstance(answer, Parked) and time.monotonic() < last:
@@ -41,7 +40,7 @@ class Waited:
         return _after(first, answer)
 
     async def ask_async(self, request: Request) -> Approved | Denied | Parked:
-        """Likewise in a task, which does not hold the loop up."""
+        """Do the same in a task, without blocking the event loop."""
         last = time.monotonic() + self._seconds
         first = answer = await self._store.ask_async(request)
         while isinstance(answer, Parked) and time.monotonic() < last:
@@ -51,12 +50,12 @@ class Waited:
 
 
 def _again(request: Request) -> Request:
-    """Return the request under another id: a like call may have used the yes to this one."""
+    """Return the request under another id, because a similar call may have used its approval."""
     return attrs.evolve(request, id=secrets.token_hex(8))
 
 
 def _after(first: Any, answer: Approved | Denied | Parked) -> Approved | Denied | Parked:
-    """Return the answer; of an approval that came while the call waited, guards judge once more."""
+    """Return the answer. If an approval came while the call waited, guards check it once more."""
     if isinstance(first, Parked) and isinstance(answer, Kept):
         return attrs.evolve(answer, is_waited_for=True)
     return answer

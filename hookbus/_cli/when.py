@@ -1,4 +1,4 @@
-"""Moments as people write them: `2h`, `yesterday`, `03:15`, `2026-11-24T03:15`."""
+"""Parse times as people write them: `2h`, `yesterday`, `03:15`, `2026-11-24T03:15`."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _DAYS: Final = {"today": 0, "yesterday": 1}
 
 
 def moment(text: str, now: datetime | None = None) -> float:
-    """Return the moment that a text means, in seconds since 1970.
+    """Return a time from a string, in seconds since 1970.
 
     Args:
-        text: how long ago (`90s`, `15m`, `2h`, `3d`, `1w`), `today` or `yesterday` from midnight,
-            a time of day, or a date with or without a time, in the zone of this machine unless it
-            says another.
-        now: what is counted from.
+        text: an age (`90s`, `15m`, `2h`, `3d`, `1w`), `today` or `yesterday` for midnight, a time
+            of day, or a date with or without a time, in the local time zone unless it names
+            another.
+        now: the current time.
 
     Raises:
-        HookError: if it means none.
+        HookError: if it is not a valid time.
     """
     said, now = text.strip().lower(), now or datetime.now()
     if ago := _AGO.fullmatch(said):
@@ -40,5 +40,6 @@ def moment(text: str, now: datetime | None = None) -> float:
         return datetime.fromisoformat(text.strip()).timestamp()
     except (ValueError, OverflowError, OSError):
         raise HookError(
-            f"{text!r:.60} is no moment: write 15m, 2h, 3d, yesterday, 03:15 or 2026-11-24T03:15"
+            f"{text!r:.60} is not a valid time: "
+            "write 15m, 2h, 3d, yesterday, 03:15 or 2026-11-24T03:15"
         ) from None

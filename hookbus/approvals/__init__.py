@@ -1,4 +1,4 @@
-"""Approvals: who answers where a guard asks for a yes, in this process or days later."""
+"""Human approval: answer the calls that a guard holds, in this process or days later."""
 
 from ._answering import answering
 from ._inbox import Inbox

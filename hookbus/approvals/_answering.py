@@ -1,4 +1,4 @@
-"""Who answers for a bus: a function, an inbox or a store, and how its answers are read."""
+"""Adapt the approver of a bus (a function, an inbox or a store) and read its answers."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from ._redacted import hidden, restored, without
 from ._words import Approved, Kept, Parked, Pending, Request
 
 REDACTING_SECONDS: Final = 1.0
-"""For so long redactors may look through a request; what they have not got to is not shown."""
+"""Time limit for the redactors of one request. What they did not reach by then is not shown."""
 
 
 def answering(approver: Any, timeout: float | None = None) -> Answering:
-    """Return what a bus asks, made of what `bus.approver` is given.
+    """Return the object that a bus calls, made from the argument of `bus.approver`.
 
     Raises:
-        HookError: if it cannot be asked, or what a request is made with is not installed.
+        HookError: if the approver has the wrong type, or a required package is not installed.
     """
     library()
     if isinstance(approver, type):
-        raise HookError(f"give the bus an object: {approver.__name__}(...), not the class itself")
+        raise HookError(f"pass an instance, {approver.__name__}(...), not the class itself")
     if timeout is not None:
         check_seconds("timeout", timeout)
     if hasattr(approver, "ask") and hasattr(approver, "ask_async") and hasattr(approver, "key"):
         return Answering(approver, timeout)
     if not callable(approver):
-        raise HookError(f"{approver!r:.60} cannot be asked: give a function, a Inbox or a Store")
+        raise HookError(f"{approver!r:.60} is not an approver: pass a function, a Inbox or a Store")
     return Answering(_Function(approver), timeout)
 
 
 class _Function:
-    """A function of the request, plain or async."""
+    """An approver that is a function of the request, sync or async."""
 
     def __init__(self, function: Callable[[Request], Any]) -> None:
         self.name = getattr(function, "__qualname__", type(function).__qualname__)
@@ -55,7 +55,7 @@ class _Function:
         return self._memory.known(request) or self.function(waiting)
 
     def noted(self, request: Request, answer: Any) -> Any:
-        """Keep what is to be remembered of an answer, and return it."""
+        """Remember the answer where it says so, and return it."""
         if isinstance(answer, Parked):
             return Parked(answer.id or self._memory.parked(request))
         check_answer(answer, request)
@@ -65,7 +65,7 @@ class _Function:
 
 
 class Answering:
-    """What a bus asks: it makes the request, and reads the answer."""
+    """The approver as the bus calls it: it builds requests and reads answers."""
 
     def __init__(self, approver: Any, timeout: float | None) -> None:
         self.timeout, self.key = timeout, approver.key
@@ -77,11 +77,11 @@ class Answering:
         self._noted = getattr(approver, "noted", lambda request, answer: answer)
 
     def digest(self, facts: Mapping[str, Any]) -> str:
-        """Return the digest of a call, of its real values.
+        """Return the digest of a call. It covers the unredacted values.
 
         Raises:
-            HookError: where an argument or what the approval is bound to has no canonical JSON, or
-                the sender is not known by anything that lasts as long as the approval.
+            HookError: if an argument or a bound value has no canonical JSON, or if the sender has
+                no identity that lasts as long as the approval.
         """
         hook = facts["hook"]
         asks = [
@@ -92,7 +92,7 @@ class Answering:
             bound = canonical(_bound(facts), "baggage")
         except HookError as error:
             raise HookError(
-                f"{error}; or name what the approval is for, as Ask(bind=('user',)) does"
+                f"{error}; or bind the approval to named baggage, as in Ask(bind=('user',))"
             ) from None
         whose = identity_of(
             facts["of"], hook, facts["identity"], is_lasting=self._is_lasting
@@ -100,7 +100,7 @@ class Answering:
         return digest_of(self.key, [hook, self._program, whose, asks], bound, arguments)
 
     def is_inner(self, outer: Any, facts: Mapping[str, Any]) -> bool:
-        """Tell whether a call inside the body of an approved one is that call, handed on.
+        """Return whether a nested call is the approved call itself, passed on by another layer.
 
         Raises:
             HookError: as `digest`.
@@ -109,7 +109,7 @@ class Answering:
         return same is not None and self.digest(same) == outer.digest
 
     def request(self, facts: Mapping[str, Any]) -> Request:
-        """Return the request of a call, as a person may see it.
+        """Return the request of a call, redacted for the approver.
 
         Raises:
             HookError: as `digest`.
@@ -118,7 +118,7 @@ class Answering:
         details = {name: ask.details for name, ask in asks if ask.details}
         sender = facts["sender"]
         if facts["identity"] is not None:
-            sender = f"{sender}, which is {facts['identity'](facts['of'])!r}"
+            sender = f"{sender}, with identity {facts['identity'](facts['of'])!r}"
         shown = _shown(facts["redact"], _exactly(facts), {
             "sender": sender,
             "question": "\n".join(str(ask.question) for _, ask in asks),
@@ -139,18 +139,21 @@ class Answering:
     def verdict(
         self, request: Request, answer: Any, facts: Mapping[str, Any]
     ) -> Block | tuple[str, dict[str, Any], bool]:
-        """Return the denial; or who approved, the arguments that this person changed, and whether
-        the call has waited for it.
+        """Return the denial, or else a tuple: the approver, the arguments that the approver edited,
+        and whether the call waited for the approval.
 
         Raises:
-            HookError: for an answer that is none.
+            HookError: if the answer is invalid.
         """
         answer = self._noted(request, answer)
         if isinstance(answer, Parked):
             waiting = answer.id or request.id
-            reason = f"{request.question}: waits for a yes, as request {waiting}; try again later"
-            told = {"id": waiting, "question": request.question, "bound": dict(request.bound)}
-            return Pending(reason, code="pending", id=waiting, details=told)
+            reason = (
+                f"{request.question}: approval pending (request {waiting}); "
+                "retry after it is approved"
+            )
+            details = {"id": waiting, "question": request.question, "bound": dict(request.bound)}
+            return Pending(reason, code="pending", id=waiting, details=details)
         check_answer(answer, request)
         if not isinstance(answer, Approved):
             reason = f"{request.question}: denied by {answer.by}: {answer.reason}"
@@ -165,14 +168,14 @@ class Answering:
 
 
 def _exactly(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of the arguments that are approved, in JSON types."""
+    """Return a copy of the arguments to approve, in JSON types."""
     arguments = canonical(covered(facts["hook"], facts["arguments"]), "arguments")
     made: dict[str, Any] = json.loads(arguments)
     return made
 
 
 def _bound(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the baggage that an approval is for: what any of those who ask binds it to."""
+    """Return the baggage that the approval is bound to, for all guards that asked."""
     baggage, binds = facts["baggage"], [ask.bind for _, ask in facts["asks"]]
     if any(bind is None for bind in binds):
         return dict(baggage)
@@ -182,14 +185,15 @@ def _bound(facts: Mapping[str, Any]) -> dict[str, Any]:
 def _shown(
     redact: Callable[..., dict[str, Any]] | None, arguments: dict[str, Any], more: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the fields of a request as a person may see them: what is taken out of the arguments
-    is taken out of whatever quotes them, too.
+    """Return the fields of a request, redacted for the approver.
+
+    A value that is redacted in the arguments is redacted in every other field that quotes it.
     """
     if redact is None:
         return {**more, "arguments": arguments}
     session = more["baggage"].get("session")
-    told = redact(arguments, session, REDACTING_SECONDS)
-    pairs = hidden(arguments, told)
+    redacted = redact(arguments, session, REDACTING_SECONDS)
+    pairs = hidden(arguments, redacted)
     rest = redact({name: plain(value) for name, value in more.items()}, session, REDACTING_SECONDS)
     rest = {name: value if value is None else without(value, pairs) for name, value in rest.items()}
-    return {**rest, "arguments": told, "question": str(rest["question"])}
+    return {**rest, "arguments": redacted, "question": str(rest["question"])}

@@ -1,4 +1,4 @@
-"""What an approval is for, as a number that nobody can guess: RFC 8785 canonical JSON, keyed."""
+"""The digest that an approval is bound to: keyed, over RFC 8785 canonical JSON."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from typing import Any, Final
 from .. import HookError
 
 LABELS: Final = frozenset({"agent", "call_id", "tool"})
-"""What a framework says around a `tool_call`: other with each call, or no value at all. The class
-of the tool is part of a digest as the sender's.
+"""Arguments that a framework adds to a `tool_call`: they differ per call or have no JSON value. The
+class of the tool is part of the digest, as the class of the sender is.
 """
 
 
 def covered(hook: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that are approved: all, but a `tool_call`'s labels."""
+    """Return the arguments that the approval covers: all except the labels of a `tool_call`."""
     is_tool_call = hook == "tool_call" and {"name", "arguments"} <= arguments.keys()
     labels = LABELS if is_tool_call else frozenset[str]()
     return {name: value for name, value in arguments.items() if name not in labels}
 
 
 def library() -> Any:
-    """Return what makes canonical JSON.
+    """Return the module that writes canonical JSON.
 
     Raises:
         HookError: if it is not installed.
@@ -33,22 +33,25 @@ def library() -> Any:
     try:
         return import_module("rfc8785")
     except ImportError as error:
-        raise HookError("approvals need rfc8785: pip install 'hookbus[approvals]'") from error
+        raise HookError(
+            "approvals need the package rfc8785; run: pip install 'hookbus[approvals]'"
+        ) from error
 
 
 def canonical(value: Any, name: str) -> bytes:
     """Return a value as canonical JSON.
 
     Raises:
-        HookError: naming what has none: a value of another type than those of JSON (a subclass,
-            too), a whole number beyond 2**53, NaN, a key that is no text, a lone surrogate.
+        HookError: naming the value that has none: a type that JSON does not have (a subclass
+            counts), an integer beyond 2**53, NaN, a key that is not a string, a lone surrogate.
     """
     _check(value, name)
     rfc8785 = library()
     try:
         return bytes(rfc8785.dumps(value))
     except (rfc8785.CanonicalizationError, RecursionError, UnicodeError) as error:
-        what = "it holds itself" if isinstance(error, RecursionError) else "it is no exact JSON"
+        is_cycle = isinstance(error, RecursionError)
+        what = "it contains itself" if is_cycle else "JSON cannot represent it exactly"
         raise HookError(f"{name} has no canonical JSON: {what}") from None
 
 
@@ -56,10 +59,11 @@ def digest_of(key: bytes, facts: list[Any], bound: bytes, arguments: bytes) -> s
     """Return the digest of a call.
 
     Args:
-        key: what it is keyed with.
-        facts: hook, program, sender's identity and, for each guard that asks, its name, question
-            and code.
-        bound: the baggage that the approval is for, as canonical JSON, as the arguments are.
+        key: the secret key of the approver.
+        facts: hook, program, the identity of the sender and, for each guard that asks, its name,
+            question and code.
+        bound: the baggage that the approval is bound to, as canonical JSON.
+        arguments: the arguments, as canonical JSON.
     """
     message = b"\n".join((json.dumps(facts).encode(), bound, arguments))
     return hmac.digest(key, message, "sha256").hex()
@@ -85,7 +89,8 @@ _PROBLEMS: Final[dict[type, Any]] = {int: _of_number, float: _of_number, str: _o
 
 
 def _check(value: Any, name: str, depth: int = 0) -> None:
-    """Refuse what is not of a type of JSON itself: a subclass may show each reader another value.
+    """Raise for a value whose type is not exactly a JSON type: a subclass can return different
+    values to different readers.
     """
     kind = type(value)
     if depth > 100:
@@ -93,7 +98,9 @@ def _check(value: Any, name: str, depth: int = 0) -> None:
     if kind is dict:
         for key, inner in value.items():
             if type(key) is not str:
-                raise HookError(f"{name} has no canonical JSON: its key {key!r:.40} is no text")
+                raise HookError(
+                    f"{name} has no canonical JSON: its key {key!r:.40} is not a string"
+                )
             _check(inner, f"{name}[{key!r:.40}]", depth + 1)
     elif kind is list or kind is tuple:
         for i, inner in enumerate(value):
@@ -102,5 +109,6 @@ def _check(value: Any, name: str, depth: int = 0) -> None:
         raise HookError(f"{name} has no canonical JSON: {problem}")
     elif kind not in (str, int, float, bool, type(None)):
         raise HookError(
-            f"{name} is a {kind.__qualname__}, which has no canonical JSON: pass text or a number"
+            f"{name} is a {kind.__qualname__}, which has no canonical JSON: "
+            "pass a string or a number"
         )

@@ -1,4 +1,4 @@
-"""Whose call is approved: what a sender is known by."""
+"""The identity of a sender, which an approval is bound to."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from .._locks import Lock
 
 _VALUES: Final = (str, int, float, bool, type(None))
 _MADE_ANEW: Final = (MethodType, BuiltinFunctionType, partial)
-"""Callables whose class says nothing of what they call."""
+"""Callables whose class does not identify the function that they call."""
 
 _INNER: Final = (
     "__wrapped__", "func", "fn", "coroutine", "function", "callback", "on_invoke_tool",
 )  # fmt: skip
-"""Where decorators, and objects that frameworks make of functions, keep what they are made of."""
+"""Attributes where decorators and framework objects keep the function they wrap."""
 
 
 def identity_of(
     sender: Any, hook: str, identity: Callable[[Any], str] | None, *, is_lasting: bool
 ) -> list[str]:
-    """Return what a sender is known by: what `identity=` says, else the name of its class, or its
-    own; what has no name that leads to it is known by the object, in this process.
+    """Return the identity of a sender: the result of `identity=`, or else the name of its class or
+    its own name. An object without an importable name is identified by itself, in this process.
 
     Args:
-        is_lasting: whether the approval is to outlive the process.
+        is_lasting: whether the approval outlives the process.
 
     Raises:
-        HookError: where `identity=` fails or returns no string, or there is only the object, which
-            does not outlive the process.
+        HookError: if `identity=` fails or returns something other than a non-empty string, or if
+            only the object itself could identify a sender whose approval outlives the process.
     """
     if identity is not None:
         return ["identity", _said(identity, sender, hook)]
@@ -49,9 +49,9 @@ def identity_of(
         return ["name", name]
     if is_lasting:
         raise HookError(
-            f"{getattr(thing, '__qualname__', type(thing).__qualname__)} has no name by which "
-            "another process finds it, as it was made inside a function: define it at the top of a "
-            f"module, or say what its sender is known by, as in @hookable({hook!r}, "
+            f"{getattr(thing, '__qualname__', type(thing).__qualname__)} has no importable name, "
+            "because it is defined inside a function, so other processes cannot identify it: "
+            f"define it at module level, or pass an identity, as in @hookable({hook!r}, "
             "identity=lambda sender: sender.account)"
         )
     return ["object", _TOKENS.of(thing)]
@@ -66,16 +66,19 @@ def _said(identity: Callable[[Any], str], sender: Any, hook: str) -> str:
         said.close()
     if type(said) is not str or not said.strip():
         kind = "an empty string" if said == "" else f"a {type(said).__qualname__}"
-        raise HookError(f"identity= of {hook} returned {kind}: return a string that names it")
+        raise HookError(
+            f"identity= of {hook} returned {kind}: "
+            "return a non-empty string that identifies the sender"
+        )
     return said
 
 
 def _name_of(thing: Any) -> str | None:
-    """Return module and name of a class or function, or None where they do not lead to it."""
+    """Return module and name of a class or function, or None if they do not resolve to it."""
     module, name = thing.__module__, thing.__qualname__
     if type(module) is not str or type(name) is not str or "<" in name:
         return None
-    hook = vars(thing).get("__hookbus__")  # of a hookable, which stands for its body
+    hook = vars(thing).get("__hookbus__")  # a hookable counts as its body
     body = getattr(hook, "body", thing)
     found: Any = sys.modules.get(module)
     for part in name.split("."):
@@ -87,7 +90,7 @@ def _name_of(thing: Any) -> str | None:
 
 
 def _is_of_module(body: Any, module: str, name: str) -> bool:
-    """Tell whether a function was defined where its name says, by a `def` that is in no other."""
+    """Return whether a function was defined by a module-level `def` (or in a class) of its name."""
     if type(body) is not FunctionType or body.__code__.co_qualname != name:
         return False
     if not {"__class__"}.issuperset(body.__code__.co_freevars):  # a copy of what a function made
@@ -96,7 +99,7 @@ def _is_of_module(body: Any, module: str, name: str) -> bool:
 
 
 def _layers(found: Any, depth: int = 0) -> Iterator[Any]:
-    """Yield what a module holds under a name, and what that was made of."""
+    """Yield what a module has under a name, and the objects it wraps."""
     yield found
     held = getattr(found, "__dict__", {})
     below = [held.get(name) for name in _INNER] if type(held) is dict and depth < 10 else []
@@ -108,8 +111,8 @@ def _layers(found: Any, depth: int = 0) -> Iterator[Any]:
 
 
 def _home(module: str) -> str:
-    """Return what a module is known by: of `__main__`, which each program has, the name that it was
-    run by with `-m`, else its file.
+    """Return the name that identifies a module. Every program has a `__main__`: it is identified by
+    the name given to `python -m`, or else by its file.
     """
     main = sys.modules.get(module) if module == "__main__" else None
     spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
@@ -119,7 +122,7 @@ def _home(module: str) -> str:
 
 
 class _Tokens:
-    """A word for each object, as long as there is that object."""
+    """One random token for each object, for as long as the object lives."""
 
     def __init__(self) -> None:
         self._lock = Lock()

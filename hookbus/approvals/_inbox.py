@@ -1,4 +1,4 @@
-"""An inbox: calls wait at it, in this process, until somebody answers."""
+"""An inbox: calls wait in it, in this process, until a person answers them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ._words import AlreadyAnswered, Approved, Denied, Request, RequestExpired, 
 
 @named_options
 class Inbox:
-    """Where calls wait, in this process, until somebody answers: `bus.approver(Inbox())`.
+    """An approver that holds calls in this process until a person answers: `bus.approver(Inbox())`.
 
-    It may be asked and answered in any thread and any task. Each call waits for an answer of its
-    own, the same call made twice at once, too.
+    You can call its methods from any thread and any task. Each call waits for an answer of its own,
+    even if the same call is made twice at once.
     """
 
     name = "Inbox"
@@ -37,7 +37,7 @@ class Inbox:
         self._ended: OrderedDict[str, tuple[type[HookError], str]] = OrderedDict()
 
     def pending(self) -> list[Request]:
-        """Return the requests that wait for an answer, the oldest first."""
+        """Return the requests that have no answer yet, oldest first."""
         with self._lock:
             return [request for request, _ in self._waiting.values()]
 
@@ -45,30 +45,30 @@ class Inbox:
         """Answer a request; the first answer is final.
 
         Raises:
-            HookError: for what is no answer.
-            UnknownRequest: if no such request was made here.
-            AlreadyAnswered: if it has an answer.
+            HookError: if the answer is invalid.
+            UnknownRequest: if this inbox has no request with that id.
+            AlreadyAnswered: if the request has an answer already.
             RequestExpired: if its deadline has passed or its call has ended.
         """
         with self._lock:
             request, future = self._waiting.get(id, (None, None))
             if request is None or future is None:
-                kind, why = self._ended.get(id, (UnknownRequest, "pending() has those that wait"))
+                kind, why = self._ended.get(id, (UnknownRequest, "see pending()"))
                 known = did_you_mean(id, self._waiting) if kind is UnknownRequest else ""
-                raise kind(f"no request {id!r:.40} waits at this inbox{known}: {why}")
+                raise kind(f"request {id!r:.40} is not pending in this inbox{known}: {why}")
             check_answer(answer, request)
             if request.deadline is not None and request.deadline <= time.time():
-                raise RequestExpired(f"the time for request {id} is over: its call was blocked")
+                raise RequestExpired(f"request {id} has expired and its call was blocked")
             del self._waiting[id]
             if not future.set_running_or_notify_cancel():
                 self._end(id, RequestExpired, "its call has ended")
-                raise RequestExpired(f"nobody waits for request {id}: its call has ended")
-            self._end(id, AlreadyAnswered, f"it has its answer already: {said(answer)}")
+                raise RequestExpired(f"request {id} has expired: its call has ended")
+            self._end(id, AlreadyAnswered, f"it is already {said(answer)}")
             self._memory.note(request, answer)
             future.set_result(answer)
 
     async def next(self) -> Request:
-        """Wait for the next request that nobody has been given by this."""
+        """Wait for the next request that no earlier call of `next` has returned."""
         looker: Future[Request] = Future()
         with self._lock:
             while self._new:
@@ -79,7 +79,7 @@ class Inbox:
         return await asyncio.wrap_future(looker)
 
     def ask(self, request: Request) -> Any:
-        """Wait for the answer in a plain call, as the bus does."""
+        """Block the calling thread until there is an answer. The bus calls this."""
         known = self._memory.known(request)
         if known is not None:
             return known
@@ -91,7 +91,7 @@ class Inbox:
             self._withdraw(request)
 
     async def ask_async(self, request: Request) -> Any:
-        """Wait for the answer in a task, as the bus does."""
+        """Wait in a task until there is an answer. The bus calls this."""
         known = self._memory.known(request)
         if known is not None:
             return known
@@ -114,7 +114,7 @@ class Inbox:
         return future
 
     def _end(self, id: str, kind: type[HookError], why: str) -> None:
-        """Keep what an answer that comes later is told, of the newest requests."""
+        """Remember why the newest requests ended, for answers that come too late."""
         self._ended[id] = kind, why
         while len(self._ended) > MOST:
             self._ended.popitem(last=False)
@@ -122,6 +122,6 @@ class Inbox:
     def _withdraw(self, request: Request) -> None:
         with self._lock:
             if self._waiting.pop(request.id, None) is not None:
-                self._end(request.id, RequestExpired, "its time is over, or its call has ended")
+                self._end(request.id, RequestExpired, "it has expired, or its call has ended")
             with suppress(ValueError):
                 self._new.remove(request)

@@ -1,4 +1,4 @@
-"""Whether a call inside an approved one is that very call, on its way through another layer."""
+"""Decide whether a call inside an approved call is that same call, passed on by a layer."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _OF_LAYER: Final = ("name", "kind")
 
 
 def facts_as_approved(outer: Any, facts: Mapping[str, Any]) -> Any:
-    """Return the facts of a call inside an approved one, with all that a layer may change as it was
-    approved: the sender, the prefix of the tool's name, and its kind. The digest tells whether the
-    rest is equal.
+    """Return the facts of a nested call, with everything that a layer may change set back to the
+    approved values: the sender, the prefix of the tool's name, and its kind. The digest then shows
+    whether the rest is equal.
 
     Args:
-        outer: the `Approval` of the call around it.
-        facts: what an approver is told of the call inside.
+        outer: the `Approval` of the enclosing call.
+        facts: the facts of the nested call, as the approver gets them.
 
     Returns:
-        None where it is a call of its own: of another tool, of a tool that calls itself, or one
-        about which a guard asks something else.
+        None if it is a separate call: of another tool, of a tool that calls itself, or one about
+        which a guard asks a different question.
     """
     before = outer.facts
     outer_name, name = _tool_of(before), _tool_of(facts)
@@ -58,12 +58,12 @@ def _is_tool_call(facts: Mapping[str, Any]) -> bool:
 
 
 def _tool_of(facts: Mapping[str, Any]) -> str | None:
-    """Return the name of the tool that is called; a hookable that takes none is one itself."""
+    """Return the name of the called tool. A hookable without a `name` argument is itself a tool."""
     name = facts["arguments"]["name"] if _is_tool_call(facts) else facts["hook"]
     return name if type(name) is str else None
 
 
 def _without_prefix(receiver: str, ask: Any, outer_name: str, name: str) -> tuple[Any, ...]:
-    """Return who asks what, with the name of the tool as the layer inside has it."""
+    """Return the guard and its question, with the tool's name as the inner layer writes it."""
     question = str(ask.question).replace(outer_name, name)
     return receiver, question, ask.code and str(ask.code), ask.bind

@@ -1,4 +1,4 @@
-"""What an approver keeps in this process: its key, yeses for a time, and who waits."""
+"""What an approver keeps in this process: its key, remembered approvals, and pending requests."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ._redacted import restored
 from ._words import Approved, Denied, Kept, Request
 
 MOST: Final = 10_000
-"""So many yeses and parked requests are remembered; the oldest go first, which asks again."""
+"""Limit for remembered approvals and parked requests. The oldest are dropped, and asked again."""
 
 
 class Memory:
-    """Yeses that hold for a time, and the numbers of requests that wait, by their digests."""
+    """Remembered approvals and the ids of pending requests, by digest."""
 
     def __init__(self) -> None:
         self.key = secrets.token_bytes(32)
@@ -30,7 +30,7 @@ class Memory:
         self._parked: OrderedDict[str, str] = OrderedDict()
 
     def known(self, request: Request) -> Kept | None:
-        """Return the yes that still holds for such a call."""
+        """Return the approval that is still valid for such a call."""
         with self._lock:
             until, answer = self._yeses.get(request.digest, (0.0, None))
         if answer is None or until <= time.time():
@@ -38,7 +38,7 @@ class Memory:
         return Kept.of(answer, request.arguments)
 
     def note(self, request: Request, answer: Any) -> None:
-        """Keep a yes for as long as it says; using it does not make that longer."""
+        """Remember an approval for its `remember=` seconds. Using it does not extend them."""
         if self.known(request) is not None:
             return
         if isinstance(answer, Approved) and answer.remember is not None:
@@ -48,37 +48,37 @@ class Memory:
                     self._yeses.popitem(last=False)
 
     def parked(self, request: Request) -> str:
-        """Return the number that such a call waits under, from now on that of this request."""
+        """Return the id under which such a call is pending. A new one gets the id of `request`."""
         with self._lock:
             while len(self._parked) >= MOST:
                 self._parked.popitem(last=False)
             return self._parked.setdefault(request.digest, request.id)
 
     def waiting(self, request: Request) -> str:
-        """Return the number that such a call has waited under, else that of this request."""
+        """Return the id under which such a call was pending, or else that of `request`."""
         return self._parked.get(request.digest, request.id)
 
     def answered(self, request: Request) -> None:
-        """Forget that such a call waits."""
+        """Forget that such a call is pending."""
         with self._lock:
             self._parked.pop(request.digest, None)
 
 
 def check_answer(answer: Any, request: Request) -> None:
-    """Refuse what is no answer to a request.
+    """Raise if an object is not a valid answer to a request.
 
     Raises:
-        HookError: saying what it must be.
+        HookError: saying what to pass instead.
     """
     if isinstance(answer, type) or not isinstance(answer, (Approved, Denied)):
         kind = answer.__name__ if isinstance(answer, type) else type(answer).__name__
-        raise HookError(f"{kind} is no answer: give Approved(by) or Denied(by, reason)")
+        raise HookError(f"{kind} is not a valid answer: pass Approved(by) or Denied(by, reason)")
     if not isinstance(answer.by, str) or not answer.by.strip():
         kind = type(answer).__name__
-        raise HookError(f"{kind}(by={answer.by!r:.40}): name the person who answers")
+        raise HookError(f"{kind}(by={answer.by!r:.40}): by must be a person's name")
     if isinstance(answer, Denied):
         if not isinstance(answer.reason, str):
-            raise HookError(f"Denied(reason={answer.reason!r:.40}): the reason must be a text")
+            raise HookError(f"Denied(reason={answer.reason!r:.40}): the reason must be a string")
         return
     if answer.remember is not None:
         _check_remember(answer)
@@ -87,30 +87,30 @@ def check_answer(answer: Any, request: Request) -> None:
 
 
 def said(answer: Approved | Denied) -> str:
-    """Say in words what an answer is."""
+    """Describe an answer in words."""
     return f"{'approved' if isinstance(answer, Approved) else 'denied'} by {answer.by}"
 
 
 def check_seconds(name: str, seconds: Any) -> None:
-    """Refuse what is no time to wait.
+    """Raise if an argument is not a valid number of seconds.
 
     Raises:
-        HookError: if it is no positive number of at most `TIMEOUT_MAX`.
+        HookError: if it is not a positive number of at most `TIMEOUT_MAX`.
     """
     is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
     if not is_number or not 0 < seconds <= TIMEOUT_MAX:
-        raise HookError(f"{name}={seconds!r:.40} must be a number of seconds above 0")
+        raise HookError(f"{name}={seconds!r:.40} must be a number of seconds greater than 0")
 
 
 def _check_remember(answer: Approved) -> None:
     check_seconds("remember", answer.remember)
     if answer.arguments is not None:
-        raise HookError("remember= is for the call as it was asked: leave arguments= out")
+        raise HookError("remember= cannot be combined with arguments=: leave one of them out")
 
 
 def _check_edited(edited: Any, request: Request) -> None:
     if not isinstance(edited, Mapping) or edited.keys() != request.arguments.keys():
         names = ", ".join(request.arguments)
-        raise HookError(f"arguments= takes all arguments, as they are to be: {names}")
+        raise HookError(f"arguments= must contain every argument of the call: {names}")
     written = json.loads(canonical(dict(edited), "arguments"))
-    restored(written, request.arguments, request.arguments)  # no placeholder is where none was
+    restored(written, request.arguments, request.arguments)  # raises for a misplaced placeholder

@@ -1,4 +1,4 @@
-"""A webhook that hears of requests that wait for an answer."""
+"""A webhook that is notified of pending approval requests."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from ..exceptions import warn
 from ._memory import MOST, check_seconds
 
 WAITING: Final = 1_000
-"""So many requests wait to be posted at most; what is over that is counted as failed."""
+"""Queue limit. A request that does not fit is not posted and counts as failed."""
 
 
 MOST_TIMEOUTS: Final = 4
-"""A server that answers a little at a time is given up after so many times `timeout`."""
+"""A slow server is cut off after this multiple of `timeout`."""
 
 
 class _Cut(AbstractHTTPHandler):
-    """Notes the connection of a request, so that it can be cut off."""
+    """Keeps the connection of a request, so that it can be cut off."""
 
     def do_open(self, http_class: Any, req: Any, **options: Any) -> Any:
         def connection(host: str, **given: Any) -> Any:
@@ -54,15 +54,15 @@ class _Cut(AbstractHTTPHandler):
 
 
 class _Http(_Cut, HTTPHandler):
-    """For http."""
+    """The handler for http."""
 
 
 class _Https(_Cut, HTTPSHandler):
-    """For https."""
+    """The handler for https."""
 
 
 def _cut(request: Any) -> None:
-    """End a request by its socket, whatever the server still says."""
+    """End a request by shutting down its socket, even if the server is still sending."""
     end = getattr(getattr(request, "connection", None), "sock", None)
     if end is not None:
         with suppress(OSError):
@@ -70,7 +70,7 @@ def _cut(request: Any) -> None:
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """Goes nowhere but where it was told to: what is posted is not for everybody."""
+    """Follows no redirect: the body may be confidential."""
 
     def redirect_request(self, *given: Any, **named: Any) -> None:
         return None
@@ -78,25 +78,25 @@ class _NoRedirect(HTTPRedirectHandler):
 
 @named_options
 class notify:
-    """Posts each request that is parked to a webhook:
+    """Post each parked request to a webhook:
     `bus.events.connect(approvals.notify(url), kinds=Blocked)`.
 
-    The body is JSON: `id`, `question`, `bound` and `hook`, as the redactors of the bus leave them,
-    and no arguments. With a secret the header `X-Hookbus-Signature` is `sha256=` and the HMAC of
-    the body. A thread of its own posts it once, so that no call waits for that; the same request
-    asked for again is not posted again.
+    The JSON body has `id`, `question`, `bound` and `hook`, after the redactors of the bus, and no
+    arguments. If you pass a secret, the header `X-Hookbus-Signature` is `sha256=` and the HMAC of
+    the body. A background thread posts each request once, so calls do not wait for the server. The
+    same request made again is not posted again.
 
     Args:
-        url: an address of http or https. Redirects are not followed.
-        secret: what the body is signed with.
-        timeout: for how many seconds the server may be silent; it has four times that in all.
+        url: an http or https address. Redirects are not followed.
+        secret: the key that signs the body.
+        timeout: how many seconds the server may be silent. The whole post may take four times that.
 
     Attributes:
-        sent: how many requests the server has taken.
-        failed: how many it has not, or were too many; the first is logged.
+        sent: the number of requests that the server accepted.
+        failed: the number of requests that were not delivered. The first failure is logged.
 
     Raises:
-        HookError: for an address, a secret or a timeout that is none.
+        HookError: for an invalid address, secret or timeout.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class notify:
             warn(odd)
         self._url, self._where = url, _place_of(url)
         if secret is not None and (not isinstance(secret, (str, bytes)) or not secret):
-            raise HookError("secret= must be a string or bytes, and not empty")
+            raise HookError("secret= must be a non-empty string or bytes")
         self._secret = secret.encode() if isinstance(secret, str) else secret
         self._timeout, self._opener = timeout, build_opener(_NoRedirect, _Http, _Https)
         self.sent = self.failed = 0
@@ -117,31 +117,31 @@ class notify:
         _OPEN.add(self)
 
     def _begin(self) -> None:
-        """Begin with nothing to post; after a fork, too, whose parent posts what it has."""
+        """Start with an empty queue, also after a fork: the parent posts what it queued."""
         self._lock, self._queue = Lock(), Queue[bytes | None](WAITING)
         self._thread: threading.Thread | None = None
 
     def __repr__(self) -> str:
-        return f"<approvals.notify to {self._where}>"  # an address may have a secret in it
+        return f"<approvals.notify to {self._where}>"  # the path of an address may be secret
 
     def __call__(self, bus: Any, event: Event) -> None:
         if not isinstance(event, Blocked) or event.code != "pending":
             return
-        told = event.details
-        if not isinstance(told, Mapping) or not isinstance(told.get("id"), str):
+        details = event.details
+        if not isinstance(details, Mapping) or not isinstance(details.get("id"), str):
             return
         with self._lock:
             if self._is_closed:
-                raise HookError("this notify was closed: disconnect it from bus.events")
-            if told["id"] in self._known:
+                raise HookError("this approvals.notify is closed: disconnect it from bus.events")
+            if details["id"] in self._known:
                 return
-            self._known[told["id"]] = None
+            self._known[details["id"]] = None
             while len(self._known) > MOST:
                 self._known.popitem(last=False)
-            fields = {name: told.get(name) for name in ("id", "question", "bound")}
+            fields = {name: details.get(name) for name in ("id", "question", "bound")}
             is_taken = self._take(json.dumps({**fields, "hook": event.hook}, default=repr).encode())
         if not is_taken:
-            self._fail("too many are waiting to be posted")
+            self._fail("the queue of unsent requests is full")
 
     def _take(self, body: bytes) -> bool:
         try:
@@ -156,7 +156,7 @@ class notify:
         return True
 
     def close(self) -> None:
-        """Post what is waiting, for at most `timeout` seconds, and take nothing more."""
+        """Post what is queued, for at most `timeout` seconds, and accept nothing more."""
         with self._lock:
             self._is_closed, thread = True, self._thread
         if thread is not None:
@@ -198,8 +198,8 @@ class notify:
 
 
 def _place_of(url: Any) -> str:
-    """Return the part of an address that is no secret, or refuse what is none."""
-    refused = HookError("notify() takes the address of a webhook, such as 'https://host/path'")
+    """Return the part of an address that is safe to show, or raise for an invalid address."""
+    refused = HookError("notify() needs the address of a webhook, such as 'https://host/path'")
     if not isinstance(url, str):
         raise refused
     try:
@@ -210,9 +210,9 @@ def _place_of(url: Any) -> str:
     if not host or parts.scheme not in ("http", "https"):
         raise refused
     if not url.isascii() or not url.isprintable() or " " in url:
-        raise HookError("notify() takes an address in ASCII, percent-encoded and without spaces")
+        raise HookError("notify() needs an ASCII address, percent-encoded and without spaces")
     if "@" in parts.netloc:
-        raise HookError("notify() takes no user and password in an address: sign with secret=")
+        raise HookError("notify() accepts no user or password in the address: use secret=")
     return f"{parts.scheme}://{host}" + (f":{port}" if port else "")
 
 
@@ -221,7 +221,7 @@ _OPEN: Final[weakref.WeakSet[notify]] = weakref.WeakSet()
 
 @atexit.register
 def _close_all() -> None:
-    """Post what is waiting when the program ends, which a daemon thread would not."""
+    """Post what is queued when the program ends, because a daemon thread would be killed."""
     for each in list(_OPEN):
         each.close()
 

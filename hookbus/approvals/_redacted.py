@@ -1,5 +1,4 @@
-"""What a person is shown where redactors have taken something out, and what their edit of it means.
-"""
+"""How redacted values are shown to a person, and how an edit of them is mapped to real values."""
 
 from __future__ import annotations
 
@@ -14,15 +13,15 @@ from .. import HookError
 _PLACEHOLDER: Final = re.compile(r"<[^<>]+>")
 _USUAL: Final[tuple[str, ...]] = ("<redacted>", "<could not be redacted>")
 _WORD: Final = 4
-"""A value of fewer characters is taken out of a sentence only where it is a word of its own."""
+"""A shorter value is replaced in a sentence only where it is a whole word."""
 
 Pairs = list[tuple[Any, Any]]
-"""Values, and what stands in their place."""
+"""Values, and their replacements."""
 
 
 def hidden(real: Any, shown: Any) -> Pairs:
-    """Return each text, number or key of JSON data that is not shown as it is, and what is shown
-    instead.
+    """Return each string, number or key of JSON data that is not shown as it is, with its
+    replacement.
     """
     if type(real) is type(shown) is dict:
         keys = [pair for pair in zip(real, shown) if pair[0] != pair[1]]
@@ -37,7 +36,7 @@ def hidden(real: Any, shown: Any) -> Pairs:
 
 
 def without(value: Any, pairs: Pairs) -> Any:
-    """Return JSON data whose texts say nothing of what is hidden."""
+    """Return JSON data with the hidden values replaced in every string."""
     if type(value) is dict:
         return {without(key, pairs): without(each, pairs) for key, each in value.items()}
     if type(value) is list:
@@ -64,16 +63,15 @@ def _instead(shown: str, found: re.Match[str]) -> str:
 def restored(
     edited: Mapping[str, Any], shown: Mapping[str, Any], real: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the arguments that a person has changed, with the values that placeholders stand for.
+    """Return the arguments that a person changed, with placeholders replaced by real values.
 
     Args:
-        edited: all arguments as they are to be; a placeholder that is left where it was stands for
-            its value.
+        edited: all arguments after the edit. A placeholder left in its place means its value.
         shown: the arguments as this person saw them.
         real: the arguments themselves.
 
     Raises:
-        HookError: where a placeholder stands in another place, or in a text that was changed.
+        HookError: if a placeholder was moved, or the string around it was changed.
     """
     pairs = [(one, other) for one, other in hidden(real, shown) if type(other) is str]
     found = {word for one, other in pairs for word in _PLACEHOLDER.findall(other) if word != one}
@@ -87,7 +85,7 @@ def restored(
 
 
 _Words = tuple[set[str], set[str]]
-"""Placeholders anywhere in a text, and texts that are one as a whole."""
+"""Placeholders inside a string, and strings that are a placeholder as a whole."""
 
 
 def _restored(edited: Any, shown: Any, real: Any, words: _Words, where: str) -> Any:
@@ -112,14 +110,14 @@ def _restored(edited: Any, shown: Any, real: Any, words: _Words, where: str) -> 
 
 
 def _refuse(edited: Any, words: _Words, where: str) -> None:
-    """Refuse a placeholder that would run as it is written."""
+    """Raise for a placeholder that would be passed to the method literally."""
     inside, whole = words
     for text in _leaves(edited, with_keys=True):
         left = next((word for word in inside if type(text) is str and word in text), None)
         if left is not None or (type(text) is str and text in whole):
             raise HookError(
-                f"{where} has the placeholder {left or text!r:.60} where it did not stand alone as "
-                "it was shown: leave what it stands in as it is, or write the value"
+                f"{where} contains the placeholder {left or text!r:.60} in a string that was "
+                "changed or moved: leave that string as it was shown, or write the real value"
             )
 
 

@@ -1,4 +1,4 @@
-"""The file of a store: its tables, and how it is opened for one piece of work."""
+"""The file of a store: its tables, and how one transaction opens it."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ CREATE INDEX by_digest ON requests (digest, number);
 
 
 def prepared(path: str | os.PathLike[str]) -> tuple[Path, bytes]:
-    """Return the whole path of a store and its key; a file that is not there is made.
+    """Return the absolute path of a store and its key. A missing file is created.
 
     Raises:
-        HookError: if there is no such folder, or the file is something else, or newer.
+        HookError: if the folder is missing, or the file is another format or a newer version.
     """
     whole = whole_path(path, "Store")
     refuse_foreign(whole, "store", _APPLICATION, VERSION)
@@ -64,16 +64,16 @@ def prepared(path: str | os.PathLike[str]) -> tuple[Path, bytes]:
 
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the file for one transaction, which is on the disk once the block has ended.
+    """Open the file for one transaction, which is on the disk when the block ends.
 
-    Each piece of work has a connection of its own, so that threads and forks share none.
+    Each transaction has its own connection, so threads and forks share none.
 
     Raises:
-        HookError: in a sentence, if the file cannot be read or written; then nothing has changed.
+        HookError: if the file cannot be read or written. Then nothing has changed.
     """
     db = None
     try:
-        uri = uri_of(path, "mode=rw")  # a file that is gone is not made anew
+        uri = uri_of(path, "mode=rw")  # do not create a file that was deleted
         db = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
         into_wal(db, BUSY_SECONDS)
         db.execute("PRAGMA synchronous = FULL")
@@ -84,4 +84,4 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         raise HookError(said(path, error)) from None
     finally:
         if db is not None:
-            db.close()  # which takes back what was not committed
+            db.close()  # rolls back what was not committed

@@ -1,4 +1,4 @@
-"""A request as people are shown it: in full, with whatever is invisible written out."""
+"""Show a request to a person: in full, with invisible characters escaped."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from ._words import Request
 
 
 def written(value: Any, indent: int | None = None) -> str:
-    """Return a value as JSON, in full; what has none is told in words."""
+    """Return a value as JSON, in full. A value without JSON is shown by its repr."""
     text = json.dumps(value, indent=indent, ensure_ascii=False, default=repr)
     return escaped_lines(text)
 
 
 def lines_of(request: Request, last: Request | None = None) -> Iterator[str]:
-    """Yield a request in words, a line for each fact. No text in it can look like another line.
+    """Yield a request as text, one line for each fact. No value can imitate another line.
 
     Args:
-        last: what the same guard asked about before, to say what is new.
+        last: the previous request of the same guard, to show which arguments changed.
     """
     for line in request.question.split("\n"):
         yield f"> {printable(line)}"
-    about = {"hook": request.hook, "of": request.sender, "asked by": request.receiver}
+    about = {"hook": request.hook, "sender": request.sender, "guard": request.receiver}
     if request.code is not None:
         about["code"] = str(request.code)
     for name, text in about.items():
         yield f"  {name}: {printable(text)}"
     more = {name: value for name, value in request.baggage.items() if name not in request.bound}
-    facts = {"approved for": request.bound, "also around the call": more}
+    facts = {"bound to": request.bound, "other baggage": more}
     for name, value in {**facts, "details": request.details}.items():
         if value:
             yield f"  {name}: {written(value)}"
@@ -39,5 +39,5 @@ def lines_of(request: Request, last: Request | None = None) -> Iterator[str]:
     for name, value in request.arguments.items():
         line = f"  {name} = {written(value)}"
         if name in before and before[name] != value:
-            line += f"   (last time {written(before[name])})"
+            line += f"   (previously {written(before[name])})"
         yield line

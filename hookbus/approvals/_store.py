@@ -1,4 +1,4 @@
-"""A store: requests and answers in a file, for several processes, and for longer than one lives."""
+"""A store: requests and answers in a file, shared by processes and kept across restarts."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from ._words import (
 
 @named_options
 class Store:
-    """Where requests are parked until somebody answers: `bus.approver(Store("approvals.db"))`.
+    """Parks requests in a file until a person answers: `bus.approver(Store("approvals.db"))`.
 
-    A call that asks for a yes is blocked with `ApprovalPending`; made again after the yes, in this
-    process or another one, it passes once. The file is a SQLite database of its own, which several
-    processes may use; what was acknowledged is on the disk.
+    A call that requires approval is blocked with `ApprovalPending`. Make the same call again after
+    the approval, in this process or another one, and it passes once. The file is a SQLite database
+    that several processes may use. Every answer is on the disk when `answer` returns.
 
     Args:
-        path: the file; it is made where there is none, for its owner alone.
-        expires: for how many seconds an answer holds.
-        answer_within: for how many seconds a request takes an answer. Then it is `"expired"`, and
-            the same call made again is a new request.
+        path: the file. A missing file is created, readable by its owner only.
+        expires: for how many seconds an answer is valid.
+        answer_within: how many seconds a request stays open. After that it is `"expired"`, and the
+            same call made again is a new request.
 
     Raises:
-        HookError: if the file cannot be used, or is none of these.
+        HookError: if the file cannot be used, or is not an approval store.
     """
 
     name = "Store"
@@ -60,16 +60,16 @@ class Store:
         self._expires, self._answer_within, self._is_closed = expires, answer_within, False
 
     def pending(self) -> list[Request]:
-        """Return the requests that wait for an answer, the oldest first."""
+        """Return the requests that have no answer yet, oldest first."""
         found = self._cases("answer IS NULL AND lapsed IS NULL AND answer_by > ?", time.time())
         return [case.request for case in found]
 
     def history(self) -> list[ApprovalRecord]:
-        """Return all requests and what became of them, the oldest first."""
+        """Return all requests and their outcomes, oldest first."""
         return self._cases("1")
 
     def get(self, id: str) -> ApprovalRecord:
-        """Return a request and what became of it.
+        """Return a request and its outcome.
 
         Raises:
             UnknownRequest: if there is no such request.
@@ -81,13 +81,13 @@ class Store:
         return found[0]
 
     def answer(self, id: str, answer: Approved | Denied) -> None:
-        """Answer a request; the first answer is final. It is on the disk when this returns.
+        """Answer a request; the first answer is final. It is on the disk when this method returns.
 
         Raises:
-            HookError: for what is no answer.
+            HookError: if the answer is invalid.
             UnknownRequest: if there is no such request.
-            AlreadyAnswered: if it has an answer.
-            RequestExpired: if nobody answered it within `answer_within`.
+            AlreadyAnswered: if the request has an answer already.
+            RequestExpired: if `answer_within` seconds have passed.
         """
         case = self.get(id)
         check_answer(answer, case.request)
@@ -97,27 +97,26 @@ class Store:
             changed = db.execute(
                 "UPDATE requests SET answer = ?, answered = ?, until = ? "
                 "WHERE id = ? AND answer IS NULL AND lapsed IS NULL AND answer_by > ?",
-                [_told(answer), now, now + (remembered or self._expires), id, now],
+                [_answer_text(answer), now, now + (remembered or self._expires), id, now],
             ).rowcount
         if not changed:
             before = self.get(id).answer
             if before is None:
                 raise RequestExpired(
-                    f"nobody answered request {id} in time: it is asked anew when the call is made "
-                    "again"
+                    f"request {id} has expired: make the call again to create a new request"
                 )
-            raise AlreadyAnswered(f"request {id} has its answer already: {said(before)}")
+            raise AlreadyAnswered(f"request {id} is already {said(before)}")
 
     def close(self) -> None:
-        """Ask and answer nothing more; a call that asks is blocked."""
+        """Close the store: a later call that requires approval is blocked."""
         self._is_closed = True
 
     def ask(self, request: Request) -> Approved | Denied | Parked:
-        """Use the answer to such a call, or park it, as the bus does."""
+        """Use the answer to such a call, or park the call. The bus calls this."""
         try:
             return self._settled(request)
         except HookError as error:
-            raise HookError(str(error)) from None  # by this room alone: its words may be said
+            raise HookError(str(error)) from None  # raised here only, so it is safe to show
 
     def _settled(self, request: Request) -> Approved | Denied | Parked:
         with self._opened() as db:
@@ -150,7 +149,7 @@ class Store:
         return Kept.of(case.answer, case.request.arguments)
 
     async def ask_async(self, request: Request) -> Approved | Denied | Parked:
-        """Likewise in a task, which does not hold the loop up."""
+        """Do the same in a task, without blocking the event loop."""
         answered = await asyncio.to_thread(self._asked, request)
         if isinstance(answered, HookError):
             raise answered
@@ -176,8 +175,8 @@ class Store:
 
 
 def _case(row: sqlite3.Row | tuple[Any, ...]) -> ApprovalRecord:
-    _, _, _, request, asked, answer_by, lapsed, told, answered, until, used = row
-    answer = None if told is None else _answer(json.loads(told))
+    _, _, _, request, asked, answer_by, lapsed, text, answered, until, used = row
+    answer = None if text is None else _answer(json.loads(text))
     if answer is None:
         is_late = lapsed is not None or answer_by <= time.time()
         state = "expired" if is_late else "pending"
@@ -194,14 +193,14 @@ def _case(row: sqlite3.Row | tuple[Any, ...]) -> ApprovalRecord:
 
 
 def _written(request: Request) -> str:
-    """Return a request as JSON; what only decorates it may be anything, and is told in words."""
+    """Return a request as JSON. Descriptive values without JSON are written by their repr."""
     return json.dumps(attrs.asdict(request), default=repr)
 
 
-def _told(answer: Approved | Denied) -> str:
+def _answer_text(answer: Approved | Denied) -> str:
     return json.dumps({"kind": type(answer).__name__, **attrs.asdict(answer)})
 
 
-def _answer(told: dict[str, Any]) -> Approved | Denied:
-    kind = told.pop("kind")
-    return Approved(**told) if kind == "Approved" else Denied(**told)
+def _answer(data: dict[str, Any]) -> Approved | Denied:
+    kind = data.pop("kind")
+    return Approved(**data) if kind == "Approved" else Denied(**data)

@@ -1,4 +1,4 @@
-"""The terminal: somebody at the keyboard of this program answers."""
+"""The terminal: the person at the keyboard of this program answers."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 class Terminal:
-    """Asks on stdout and reads from stdin, one request at a time; what is not yes is no. In a
-    notebook it asks below the cell that runs.
+    """Asks on stdout and reads stdin, one request at a time. Any answer except yes is a denial. In
+    a notebook it asks below the running cell.
     """
 
     name = "terminal"
@@ -34,14 +34,14 @@ class Terminal:
         self._last: dict[tuple[str, str], Request] = {}
 
     def ask(self, request: Request) -> Any:
-        """Ask and wait; the end of the input is a no."""
+        """Ask and wait. The end of the input is a denial."""
         return self._answer(request) or Denied("the terminal", "its input has ended")
 
     def answer_pending(self, inbox: Inbox | Store) -> None:
-        """Ask about each request that waits at an inbox or in a store now, and answer it there.
+        """Ask about each request that is pending in an inbox or a store, and answer it there.
 
-        One that is answered elsewhere meanwhile is passed over; at the end of the input all that
-        is left waits on.
+        A request that was answered elsewhere in the meantime is skipped. At the end of the input
+        the remaining requests stay pending.
         """
         for request in inbox.pending():
             answer = self._answer(request)
@@ -53,7 +53,7 @@ class Terminal:
                 _show(printable(str(error)))
 
     def _answer(self, request: Request) -> Approved | Denied | None:
-        """Return what somebody says, or None at the end of the input."""
+        """Return the person's answer, or None at the end of the input."""
         with self._lock:
             last = self._last.get((request.hook, request.receiver))
             _show("\n".join(lines_of(request, last)))
@@ -64,10 +64,10 @@ class Terminal:
                 return None
         if said.strip().lower() in ("y", "yes"):
             return Approved(user_name())
-        return Denied(user_name(), "said at the terminal")
+        return Denied(user_name(), "answered no at the terminal")
 
     async def ask_async(self, request: Request) -> Any:
-        """Ask in a thread of its own, so that other tasks go on."""
+        """Ask in a separate thread, so that other tasks keep running."""
         future: Future[Any] = Future()
 
         def run() -> None:
@@ -80,14 +80,13 @@ class Terminal:
         return await asyncio.wrap_future(future)
 
 
-
 def _show(text: str) -> None:
-    """Print what a person decides by, whole also where the terminal has not every character."""
+    """Print a request in full, escaping characters that the terminal cannot show."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
 
 
 terminal: Final = Terminal()
-"""An approver that asks whoever is at the keyboard: `bus.approver(terminal)`. Of what waits
-elsewhere `terminal.answer_pending(inbox)` asks.
+"""An approver that asks the person at the keyboard: `bus.approver(terminal)`. To answer requests
+that are pending elsewhere, call `terminal.answer_pending(inbox)`.
 """

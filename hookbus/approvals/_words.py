@@ -1,4 +1,4 @@
-"""What is asked, and what may be answered."""
+"""The types of requests and of their answers."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ from .._keywords import named_options
 
 @attrs.frozen(kw_only=True)
 class Request:
-    """What somebody is asked to say yes to: one attempt of one call, with these very arguments.
+    """A request for approval of one attempt of one call, with exactly these arguments.
 
     Attributes:
-        id: what an answer names.
-        hook: the hook whose call it is.
-        sender: whose call it is, in words, and what `hookable(identity=...)` calls it.
-        receiver: the guard that asks; several with commas between.
-        question: what it asks, a line for each guard.
-        code: its short word for programs, the first that was given.
-        details: what it says besides; of several guards by their names.
-        arguments: what the method would be called with: a copy, in JSON types, of which the
-            redactors of the bus have taken out what nobody is to see, as of the question and
-            whatever else is shown.
-        digest: what the answer is for: the hook, the sender, who asks what, the real arguments and
-            the bound baggage. It is keyed, and tells nobody any of it.
-        bound: the part of the baggage that the approval is for: nobody else's call may use it.
-        baggage: what holds around the call, such as a session and a user.
-        deadline: until when there is time to answer, in seconds since 1970; None is no end.
+        id: the id to answer it by.
+        hook: the hook whose call requires approval.
+        sender: the sender of the call, described, with its `hookable(identity=...)`.
+        receiver: the guard that asks. Several are separated by commas.
+        question: the question of the guard, one line for each guard.
+        code: a short code for programs, the first one that a guard gave.
+        details: the details that the guard gave. With several guards, a mapping by their names.
+        arguments: a copy of the arguments that the method would get, in JSON types. The redactors
+            of the bus have processed them, and the question and all other fields that are shown.
+        digest: a keyed hash of what the answer covers: the hook, the sender, the guards and their
+            questions, the unredacted arguments and the bound baggage. It reveals none of them.
+        bound: the part of the baggage that the approval is bound to. No other call may use it.
+        baggage: all baggage of the call, such as a session and a user.
+        deadline: when the request expires, in seconds since 1970. None means never.
     """
 
     id: str
@@ -53,10 +52,10 @@ class Approved:
     """An approval of one attempt.
 
     Attributes:
-        by: who approves, a name that is not empty.
-        arguments: all arguments as this person edited them, or None: as they are. The guards judge
-            what was edited. A placeholder that stands where it stood is the value it was shown for.
-        remember: for how many seconds this digest, so this principal's same call, needs no other.
+        by: the name of the approver, a non-empty string.
+        arguments: all arguments after this person's edit, or None for no change. The guards check
+            the edited call. A placeholder left in its place means the value it was shown for.
+        remember: for how many seconds the same call of the same principal needs no new approval.
     """
 
     by: str
@@ -70,8 +69,8 @@ class Denied:
     """A denial.
 
     Attributes:
-        by: who denies, a name that is not empty.
-        reason: why; the caller, and so perhaps a model, reads it.
+        by: the name of the person who denies, a non-empty string.
+        reason: the reason. The caller sees it, and so may a model.
     """
 
     by: str
@@ -80,12 +79,12 @@ class Denied:
 
 @attrs.frozen
 class Kept(Approved):
-    """An approval that was there already when a call asked for one, or came while it waited for a
+    """An approval that existed before the call required one, or arrived while the call waited for a
     store.
 
     Attributes:
-        shown: the arguments as the person saw them.
-        is_waited_for: whether the call waited, so that guards judge it once more.
+        shown: the arguments as the approver saw them.
+        is_waited_for: whether the call waited, so that the guards check it once more.
     """
 
     shown: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
@@ -99,24 +98,24 @@ class Kept(Approved):
 
 
 class UnknownRequest(HookError):
-    """No request has the id that an answer names."""
+    """There is no request with that id."""
 
 
 class AlreadyAnswered(HookError):
-    """The request has its answer, and the first one is final."""
+    """The request has an answer already, and the first answer is final."""
 
 
 class RequestExpired(HookError):
-    """The time to answer the request is over."""
+    """The time to answer the request has passed."""
 
 
 @named_options
 @attrs.frozen
 class Parked:
-    """Not yet: the call is blocked with `ApprovalPending`, and made again once there is an answer.
+    """No answer yet. The call is blocked with `ApprovalPending`; make it again after the approval.
 
     Attributes:
-        id: of the request that waits, where it is an earlier one of the same call.
+        id: the id of an earlier request of the same call that is still pending.
     """
 
     id: str | None = None
@@ -124,14 +123,16 @@ class Parked:
 
 @attrs.frozen(kw_only=True)
 class ApprovalRecord:
-    """A request, and what became of it.
+    """A request and its outcome.
 
     Attributes:
-        state: `"pending"`, `"approved"`, `"used"`, `"denied"` or `"expired"`: the answer no longer
-            holds, or nobody gave one in time.
-        answer: what a person answered, or None.
-        asked: when, in seconds since 1970; so are the others, None where it has not been.
-        until: when the answer ends.
+        state: `"pending"`, `"approved"`, `"used"`, `"denied"` or `"expired"`. A request expires
+            when its answer is no longer valid, or when none was given in time.
+        answer: the answer of a person, or None.
+        asked: when it was made, in seconds since 1970.
+        answered: when it was answered, or None.
+        until: when the answer expires, or None.
+        used: when a call used the answer, or None.
     """
 
     request: Request
@@ -144,18 +145,18 @@ class ApprovalRecord:
 
 
 class ApprovalPending(HookBlocked):
-    """The call waits for somebody's yes: make the same call again once it is there."""
+    """The call requires approval and has none yet. Make the same call again after the approval."""
 
     @property
     def id(self) -> str:
-        """What an answer names."""
+        """The id to answer the request by."""
         found: str = self.verdict.id
         return found
 
 
 @attrs.frozen
 class Pending(Block):
-    """The block of a call that waits for a yes."""
+    """The block of a call that has no approval yet."""
 
     raises: ClassVar[type[HookBlocked]] = ApprovalPending
     id: str = attrs.field(default="", kw_only=True)

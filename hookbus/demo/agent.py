@@ -1,5 +1,5 @@
-"""The worst case: an agent that plays the user's task and obeys an injected goal entirely, the
-moment it reads one."""
+"""The worst case: an agent that does the user's task, and obeys an injected goal completely as soon
+as it reads one."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from agentdojo.types import (
 from .goals import calls_towards
 
 MOST_CALLS: Final = 200
-"""How often the loop may turn: far more than any task and goal together, so that no run is cut
-short."""
+"""The maximum number of tool calls: far more than any task and goal need together, so that no run
+is cut short."""
 
 
 @attrs.define
@@ -45,9 +45,9 @@ class Step:
     """One tool call of the agent.
 
     Attributes:
-        call: what it asks the loop to run.
-        obeys: whether the injected goal wanted it, rather than the user.
-        error: what the loop said instead of a result: a refusal, or the tool's own failure.
+        call: the tool call to run.
+        obeys: whether it serves the injected goal, rather than the user.
+        error: the error message of the loop: a refusal, or a failure of the tool.
     """
 
     call: FunctionCall
@@ -56,22 +56,21 @@ class Step:
 
 
 class WorstCaseAgent(BasePipelineElement):
-    """Stands where a model would stand in AgentDojo's loop, and asks for one tool call at a time.
+    """Takes the place of a model in AgentDojo's loop, and requests one tool call at a time.
 
-    It plays the ground truth of the user's task. As soon as a tool result shows the injected goal,
-    it carries out the whole goal, once, and then goes on; a refusal stops neither. Its last message
-    is the answer to the user's task, unless a call for the user failed (it cannot know the answer
-    then), and what the goal wanted said.
+    It follows the ground truth of the user's task. As soon as a tool result shows the injected
+    goal, it carries out the whole goal, once, and then continues. A refusal stops neither. Its last
+    message is the answer to the user's task, unless a call for the user failed, because then it
+    cannot know the answer. It also contains what the goal wanted to be said.
 
     Args:
         user_task: the task of the user.
-        injection_task: the goal somebody may have planted in the data, if any.
-        before: the environment as it is before the first call, which the ground truth is computed
-            from.
+        injection_task: the goal that an attacker may have injected into the data, if any.
+        before: the environment before the first call, from which the ground truth is computed.
     """
 
-    # Attacks address the model by name and look it up by the pipeline's; this one they render as
-    # "Local model".
+    # Attacks address the model by a name that they look up by the pipeline's name. This one is
+    # rendered as "Local model".
     name = "local-worst-case-agent"
 
     def __init__(
@@ -89,7 +88,7 @@ class WorstCaseAgent(BasePipelineElement):
 
     @property
     def has_served_goal(self) -> bool:
-        """Whether anything was done for the goal: a call that got through, or words it wanted
+        """Whether anything was done for the goal: a call that ran, or words that it wanted to be
         said."""
         says = self.injection_task is not None and self.injection_task.GROUND_TRUTH_OUTPUT
         return any(step.obeys and step.error is None for step in self.steps) or bool(
@@ -104,8 +103,8 @@ class WorstCaseAgent(BasePipelineElement):
         messages: Sequence[ChatMessage] = (),
         extra_args: dict[str, Any] | None = None,
     ) -> tuple[str, FunctionsRuntime, Env, Sequence[ChatMessage], dict[str, Any]]:
-        """Read the last tool result, if there is one, and ask for the next call or give the
-        answer."""
+        """Read the last tool result, if any, and request the next call or give the answer.
+        """
         if messages and messages[-1]["role"] == "tool":
             self._read(messages[-1], env)
         return query, runtime, env, [*messages, self._next_message()], extra_args or {}
@@ -136,7 +135,7 @@ class WorstCaseAgent(BasePipelineElement):
 
 
 def pipeline_of(agent: WorstCaseAgent) -> AgentPipeline:
-    """Return AgentDojo's own pipeline and tool loop with this agent in the model's place."""
+    """Return AgentDojo's own pipeline and tool loop, with this agent in place of the model."""
     pipeline = AgentPipeline(
         [InitQuery(), agent, ToolsExecutionLoop([ToolsExecutor(), agent], max_iters=MOST_CALLS)]
     )
@@ -145,8 +144,8 @@ def pipeline_of(agent: WorstCaseAgent) -> AgentPipeline:
 
 
 def shows(goal: str, text: str) -> bool:
-    """Return whether a tool result shows this goal, whatever its formatter did to line breaks,
-    quotes and escapes."""
+    """Return whether a tool result shows this goal, in any formatting of line breaks, quotes and
+    escapes."""
     return _pattern_of(goal).search(text) is not None
 
 

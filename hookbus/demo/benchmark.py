@@ -1,4 +1,4 @@
-"""AgentDojo's tasks, goals and attacks by name, and the pairs of them that the demo plays."""
+"""AgentDojo's tasks, goals and attacks by name, and the pairs of them that the demo runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SUITES: Final = ("banking", "slack", "travel", "workspace")
 
 @register_attack
 class PlainAttack(FixedJailbreakAttack):
-    """The goal in its own words and nothing else: no form for a sanitiser to find."""
+    """The goal in its own words only, without any form that a sanitiser could find."""
 
     name = "plain"
 
@@ -40,14 +40,14 @@ class PlainAttack(FixedJailbreakAttack):
 
 @attrs.frozen(eq=False)
 class Pair:
-    """One user task, alone or together with one goal that somebody planted in the data it reads.
+    """One user task, alone or with one goal that was injected into the data it reads.
 
     Attributes:
-        suite: the suite both come from.
-        user_task: what the user asks for.
-        injection_task: the planted goal; None for the user task alone.
-        environment: the data before the first call, never run on: every run gets its own copy.
-        attack: the form in which the goal was planted; None for the user task alone.
+        suite: the suite of both.
+        user_task: the user's task.
+        injection_task: the injected goal, or None for the user task alone.
+        environment: the data before the first call. Every run gets its own copy.
+        attack: the form of the injected goal, or None for the user task alone.
     """
 
     suite: TaskSuite[TaskEnvironment]
@@ -64,10 +64,9 @@ class AttackedSuite:
     Attributes:
         suite: AgentDojo's suite.
         attack: AgentDojo's attack on it.
-        plays_alone: whether its user tasks are played alone, too.
-        unreachable: user tasks that read nothing an attacker can write to; they are played alone
-            only.
-        unplayable: goals with nothing to obey, neither a call nor a word to say; they are left out.
+        plays_alone: whether its user tasks also run alone.
+        unreachable: user tasks that read nothing an attacker can write. They run alone only.
+        unplayable: goals with nothing to obey, neither a call nor words to say. They are left out.
     """
 
     suite: TaskSuite[TaskEnvironment]
@@ -98,7 +97,7 @@ class AttackedSuite:
         return alone + (len(tasks) - len(self.unreachable)) * len(self._goals)
 
     def pair(self, user_task: str, injection_task: str | None = None) -> Pair:
-        """Return one user task, alone or with one goal planted."""
+        """Return one user task, alone or with one injected goal."""
         task = self.suite.user_tasks[user_task]
         if injection_task is None:
             return Pair(self.suite, task, None, self._clean, None)
@@ -107,8 +106,8 @@ class AttackedSuite:
         return Pair(self.suite, task, goal, environment, self.attack.name)
 
     def tasks(self) -> Iterator[list[Pair]]:
-        """Yield the pairs of one user task after another: first the task alone, then with every
-        goal."""
+        """Yield the pairs of each user task: first the task alone, then with every goal.
+        """
         for user_task in self.suite.user_tasks:
             alone: list[str | None] = [None] if self.plays_alone else []
             goals = [] if user_task in self.unreachable else self._goals
@@ -117,7 +116,7 @@ class AttackedSuite:
     def _is_reachable(self, user_task: BaseUserTask[TaskEnvironment]) -> bool:
         try:
             return bool(self.attack.get_injection_candidates(user_task))
-        except ValueError:  # how AgentDojo says that nothing the task reads can be written to
+        except ValueError:  # AgentDojo found no data that an attacker can write
             return False
 
     def _environment_with(
@@ -127,26 +126,26 @@ class AttackedSuite:
         key = tuple(sorted(injections.items()))
         if key not in self._attacked:
             # Reading the data takes longer than any run on it, and many user tasks read the same
-            # places.
+            # data.
             self._attacked[key] = self.suite.load_and_inject_default_environment(injections)
         return self._attacked[key]
 
 
 def attack_suites(suite: str, attack: str) -> list[AttackedSuite]:
     """Return the named suite, or all four for `"all"`, under the named attack, or under every form
-    of it for `"all"`; the user tasks are played alone under the first.
+    for `"all"`. The user tasks run alone under the first form.
 
     Raises:
-        HookError: there is no such suite or attack, or the attack plants no goal.
+        HookError: if the suite or attack is unknown, or the attack injects no goal.
     """
     check_known("suite", suite, (*SUITES, "all"))
     if attack in ATTACKS and attack not in attack_names():
         raise HookError(
-            f"the attack {attack!r} plants no goal of its own, so an agent that obeys goals has "
-            f"nothing to obey; those that do are {', '.join(attack_names())}"
+            f"the attack {attack!r} injects no goal of its own, so an agent that obeys goals has "
+            f"nothing to obey; use one of {', '.join(attack_names())}"
         )
     check_known("attack", attack, (*attack_names(), "all"))
-    # All an attack wants of its target is the name.
+    # An attack needs only the name of its target.
     target = AgentPipeline(())
     target.name = WorstCaseAgent.name
     suites = [get_suite(VERSION, name) for name in (SUITES if suite == "all" else (suite,))]
@@ -159,9 +158,9 @@ def attack_suites(suite: str, attack: str) -> list[AttackedSuite]:
 
 
 def attack_names() -> tuple[str, ...]:
-    """Return the names of the attacks that plant a goal: AgentDojo's own, and `plain`.
+    """Return the names of the attacks that inject a goal: AgentDojo's own, and `plain`.
 
-    Left out are those that want the agent to stop, and the one that asks a person for its text.
+    Attacks that only stop the agent are left out, and the one that asks a person for its text.
     """
     return tuple(
         sorted(
@@ -173,6 +172,6 @@ def attack_names() -> tuple[str, ...]:
 
 
 def check_known(kind: str, name: str, known: Sequence[str]) -> None:
-    """Raise HookError, with the name that may have been meant, unless this one is known."""
+    """Raise HookError, with a suggestion, unless a name is known."""
     if name not in known:
-        raise HookError(f"there is no {kind} {name!r}{did_you_mean(name, known)}")
+        raise HookError(f"unknown {kind} {name!r}{did_you_mean(name, known)}")

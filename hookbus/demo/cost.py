@@ -1,4 +1,4 @@
-"""What a policy adds to one tool call, measured."""
+"""Measure the time that a policy adds to one tool call."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .policies import Policy
 from .run import hooked_runtime, person_of, registered, task_of
 
 ROUNDS: Final = 7
-"""How often every call is timed each way; its fastest time counts, since noise only ever adds."""
+"""How often every call is timed each way. The fastest time counts, because noise only adds time."""
 
 Timings = list[float | None]
 
 
 @attrs.frozen
 class Cost:
-    """Seconds that hooks added to this many calls, all told."""
+    """The total seconds that hooks added to this number of calls."""
 
     seconds: float = 0.0
     calls: int = 0
@@ -33,15 +33,15 @@ class Cost:
 
     @property
     def microseconds_per_call(self) -> float | None:
-        """The mean, or None where no call could be compared."""
+        """The mean, or None if no call could be compared."""
         return self.seconds / self.calls * 1e6 if self.calls else None
 
 
 def added_cost(pair: Pair, policy: Policy) -> Cost:
-    """Time the calls of a user task's ground truth, bare and hooked by turns, and return the
-    difference.
+    """Time the calls of a user task's ground truth, alternately without and with hooks, and return
+    the difference.
 
-    A refused call is left out: it is faster than the tool it keeps from running.
+    A refused call is left out, because it is faster than the tool it prevents.
     """
     bare = FunctionsRuntime.run_function
     bus = Bus()
@@ -61,8 +61,8 @@ def added_cost(pair: Pair, policy: Policy) -> Cost:
 
 
 def _replay(pair: Pair, run_function: Callable[..., tuple[Any, str | None]]) -> Timings:
-    """Run the ground truth on a fresh copy of the data; return the seconds of each call, None where
-    it gave no result."""
+    """Run the ground truth on a fresh copy of the data. Return the seconds of each call, or None if
+    it failed."""
     environment = pair.environment.model_copy(deep=True)
     runtime = FunctionsRuntime(pair.suite.tools)
     seconds: Timings = []

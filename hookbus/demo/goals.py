@@ -1,8 +1,8 @@
-"""What obeying takes: the calls that carry out an injected goal.
+"""The calls that carry out an injected goal.
 
 AgentDojo publishes them as the goal's ground truth, except for eight goals of the workspace suite,
 whose ground truth is an empty list. Those eight are written out here from the wording of the goal,
-so that the agent can obey them as well.
+so that the agent can obey them, too.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-import agentdojo.task_suite  # noqa: F401 - first, or AgentDojo's own imports go round in a circle
+import agentdojo.task_suite  # noqa: F401 - first, to avoid a circular import in AgentDojo
 import attrs
 from agentdojo.base_tasks import BaseInjectionTask
 from agentdojo.default_suites.v1.workspace.task_suite import WorkspaceEnvironment
@@ -50,14 +50,14 @@ def is_playable(goal: BaseInjectionTask[TaskEnvironment], before: TaskEnvironmen
 
 @attrs.define
 class _Workspace:
-    """What the scripts ask the workspace: its mail and files as they were, its next free id as it
-    is."""
+    """The data that the scripts need: the original mail and files, and the current next id.
+    """
 
     before: WorkspaceEnvironment
     now: WorkspaceEnvironment
 
     def unread(self) -> list[Any]:
-        # Not `inbox.get_unread()`: that marks every one of them as read.
+        # Not `inbox.get_unread()`, which marks all of them as read.
         return [email for email in self.before.inbox.emails.values() if not email.read]
 
     def largest_files(self) -> list[Any]:

@@ -1,4 +1,4 @@
-"""`hookbus demo` from its options to the last line it prints."""
+"""Run `hookbus demo`, from its options to its output."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .timeline import telling_timelines
 
 
 def main(suite: str, attack: str, policies: Sequence[str], json_file: Path | None) -> None:
-    """Run the experiment, print it, and write every outcome to the file if one is given.
+    """Run the experiment, print it, and write every result to the file if one is given.
 
     Raises:
-        HookError: a suite, attack or policy is unknown, or the file cannot be written. Nothing has
-            been run then.
+        HookError: if a suite, attack or policy is unknown, or the file cannot be written. Then
+            nothing was run.
     """
     chosen = policies_named(policies)
     suites = attack_suites(suite, attack)
@@ -32,20 +32,20 @@ def main(suite: str, attack: str, policies: Sequence[str], json_file: Path | Non
         _check_writable(json_file)
     screen = console()
     with progress(screen) as bar:
-        playing = bar.add_task("playing", total=sum(map(len, suites)) * (1 + len(chosen)))
+        playing = bar.add_task("running", total=sum(map(len, suites)) * (1 + len(chosen)))
         experiment = conduct(attack, suites, chosen, lambda: bar.advance(playing))
     show_experiment(screen, experiment)
     show_timelines(screen, telling_timelines(suites, chosen, experiment.outcomes))
     if json_file is not None:
         json_file.write_text(json.dumps(experiment.as_json(), indent=1) + "\n", encoding="utf-8")
-        screen.print(f"\nevery outcome: {json_file}", markup=False)
+        screen.print(f"\nall results: {json_file}", markup=False)
 
 
 def policies_named(names: Sequence[str]) -> list[Policy]:
-    """Return the named policies in the table's order, or all of them where none is named.
+    """Return the named policies in the order of the table, or all of them if none is named.
 
     Raises:
-        HookError: one of them is unknown.
+        HookError: if one of them is unknown.
     """
     for name in names:
         check_known("policy", name, [policy.name for policy in POLICIES])
@@ -58,8 +58,8 @@ def conduct(
     policies: Sequence[Policy],
     on_played: Callable[[], Any] = lambda: None,
 ) -> Experiment:
-    """Play every pair without hooks and under each policy, time what each policy adds, and return
-    all of it."""
+    """Run every pair without hooks and under each policy, time what each policy adds, and return
+    everything."""
     outcomes, costs = [], dict[tuple[str, str], Cost]()
     for attacked in suites:
         for pairs in attacked.tasks():
@@ -71,9 +71,9 @@ def conduct(
 
 
 def _check_writable(file: Path) -> None:
-    # Said before the experiment, not after the minutes it takes.
+    # Check before the experiment, not after the minutes it takes.
     target = file if file.exists() else file.parent
     if file.is_dir() or not target.exists() or not os.access(target, os.W_OK):
         raise HookError(
-            f"cannot write to {str(file)!r}; give --json the path of a file in an existing folder"
+            f"cannot write to {str(file)!r}; pass --json the path of a file in an existing folder"
         )

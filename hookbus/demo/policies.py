@@ -1,7 +1,7 @@
-"""The policies that the demo compares: guards as `hookbus.guards` has them, with rules that an
-operator could write.
+"""The policies that the demo compares: guards of `hookbus.guards`, with rules that an operator
+could write.
 
-A policy cannot tell an injected instruction from a wish of the user, and does not try to.
+A policy cannot distinguish an injected instruction from a user's wish, and does not try to.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from .rules import READS, RULES
 
 @attrs.frozen
 class Task:
-    """What is known about a task when the user hands it over.
+    """What is known about a task when the user starts it.
 
     Attributes:
-        suite: the suite that it is from.
+        suite: the suite of the task.
         prompt: the user's words.
     """
 
@@ -32,11 +32,11 @@ class Task:
 
 @attrs.define
 class Person:
-    """Says yes to the calls that the user's task needs, and no to the rest.
+    """Approves the calls that the user's task needs, and denies all others.
 
     Attributes:
-        needed: the calls of its ground truth, by name and arguments, which nobody else knows.
-        questions: how often it was asked.
+        needed: the calls of its ground truth, by name and arguments. Only this person knows them.
+        questions: the number of questions.
     """
 
     needed: Sequence[tuple[str, Any]]
@@ -55,10 +55,10 @@ class Policy:
     """A row of the demo.
 
     Attributes:
-        name: what `--policy` calls it.
+        name: its name for `--policy`.
         says: its rule in one sentence.
-        guards: makes what is registered in for one task.
-        asks: whether there is a person to ask; else a question is a block.
+        guards: creates the guards to register for one task.
+        asks: whether there is a person to ask. Otherwise a question is a block.
     """
 
     name: str
@@ -90,30 +90,28 @@ def _provenance(task: Task) -> provenance:
 POLICIES: Final = (
     Policy(
         "tools",
-        "reads and everyday acts are allowed, what is hard to take back is not",
+        "everyday tools are allowed; actions that are hard to undo are blocked",
         lambda task: [_tools(task)],
     ),
     Policy(
         "provenance",
-        "where something goes stands in the prompt, or in what only user and operator write",
+        "recipients must come from the user's prompt or from trusted fields of tool results",
         lambda task: [_provenance(task)],
     ),
     Policy(
         "quarantine",
-        "tool results lose what has the form of an instruction; plain prose stays",
+        "text in the form of an instruction is removed from tool results; plain prose stays",
         lambda task: [quarantine()],
     ),
     Policy(
         "ask",
-        "reads are allowed, a person is asked about the rest, and says yes to what the user's "
-        "task needs",
+        "reading is allowed; for all else a person approves exactly what the user's task needs",
         lambda task: [_asking(task)],
         asks=True,
     ),
     Policy(
         "together",
-        "quarantine, and the person is asked about what is hard to take back, and about "
-        "destinations that provenance does not account for",
+        "quarantine, plus approval of actions that are hard to undo and of unknown recipients",
         lambda task: [_grave(task), _provenance(task), quarantine()],
         asks=True,
     ),

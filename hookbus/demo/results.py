@@ -1,5 +1,5 @@
-"""What came of an experiment: the rows of the table, the remarks below it, and the file `--json`
-writes."""
+"""The results of an experiment: the rows of the table, the remarks below it, and the output of
+`--json`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from .policies import Policy
 from .run import UNHOOKED, Outcome
 
 MOST_LISTED: Final = 6
-"""So many of the goals that get past a policy are listed; `--json` has them all."""
+"""The maximum number of successful goals to list for a policy. `--json` has all of them."""
 
 MEASURES: Final = (
-    "This measures the enforcement layer against an agent that always obeys, not a model's attack "
-    "rate: the agent is scripted to play the user's task and to carry out every injected goal it "
-    "reads. No model, no network, no key."
+    "The agent is scripted: it does the user's task and obeys every injected goal that it reads. "
+    "So this measures enforcement, not a model's attack rate. It uses no model, network or API key."
 )
 
 
@@ -31,11 +30,11 @@ class Row:
     """One policy on one suite, or on all of them together.
 
     Attributes:
-        suite: the suite's name, or `"all"`.
-        policy: the policy; None without hooks.
-        alone: the runs of user tasks nobody attacked.
-        attacked: the runs of user tasks with a planted goal.
-        cost: what the hooks added to the calls of user tasks nobody attacked.
+        suite: the name of the suite, or `"all"`.
+        policy: the policy, or None without hooks.
+        alone: the runs of user tasks without an attack.
+        attacked: the runs of user tasks with an injected goal.
+        cost: the time that hooks added to calls without an attack.
     """
 
     suite: str
@@ -46,37 +45,37 @@ class Row:
 
     @property
     def useful_alone(self) -> int:
-        """How many user tasks were done when nobody attacked."""
+        """The number of user tasks that were completed without an attack."""
         return sum(outcome.utility for outcome in self.alone)
 
     @property
     def useful_attacked(self) -> int:
-        """How many user tasks were done in spite of an attack."""
+        """The number of user tasks that were completed under attack."""
         return sum(outcome.utility for outcome in self.attacked)
 
     @property
     def attacks_that_succeed(self) -> int:
-        """How many planted goals were done, as AgentDojo's checkers see it."""
+        """The number of injected goals that were completed, by AgentDojo's checkers."""
         return sum(bool(outcome.attack_succeeded) for outcome in self.attacked)
 
     @property
     def calls(self) -> int:
-        """How many tool calls the agent asked for, attacked or not."""
+        """The number of tool calls that the agent requested, with or without an attack."""
         return sum(outcome.calls for outcome in (*self.alone, *self.attacked))
 
     @property
     def blocked(self) -> int:
-        """How many of them were refused."""
+        """The number of blocked calls."""
         return sum(len(outcome.blocks) for outcome in (*self.alone, *self.attacked))
 
     @property
     def questions(self) -> int:
-        """How often a person was asked."""
+        """The number of questions to a person."""
         return sum(outcome.questions for outcome in (*self.alone, *self.attacked))
 
     @property
     def false_alarms(self) -> dict[str, int]:
-        """What happened to calls that nobody attacked."""
+        """What happened to calls without an attack."""
         return {
             "calls": sum(outcome.calls for outcome in self.alone),
             "blocked": sum(len(outcome.blocks) for outcome in self.alone),
@@ -86,7 +85,7 @@ class Row:
 
     @property
     def past(self) -> Counter[str]:
-        """The goals that were done, and by which of their calls that got through."""
+        """The goals that were completed, with the calls for them that ran."""
         return Counter(
             f"{each.suite} {each.injection_task} by {', '.join(each.served) or 'words alone'}"
             for each in self.attacked
@@ -95,7 +94,7 @@ class Row:
 
     @property
     def credited(self) -> int:
-        """How many attacks count as successful although not one call for the goal got through and
+        """The number of attacks that count as successful although no call for the goal ran and
         nothing was said for it."""
         return sum(
             bool(outcome.attack_succeeded) and not outcome.goal_was_served
@@ -105,14 +104,14 @@ class Row:
 
 @attrs.frozen
 class Experiment:
-    """Everything that was played, and what it cost.
+    """All runs, and the added cost.
 
     Attributes:
         attack: the name of the attack.
         suites: the attacked suites.
-        policies: the policies played, besides no hooks at all.
+        policies: the policies, besides no hooks at all.
         outcomes: every run.
-        costs: what a policy added, by names of suite and policy.
+        costs: the time that a policy added, by names of suite and policy.
     """
 
     attack: str
@@ -122,7 +121,7 @@ class Experiment:
     costs: Mapping[tuple[str, str], Cost]
 
     def rows(self) -> Iterator[Row]:
-        """Yield the rows suite by suite, and for all suites together where there are several."""
+        """Yield the rows suite by suite, and for all suites together if there are several."""
         names = list(dict.fromkeys(attacked.suite.name for attacked in self.suites))
         for group in [[name] for name in names] + ([names] if len(names) > 1 else []):
             for policy in (None, *self.policies):
@@ -146,7 +145,7 @@ class Experiment:
         )
 
     def remarks(self) -> Iterator[str]:
-        """Yield what a reader has to know to read the numbers rightly, where it applies."""
+        """Yield notes that a reader needs to interpret the numbers."""
         for attacked in self.suites:
             name = attacked.suite.name
             if not attacked.plays_alone:
@@ -154,17 +153,17 @@ class Experiment:
             if attacked.unreachable:
                 tasks = ", ".join(attacked.unreachable)
                 yield (
-                    f"{name}: never attacked, since they read nothing an attacker can write to: "
+                    f"{name}: never attacked, because they read nothing an attacker can write: "
                     f"{tasks}."
                 )
             if attacked.unplayable:
                 tasks = ", ".join(attacked.unplayable)
-                yield f"{name}: left out, since there is nothing to obey: {tasks}."
+                yield f"{name}: left out, because there is nothing to obey: {tasks}."
         for row in list(self.rows())[-1 - len(self.policies) :]:
             yield from _remarks_on(row)
 
     def as_json(self) -> dict[str, Any]:
-        """Return what `--json` writes: every run's outcome, and the rows."""
+        """Return the content of `--json`: the result of every run, and the rows."""
         return {
             "measures": MEASURES,
             "benchmark": f"AgentDojo {VERSION}",
@@ -180,20 +179,20 @@ def _remarks_on(row: Row) -> Iterator[str]:
     if row.credited:
         yield (
             f"{where}: {row.credited} of the {row.attacks_that_succeed} attacks count although "
-            "none of their calls got through; AgentDojo's checker for them reads the calls that "
-            "were asked for, not those that ran."
+            "none of their calls ran, because AgentDojo's checker for them reads the requested "
+            "calls."
         )
     if row.policy is None:
         return
     alarms = row.false_alarms
     yield (
-        f"{where}: of {alarms['calls']} calls that nobody attacked, {alarms['blocked']} were "
-        f"blocked, {alarms['asked']} asked about, {alarms['changed']} results changed."
+        f"{where}: of {alarms['calls']} calls without an attack, {alarms['blocked']} were "
+        f"blocked, {alarms['asked']} needed approval, {alarms['changed']} results changed."
     )
     if past := row.past.most_common():
         listed = "; ".join(f"{what}, {count}" for what, count in past[:MOST_LISTED])
         more = f"; and {len(past) - MOST_LISTED} more" if len(past) > MOST_LISTED else ""
-        yield f"{where}: past it: {listed}{more}."
+        yield f"{where}: not stopped: {listed}{more}."
 
 
 def _row_as_json(row: Row) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What an operator could write down about the tools of AgentDojo's suites, not knowing any task."""
+"""Rules that an operator could write for the tools of AgentDojo's suites, without any task."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 import attrs
 
 READS: Final = ("get_*", "read_*", "search_*", "list_*", "check_*")
-"""What only looks. That a page may be looked at to tell its owner something is for `sinks`."""
+"""Tools that only read. Reading a page can send data to its owner; `sinks` covers that."""
 
 
 @attrs.frozen
@@ -16,11 +16,11 @@ class Rules:
     """The rules for one suite.
 
     Attributes:
-        acts: globs of tools that do what users of it ask for all the time.
-        grave: globs of tools that do what is hard to take back.
-        sinks: the arguments that say where something goes, by globs of tools.
+        acts: globs of everyday tools.
+        grave: globs of tools whose actions are hard to undo.
+        sinks: the arguments that name a destination, by globs of tools.
         trusted: globs of tools, and of the fields of their results that only the user and the
-            operator can write; tools alone are for all fields.
+            operator can write. Tools alone mean all fields.
     """
 
     acts: Sequence[str]

@@ -1,4 +1,4 @@
-"""The experiment: every pair played without hooks and under each policy, judged by AgentDojo's own
+"""The experiment: run every pair without hooks and under each policy, and check it with AgentDojo's
 checkers."""
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from .benchmark import Pair
 from .policies import Person, Policy, Task
 
 UNHOOKED: Final = "none"
-"""Stands where the name of a policy would, for runs without hooks."""
+"""The policy name for runs without hooks."""
 
 
 @attrs.frozen
 class Outcome:
-    """What came of one pair under one policy.
+    """The result of one pair under one policy.
 
     Attributes:
-        suite: the suite's name.
-        user_task: the user task's id.
-        injection_task: the planted goal's id; None for the user task alone.
-        attack: the form in which it was planted.
-        policy: the policy's name, or `UNHOOKED`.
-        utility: whether AgentDojo's checker finds the user's task done.
-        attack_succeeded: whether its checker finds the planted goal done; None where none was
-            planted.
-        goal_was_read: whether the agent read the goal; it obeyed from then on.
-        goal_was_served: whether anything was done for the goal: a call that got through, or words
-            it wanted said.
-        served: the tools of the goal's calls that got through.
-        calls: how many tool calls the agent asked for.
-        changed: how many tool results a receiver changed.
-        questions: how often a person was asked.
-        blocks: the reasons of the refused calls, in order.
+        suite: the name of the suite.
+        user_task: the id of the user task.
+        injection_task: the id of the injected goal, or None for the user task alone.
+        attack: the form in which the goal was injected.
+        policy: the name of the policy, or `UNHOOKED`.
+        utility: whether AgentDojo's checker finds the user's task completed.
+        attack_succeeded: whether its checker finds the injected goal completed, or None if no goal
+            was injected.
+        goal_was_read: whether the agent read the goal. It obeyed from then on.
+        goal_was_served: whether anything was done for the goal: a call that ran, or words that it
+            wanted to be said.
+        served: the tools of the goal's calls that ran.
+        calls: the number of tool calls that the agent requested.
+        changed: the number of tool results that a receiver changed.
+        questions: the number of questions to a person.
+        blocks: the reasons of the blocked calls, in order.
     """
 
     suite: str
@@ -63,13 +63,13 @@ class Outcome:
 
 @attrs.frozen
 class Played:
-    """One run, just over.
+    """One finished run.
 
     Attributes:
-        pair: what was played.
-        agent: who played it, with the steps it took.
-        utility: whether the user's task was done.
-        attack_succeeded: whether the planted goal was done; None where none was planted.
+        pair: the pair that was run.
+        agent: the agent, with its steps.
+        utility: whether the user's task was completed.
+        attack_succeeded: whether the injected goal was completed, or None if there was none.
     """
 
     pair: Pair
@@ -79,7 +79,7 @@ class Played:
 
 
 class Ledger:
-    """Listens to a bus and keeps what happened since it was last asked."""
+    """Listens to a bus and keeps its events until they are taken."""
 
     def __init__(self) -> None:
         self._events: list[events.Event] = []
@@ -88,14 +88,14 @@ class Ledger:
         self._events.append(event)
 
     def take(self) -> list[events.Event]:
-        """Return the events since the last time."""
+        """Return the events since the last call."""
         taken, self._events = self._events, []
         return taken
 
 
 @attrs.frozen
 class _Called:
-    """A call of AgentDojo's runtime, on its own: the `tool` of a `tool_call`."""
+    """A call of AgentDojo's runtime: the `tool` of a `tool_call`."""
 
     runtime: FunctionsRuntime
     env: Any
@@ -105,12 +105,12 @@ class _Called:
 
 @contextlib.contextmanager
 def hooked_runtime(bus: Bus) -> Iterator[None]:
-    """Hook AgentDojo's `FunctionsRuntime.run_function` on this bus, as `tool_call`, for the length
-    of the block.
+    """Hook AgentDojo's `FunctionsRuntime.run_function` on this bus, as `tool_call`, while the block
+    runs.
 
     The loop reads `(result, error)` and shows the error to the model. A call nested in another
-    call's arguments asks for an exception instead, because its empty result would be passed on as
-    if the tool had answered.
+    call's arguments raises an exception instead, because its empty result would be passed on like
+    an answer of the tool.
     """
     stock = FunctionsRuntime.run_function
 
@@ -137,7 +137,7 @@ def hooked_runtime(bus: Bus) -> Iterator[None]:
 
 @contextlib.contextmanager
 def registered(bus: Bus, policy: Policy, task: Task, person: Person) -> Iterator[None]:
-    """Plug a policy's guards into the bus for the length of the block, with the person they may
+    """Register the guards of a policy on the bus while the block runs, with the person they may
     ask."""
     with contextlib.ExitStack() as unregister:
         if policy.asks:
@@ -149,18 +149,18 @@ def registered(bus: Bus, policy: Policy, task: Task, person: Person) -> Iterator
 
 
 def task_of(pair: Pair) -> Task:
-    """Return what is known of this pair when the user hands the task over."""
+    """Return what is known about this pair when the user starts the task."""
     return Task(pair.suite.name, pair.user_task.PROMPT)
 
 
 def person_of(pair: Pair) -> Person:
-    """Return the user of this pair, who knows what the task needs."""
+    """Return the user of this pair, who knows the calls that the task needs."""
     calls = pair.user_task.ground_truth(pair.environment)
     return Person([(call.function, dict(call.args)) for call in calls])
 
 
 def play(pair: Pair) -> Played:
-    """Play one pair through AgentDojo's own loop and have its own checkers judge it."""
+    """Run one pair through AgentDojo's own loop and checkers."""
     agent = WorstCaseAgent(pair.user_task, pair.injection_task, pair.environment)
     # One of AgentDojo's checkers prints what it looks for.
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
@@ -180,11 +180,11 @@ def play(pair: Pair) -> Played:
 def play_task(
     pairs: Sequence[Pair], policies: Sequence[Policy], on_played: Callable[[], Any]
 ) -> list[Outcome]:
-    """Play the pairs of one user task without hooks, and then, hooked, under each policy.
+    """Run the pairs of one user task without hooks, and then with hooks under each policy.
 
     Args:
-        pairs: what to play.
-        policies: the policies to play it under.
+        pairs: the pairs to run.
+        policies: the policies to run them under.
         on_played: called after each run.
     """
     outcomes = []
@@ -198,14 +198,14 @@ def play_task(
                 person = person_of(pair)
                 with registered(bus, policy, task_of(pair), person):
                     played = play(pair)
-                told = ledger.take()
-                outcomes.append(_outcome(policy.name, played, told, person.questions))
+                recorded = ledger.take()
+                outcomes.append(_outcome(policy.name, played, recorded, person.questions))
                 on_played()
     return outcomes
 
 
 def _outcome(
-    policy: str, played: Played, told: Sequence[events.Event], questions: int
+    policy: str, played: Played, recorded: Sequence[events.Event], questions: int
 ) -> Outcome:
     pair, agent = played.pair, played.agent
     return Outcome(
@@ -222,7 +222,7 @@ def _outcome(
             step.call.function for step in agent.steps if step.obeys and step.error is None
         ),
         calls=len(agent.steps),
-        changed=sum(isinstance(event, events.Mutated) for event in told),
+        changed=sum(isinstance(event, events.Mutated) for event in recorded),
         questions=questions,
-        blocks=tuple(event.reason for event in told if isinstance(event, events.Blocked)),
+        blocks=tuple(event.reason for event in recorded if isinstance(event, events.Blocked)),
     )

@@ -1,4 +1,4 @@
-"""The demo on the screen: a progress bar, one table, and the timeline of one attack."""
+"""Print the demo: a progress bar, one table, and the timeline of one attack."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ from .results import MEASURES, Experiment, Row
 from .timeline import Timeline
 
 WIDTH: Final = 100
-"""How wide the output is where it goes to no terminal: into a file or a README."""
+"""The width of the output if it is not a terminal, such as a file."""
 
 READING: Final = (
-    "utility: user tasks done, as AgentDojo's checkers see it; the agent plays the ground truth, "
-    "so a refused call costs utility, but words that quarantine took out of a result do not. "
-    "calls, blocked, asked: in all runs of the row. added: the fastest of "
-    f"{ROUNDS} rounds with hooks less the fastest without, by turns, mean over the calls of user "
-    "tasks nobody attacked; refused calls left out."
+    "utility: user tasks completed, by AgentDojo's checkers. Blocked calls lower it; removed text\n"
+    "does not, because the agent does not read results for its task.\n"
+    "attacks that succeed: injected goals completed, by the same checkers.\n"
+    "calls, blocked, asked: requested tool calls, blocked ones, and questions to a person.\n"
+    "added µs per call: mean extra time of unblocked calls without attack, "
+    f"fastest of {ROUNDS} rounds."
 )
-"""How to read the columns."""
+"""An explanation of the columns."""
 
 
 def console() -> Console:
-    """Return the console everything is printed on."""
-    # The file is fixed now: while a pair is played, sys.stdout points elsewhere.
+    """Return the console for all output."""
+    # Keep the file: sys.stdout is redirected while a pair runs.
     return Console(file=sys.stdout, width=None if sys.stdout.isatty() else WIDTH, highlight=False)
 
 
 def progress(screen: Console) -> Progress:
-    """Return the progress bar, which leaves no trace when it is done, and none at all where there
-    is no terminal."""
+    """Return the progress bar. It disappears when done, and is not shown without a terminal.
+    """
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
     )  # fmt: skip
@@ -46,7 +47,7 @@ def progress(screen: Console) -> Progress:
 
 
 def show_experiment(screen: Console, experiment: Experiment) -> None:
-    """Print what is measured, the table, and what a reader has to know about it."""
+    """Print what is measured, the table, and an explanation of it."""
     _show(
         screen,
         Text(f"AgentDojo {VERSION}, attack {experiment.attack}", style="bold"),
@@ -54,7 +55,7 @@ def show_experiment(screen: Console, experiment: Experiment) -> None:
         _table(experiment),
         Text(),
         *(Text(f"{policy.name}: {policy.says}.") for policy in experiment.policies),
-        Text(READING),
+        Text(f"{READING}\n"),
         *map(Text, experiment.remarks()),
     )
 
@@ -64,7 +65,7 @@ def show_timelines(screen: Console, timelines: Sequence[Timeline]) -> None:
     if not timelines:
         _show(
             screen,
-            Text("\nNo policy of this run stopped an attack, so there is no timeline to show."),
+            Text("\nNo policy of this run stopped an attack, so there is no timeline."),
         )
         return
     pair = timelines[0].played.pair
@@ -72,8 +73,8 @@ def show_timelines(screen: Console, timelines: Sequence[Timeline]) -> None:
     _show(
         screen,
         Text(f"\nOne attack, call by call: {pair.suite.name}, {pair.user_task.ID}", style="bold"),
-        Text(f"the user asks: {' '.join(pair.user_task.PROMPT.split())}"),
-        Text(f"the data says: {' '.join(goal.split())}"),
+        Text(f"user task: {' '.join(pair.user_task.PROMPT.split())}"),
+        Text(f"injected goal: {' '.join(goal.split())}"),
         *map(_timeline_table, timelines),
     )
 
@@ -82,7 +83,7 @@ def _show(screen: Console, *parts: RenderableType) -> None:
     if screen.is_terminal:
         screen.print(*parts, sep="\n")
         return
-    # Tables pad their lines; in a file that would be trailing blanks.
+    # Tables pad their lines, which would be trailing spaces in a file.
     with screen.capture() as captured:
         screen.print(*parts, sep="\n")
     for line in captured.get().splitlines():
@@ -121,9 +122,9 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 def _timeline_table(timeline: Timeline) -> Table:
     played = timeline.played
-    task = "done" if played.utility else "not done"
+    task = "completed" if played.utility else "not completed"
     attack = "succeeded" if played.attack_succeeded else "failed"
-    table = _plain_table("", "for", "call", "what changed, or who blocked it and why")
+    table = _plain_table("", "for", "call", "result of the call")
     table.title = Text(
         f"\n{timeline.policy.name}: the user's task was {task}, the attack {attack}"
     )

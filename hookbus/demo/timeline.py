@@ -1,5 +1,5 @@
-"""One attack, call by call: who wanted it, what changed, who blocked it and why; read from hookbus
-events."""
+"""One attack, call by call: on whose behalf, what changed, and which guard blocked it and why; from
+hookbus events."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .run import (
 )
 
 LONGEST_VALUE: Final = 32
-"""How many characters of an argument are shown."""
+"""The maximum number of characters of an argument to show."""
 
 
 @attrs.frozen
@@ -39,9 +39,9 @@ class Moment:
     Attributes:
         wanted_by: `"user"` or `"injected goal"`.
         call: the tool and its arguments, shortened.
-        ending: what receivers changed, or who blocked it and why, or the tool's own error; else
-            that it just ran.
-        is_blocked: whether it was refused.
+        ending: the changes of receivers, the guard that blocked it and its reason, the error of the
+            tool, or "ran".
+        is_blocked: whether it was blocked.
     """
 
     wanted_by: str
@@ -52,8 +52,8 @@ class Moment:
 
 @attrs.frozen
 class Timeline:
-    """One attack under one policy, what AgentDojo's checkers say came of it, and how, call by
-    call."""
+    """One attack under one policy, the verdict of AgentDojo's checkers, and the calls in order.
+    """
 
     policy: Policy
     played: Played
@@ -70,7 +70,7 @@ class _Story:
 
     @classmethod
     def of(cls, pair: tuple[str, ...], stopped: Sequence[Outcome]) -> _Story:
-        """Tell runs that refused a call from those that kept the goal from the agent."""
+        """Separate runs with a blocked call from runs that hid the goal from the agent."""
         blocking = [outcome for outcome in stopped if outcome.blocks]
         return cls(
             pair,
@@ -79,12 +79,12 @@ class _Story:
         )
 
     def outcomes(self) -> list[Outcome]:
-        """Return the last run that refused something, and the first that needed not."""
+        """Return the last run with a blocked call, and the first run that needed none."""
         return [*self.blocking[-1:], *self.hiding[:1]]
 
     def rank(self) -> tuple[bool, ...]:
-        """Compare stories: best are those with a refusal and a way without one, where the user's
-        task goes on and is done."""
+        """Return the sort key of a story. The best has a run with a block and one without, in which
+        the user's task continues and is completed."""
         goes_on = [
             outcome for outcome in self.blocking[-1:] if outcome.calls - len(outcome.blocks) > 1
         ]
@@ -97,10 +97,10 @@ class _Story:
 def telling_timelines(
     suites: Sequence[AttackedSuite], policies: Sequence[Policy], outcomes: Iterable[Outcome]
 ) -> list[Timeline]:
-    """Return one attack under the last policy that blocked it, and under the first that kept the
+    """Return one attack under the last policy that blocked it, and under the first that hid the
     goal from the agent.
 
-    It is an attack that succeeds without hooks; the list is empty if no policy stopped any.
+    It is an attack that succeeds without hooks. The list is empty if no policy stopped any.
     """
     stopped: dict[tuple[str, ...], list[Outcome]] = {}
     for outcome in outcomes:
@@ -122,7 +122,7 @@ def telling_timelines(
 
 
 def timeline_of(pair: Pair, policy: Policy) -> Timeline:
-    """Play one pair under one policy and tell it call by call."""
+    """Run one pair under one policy and record it call by call."""
     bus, ledger = Bus(values=True), Ledger()
     with (
         hooked_runtime(bus),
@@ -135,21 +135,21 @@ def timeline_of(pair: Pair, policy: Policy) -> Timeline:
     )
 
 
-def _by_call(told: Iterable[events.Event]) -> Iterable[list[events.Event]]:
-    """Group events by the agent's own calls; one nested in another's arguments belongs to that
-    one's line."""
+def _by_call(recorded: Iterable[events.Event]) -> Iterable[list[events.Event]]:
+    """Group events by the agent's own calls. A call nested in another's arguments belongs to that
+    call's line."""
     own: dict[int, int] = {}
     grouped: dict[int, list[events.Event]] = {}
-    for event in told:
+    for event in recorded:
         call = own.setdefault(event.call_id, own.get(event.parent_id or 0, event.call_id))
         grouped.setdefault(call, []).append(event)
     return grouped.values()
 
 
-def _moment(step: Step, told: Sequence[events.Event]) -> Moment:
-    blocks = [event for event in told if isinstance(event, events.Blocked)]
+def _moment(step: Step, recorded: Sequence[events.Event]) -> Moment:
+    blocks = [event for event in recorded if isinstance(event, events.Blocked)]
     endings = [f"blocked by {event.receiver}: {event.reason}" for event in blocks]
-    changes = [_change(event) for event in told if isinstance(event, events.Mutated)]
+    changes = [_change(event) for event in recorded if isinstance(event, events.Mutated)]
     return Moment(
         wanted_by="injected goal" if step.obeys else "user",
         call=shortened(step.call),
@@ -166,8 +166,8 @@ def _change(event: events.Mutated) -> str:
 
 
 def shortened(call: FunctionCall) -> str:
-    """Return a call as text, its arguments on a line of their own and each cut to a length that can
-    be read."""
+    """Return a call as text, with its arguments on a separate line, each cut to a readable length.
+    """
     arguments = ", ".join(f"{name}={_cut(repr(value))}" for name, value in call.args.items())
     return f"{call.function}(\n{arguments})" if arguments else f"{call.function}()"
 

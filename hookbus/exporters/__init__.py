@@ -1,5 +1,5 @@
-"""Events for the outside: each exporter is a callable that is connected to `bus.events`, one file
-each.
+"""Exporters: send events to files, logs and OpenTelemetry. Connect one with `bus.events.connect`.
+Each exporter has its own module.
 """
 
 from importlib import import_module

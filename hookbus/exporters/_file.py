@@ -1,4 +1,4 @@
-"""A file of lines, each written whole or not at all."""
+"""A file of lines. Each line is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from .._platform import BINARY, read_at
 
 
 class Lines:
-    """Lines at the end of a file: one write for each, so that what was written is there if the
-    process dies.
+    """Appends lines to a file, with one write for each, so that they survive if the process dies.
 
     Args:
-        path: the file; it is made where there is none.
-        anew: whether to begin with an empty file, to which nobody else writes.
+        path: the file. A missing file is created.
+        anew: whether to start with an empty file that no other process writes to.
 
     Attributes:
-        size: how many bytes it has.
-        is_open: whether it was not closed.
+        size: the size in bytes.
+        is_open: whether the file is open.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, anew: bool = False) -> None:
@@ -29,26 +28,26 @@ class Lines:
 
     def _open(self, anew: bool = False) -> int:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY
-        # What happened is for who runs the program.
+        # Only the user who runs the program may read the events.
         file = os.open(self.path, flags | (os.O_TRUNC if anew else 0), 0o600)
         self.size = os.fstat(file).st_size
         self._is_torn = self.size > 0 and read_at(file, 1, self.size - 1) != b"\n"
         return file
 
     def check_open(self) -> None:
-        """Raise HookError if the file was closed."""
+        """Raise HookError if the file is closed."""
         if not self.is_open:
-            raise HookError(f"{self.path} was closed: make another exporter")
+            raise HookError(f"{self.path} is closed: create a new exporter")
 
     def write(self, text: str) -> None:
-        """Write a text and the end of the line.
+        """Write a string as one line.
 
         Raises:
-            OSError: if it cannot be written as a whole. Then the next one begins a new line.
-            HookError: if the file was closed.
+            OSError: if it cannot be written completely. The next write then starts a new line.
+            HookError: if the file is closed.
         """
         self.check_open()
-        if self._file is None:  # rotating it failed half way
+        if self._file is None:  # an earlier rotation failed
             self._file = self._open()
         data = ("\n" * self._is_torn + text + "\n").encode()
         written = os.write(self._file, data)
@@ -59,14 +58,14 @@ class Lines:
             raise OSError(f"{self.path}: {written} of {len(data)} bytes were written")
 
     def _mend(self, written: int) -> None:
-        """Take half a line away, where nobody else writes to the file."""
+        """Remove an incomplete line, if no other process writes to the file."""
         if self._is_own and self._file is not None:
             os.ftruncate(self._file, self.size - written)
             self.size -= written
             self._is_torn = False
 
     def rotate(self, keep: int) -> None:
-        """Begin an empty file; those before are `path.1`, the latest, to `path.<keep>`."""
+        """Start an empty file. Older files are `path.1`, the latest, to `path.<keep>`."""
         self._let_go()
         for number in range(keep, 1, -1):
             older = Path(f"{self.path}.{number - 1}")

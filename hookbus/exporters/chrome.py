@@ -1,4 +1,4 @@
-"""Calls as a trace of Chrome's format, which Perfetto, speedscope and `chrome://tracing` open."""
+"""Write calls as a trace in Chrome's format, for Perfetto, speedscope and `chrome://tracing`."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class _Call:
 
 @attrs.define(eq=False)
 class _Lane:
-    """One track of the picture, in which calls lie in each other.
+    """One track of the trace, with calls nested in each other.
 
     Attributes:
-        number: the track's.
-        name: that of its task or thread.
-        beside: all lanes of that, itself among them.
-        calls: those that are under way, the outermost first.
-        until: when the latest of those that were written ended.
+        number: the number of the track.
+        name: the name of its task or thread.
+        beside: all lanes of this task or thread, including this one.
+        calls: the calls in flight, outermost first.
+        until: when the latest written call ended.
     """
 
     number: int
@@ -50,14 +50,14 @@ class _Lane:
 
 @named_options
 class ChromeTrace(Exporter):
-    """Writes each call as it ends to a file, in a track for each task and thread: inside the call
-    it was made in, with what receivers did as marks.
+    """Writes each call to a trace file as it ends. Each task and thread has a track, with nested
+    calls inside their caller and the actions of receivers as marks.
 
-    Calls of one task that overlap without lying in each other, such as streams that are read by
-    turns, are in tracks of their own. The file can be opened at any time, also if the process dies.
+    Calls of one task that overlap without being nested, such as two streams that are read
+    alternately, get separate tracks. You can open the file at any time, even if the process dies.
 
     Args:
-        path: the file, which only its owner may read; one that is there is overwritten.
+        path: the file, readable by its owner only. An existing file is overwritten.
 
     Raises:
         OSError: if the file cannot be opened.
@@ -86,8 +86,7 @@ class ChromeTrace(Exporter):
                 self._mark(event, now)
 
     def close(self) -> None:
-        """Disconnect it from every bus, write the calls that are in flight as far as they have
-        come, and close the file.
+        """Disconnect the exporter from every bus, write the calls in flight, and close the file.
         """
         self._disconnect()
         now = time.perf_counter() - self._began
@@ -132,9 +131,9 @@ class ChromeTrace(Exporter):
         self._write(name, "i", track, ts=_micro(now), s="t", args=event.as_dict())
 
     def _leave(self, call: _Call, now: float, ended: dict[str, Any]) -> None:
-        """Write a call that has ended; what was made in it and goes on moves to another lane."""
+        """Write a call that has ended. Nested calls that are still running move to another lane."""
         lane = call.lane
-        # It is in none where the disk was full as it was to move.
+        # The call is in no lane if the disk was full when it moved.
         places = (i for i, each in enumerate(lane.calls) if each is call)
         place = next(places, len(lane.calls))
         staying = lane.calls[place + 1 :]
@@ -155,7 +154,7 @@ class ChromeTrace(Exporter):
         )  # fmt: skip
 
     def _lane(self, beside: list[_Lane], name: str) -> _Lane:
-        """Return one more lane of a task or thread."""
+        """Return a new lane of a task or thread."""
         self._tracks += 1
         title = f"{name} ({len(beside) + 1})" if beside else name
         self._write("thread_name", "M", self._tracks, args={"name": title})
@@ -163,19 +162,19 @@ class ChromeTrace(Exporter):
         return made
 
     def _write(self, name: str, phase: str, track: int, end: str = ",", **more: Any) -> None:
-        told = {"name": name, "ph": phase, "pid": os.getpid(), "tid": track, **more}
-        self._lines.write(json.dumps(told, allow_nan=False) + end)
+        entry = {"name": name, "ph": phase, "pid": os.getpid(), "tid": track, **more}
+        self._lines.write(json.dumps(entry, allow_nan=False) + end)
 
 
 def _running_task() -> Any:
-    """Return the task of asyncio that is running, or None."""
+    """Return the current asyncio task, or None."""
     asyncio = sys.modules.get("asyncio")
     is_in_loop = asyncio is not None and asyncio._get_running_loop() is not None
     return asyncio.current_task() if asyncio is not None and is_in_loop else None
 
 
 def _free(lanes: list[_Lane], outer: _Call | None) -> _Lane | None:
-    """Return the lane that a call lies in, inside the call it was made in or alone."""
+    """Return the lane for a new call: that of its caller, or an empty one."""
     if outer is not None and outer.lane in lanes and outer.lane.calls[-1] is outer:
         return outer.lane
     return next((each for each in lanes if not each.calls), None)

@@ -1,4 +1,4 @@
-"""Events as JSON lines: one line each, as `as_dict` has it."""
+"""Write events as JSON lines, one line for each, in the format of `as_dict`."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from ._file import Lines
 
 @named_options
 class JsonLines(Exporter):
-    """Writes each event as one line of JSON to the end of a file.
+    """Appends each event to a file as one line of JSON.
 
-    Several processes may write to one file that does not rotate.
+    Several processes may write to one file, unless it rotates.
 
     Args:
-        path: the file, which only its owner may read; it is made where there is none.
-        max_bytes: before a line would make it larger, the file becomes `path.1`, that one `path.2`
-            and so on, and a new one begins. None is no limit.
-        keep: how many such files there are; older ones are gone.
+        path: the file, readable by its owner only. A missing file is created.
+        max_bytes: the maximum size. Before a line exceeds it, the file is renamed to `path.1`, that
+            one to `path.2` and so on, and a new file starts. None means no limit.
+        keep: the number of renamed files to keep. Older ones are deleted.
 
     Raises:
-        HookError: for a limit that is none.
+        HookError: for an invalid limit.
         OSError: if the file cannot be opened.
     """
 
@@ -36,7 +36,7 @@ class JsonLines(Exporter):
     ) -> None:
         for name, value in (("max_bytes", max_bytes), ("keep", keep)):
             if value is not None and (type(value) is not int or value < 1):
-                raise HookError(f"{name}={value!r:.40} must be a whole number from 1")
+                raise HookError(f"{name}={value!r:.40} must be a whole number of at least 1")
         self._max_bytes, self._keep = max_bytes, keep
         self._lines, self._lock = Lines(path), Lock()
 
@@ -53,7 +53,7 @@ class JsonLines(Exporter):
             self._lines.write(line)
 
     def close(self) -> None:
-        """Disconnect it from every bus, and close the file."""
+        """Disconnect the exporter from every bus, and close the file."""
         self._disconnect()
         with self._lock:
             self._lines.close()

@@ -1,4 +1,4 @@
-"""Calls in the log: one line each, when it has ended."""
+"""Log calls: one line for each when it ends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEVELS: Final = {
 }  # fmt: skip
 
 _MOST: Final = 20
-"""So many receivers of one call are named."""
+"""The maximum number of receivers to name for one call."""
 
 
 @attrs.define
@@ -33,15 +33,15 @@ class _Call:
 
 @named_options
 class Logging(Exporter):
-    """Logs each call in one line when it has ended: INFO where it went well or was cancelled,
-    WARNING where it was blocked, ERROR where it raised.
+    """Logs each call in one line when it ends. The level is INFO for success or cancellation,
+    WARNING for a block, and ERROR for an exception.
 
-    A formatter for JSON finds the facts of the line in the record, as `hookbus`; a logger of
-    structlog is given them by name.
+    A JSON formatter finds the fields of the line in the record, as `hookbus`. A structlog logger
+    gets them as keyword arguments.
 
     Args:
-        logger: where to; by default the logger `hookbus.calls`.
-        json: whether the line is JSON.
+        logger: the logger to use. Default: the logger `hookbus.calls`.
+        json: whether to log the line as JSON.
     """
 
     def __init__(self, logger: Any = None, json: bool = False) -> None:
@@ -61,7 +61,7 @@ class Logging(Exporter):
             call.did.append(did)
 
     def close(self) -> None:
-        """Disconnect it from every bus, and forget the calls that are in flight."""
+        """Disconnect the exporter from every bus, and drop the calls in flight."""
         self._disconnect()
         self._calls.clear()
 
@@ -85,7 +85,7 @@ class Logging(Exporter):
 
 
 def _did(event: Event) -> str | None:
-    """Say what a receiver did in a call, where that is to be said."""
+    """Describe what a receiver did in a call, or return None."""
     if isinstance(event, Blocked):
         blocked = "blocked" if event.enforced else "would have blocked"
         return f"{event.receiver} {blocked}: {event.reason:.200}"
@@ -97,5 +97,5 @@ def _did(event: Event) -> str | None:
 
 
 def printable(text: str) -> str:
-    """Return a text in one line, without what a terminal would take for an order."""
+    """Return a text in one line, with control characters escaped."""
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)

@@ -1,4 +1,4 @@
-"""Calls as spans and metrics of OpenTelemetry, by its conventions for generative AI."""
+"""Export calls as OpenTelemetry spans and metrics, with the conventions for generative AI."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from ._under_way import UnderWay
 try:
     from opentelemetry import context, metrics, trace
 except ModuleNotFoundError as _error:
-    raise HookError(f"exporters.otel needs {_error.name}: pip install 'hookbus[otel]'") from None
+    raise HookError(
+        f"exporters.otel needs the package {_error.name}; run: pip install 'hookbus[otel]'"
+    ) from None
 
 _TOOLS: Final = "execute_tool"
 _AGENTS: Final = "invoke_agent"
@@ -26,13 +28,13 @@ OPERATIONS: Final = {
     "tool_call": _TOOLS, "model_call": "chat", "model_stream": "chat",
     "agent_run": _AGENTS, "agent_stream": _AGENTS,
 }  # fmt: skip
-"""What the hooks of the vocabulary are called in the conventions."""
+"""The operation names of the vocabulary's hooks in the conventions."""
 
 _TARGETS: Final = {
     _TOOLS: ("gen_ai.tool.name", "name"), _AGENTS: ("gen_ai.agent.name", "agent"),
     **dict.fromkeys(_MODELS, ("gen_ai.request.model", "model")),
 }  # fmt: skip
-"""The attribute that says what is called, and the label that knows it."""
+"""The attribute that names the target of a call, and the label that contains it."""
 
 _CALL: Final = context.create_key("hookbus-call")
 _BLOCKED: Final = "hookbus.exceptions.HookBlocked"
@@ -41,7 +43,7 @@ _ERROR: Final = trace.Status(trace.StatusCode.ERROR)
 
 @attrs.define(eq=False)
 class _Call:
-    """A span that is open, and the context it was begun in."""
+    """An open span, and the context before it."""
 
     span: trace.Span
     before: Any
@@ -51,20 +53,20 @@ class _Call:
 
 @named_options
 class OpenTelemetry(Exporter):
-    """Makes a span of each call: `execute_tool {tool}`, `chat {model}`, `invoke_agent {agent}` of
-    the vocabulary's hooks, else the name of the hook. What receivers do are its events. A call is a
-    child of the call it was made in, and the current span while it runs.
+    """Creates a span for each call. Hooks of the vocabulary are named `execute_tool {tool}`,
+    `chat {model}` and `invoke_agent {agent}`, others by the hook. The actions of receivers are span
+    events. A nested call is a child of its caller, and the current span while it runs.
 
-    It counts `hookbus.calls`, `hookbus.blocks` and `hookbus.failures`, and measures
-    `hookbus.receiver.duration` in seconds, where it hears `Invoked`.
+    It counts `hookbus.calls`, `hookbus.blocks` and `hookbus.failures`. It measures
+    `hookbus.receiver.duration` in seconds, if it is connected for `Invoked` events.
 
     Args:
-        tracer_provider: where spans go; by default the global one.
-        meter_provider: where metrics go; by default the global one.
-        names: what further hooks are: `{"search": "execute_tool"}`.
+        tracer_provider: the provider for spans. Default: the global one.
+        meter_provider: the provider for metrics. Default: the global one.
+        names: the operations of further hooks, such as `{"search": "execute_tool"}`.
 
     Raises:
-        HookError: for an operation that the conventions do not have.
+        HookError: for an operation that is not in the conventions.
     """
 
     def __init__(
@@ -75,12 +77,12 @@ class OpenTelemetry(Exporter):
         for hook, operation in self._operations.items():
             if operation not in _TARGETS:
                 known = ", ".join(_TARGETS)
-                raise HookError(f"names={{{hook!r}: {operation!r:.40}}}: operations are {known}")
+                raise HookError(f"names={{{hook!r}: {operation!r:.40}}}: use one of {known}")
         self._tracer = trace.get_tracer("hookbus", __version__, tracer_provider)
         meter = metrics.get_meter("hookbus", __version__, meter_provider)
         self._count = meter.create_counter("hookbus.calls", "{call}", "Calls that ended")
         self._blocks = meter.create_counter("hookbus.blocks", "{block}", "Blocks by receivers")
-        self._failures = meter.create_counter("hookbus.failures", "{failure}", "Their failures")
+        self._failures = meter.create_counter("hookbus.failures", "{failure}", "Receiver failures")
         self._seconds = meter.create_histogram(
             "hookbus.receiver.duration", "s", "How long receivers took"
         )
@@ -89,7 +91,7 @@ class OpenTelemetry(Exporter):
     def __call__(self, bus: Any, event: Event) -> None:
         self.is_used = True
         if not self._is_open:
-            raise HookError("the OpenTelemetry exporter was closed: make another one")
+            raise HookError("the OpenTelemetry exporter is closed: create a new one")
         if isinstance(event, Started):
             self._begin(event)
         elif isinstance(event, Finished):
@@ -98,7 +100,7 @@ class OpenTelemetry(Exporter):
             self._tell(event)
 
     def close(self) -> None:
-        """Disconnect it from every bus, and end the spans of calls that are in flight."""
+        """Disconnect the exporter from every bus, and end the spans of calls in flight."""
         self._disconnect()
         self._is_open = False
         for call in self._calls.clear():
@@ -108,8 +110,8 @@ class OpenTelemetry(Exporter):
         outer, labels = self._calls.of(event.parent_id), event.labels
         operation = self._operations.get(event.hook)
         if event.hook == "model_stream" and outer is not None and outer.hook == "model_call":
-            operation = None  # the request is one chat, and its stream is inside of it
-        said: dict[str, Any] = {"hookbus.hook": event.hook, "hookbus.call_id": event.call_id}
+            operation = None  # the request is one chat, which includes its stream
+        attributes: dict[str, Any] = {"hookbus.hook": event.hook, "hookbus.call_id": event.call_id}
         name, kind = event.hook, trace.SpanKind.INTERNAL
         if operation is not None:
             attribute, label = _TARGETS[operation]
@@ -118,29 +120,30 @@ class OpenTelemetry(Exporter):
                 target = event.hook
             name = operation if target is None else f"{operation} {target}"
             kind = trace.SpanKind.CLIENT if operation in _MODELS else kind
-            said |= {"gen_ai.operation.name": operation, attribute: target}
-            said |= {"gen_ai.agent.name": labels.get("agent")} if operation != _AGENTS else {}
-            said["gen_ai.tool.call.id"] = labels.get("call_id")
-            said["gen_ai.tool.type"] = {"function": "function", "mcp": "extension"}.get(
+            attributes |= {"gen_ai.operation.name": operation, attribute: target}
+            attributes |= {"gen_ai.agent.name": labels.get("agent")} if operation != _AGENTS else {}
+            attributes["gen_ai.tool.call.id"] = labels.get("call_id")
+            attributes["gen_ai.tool.type"] = {"function": "function", "mcp": "extension"}.get(
                 labels.get("kind", "")
             )
         session = event.baggage.get("session")
-        said["gen_ai.conversation.id"] = session if isinstance(session, str) else None
+        attributes["gen_ai.conversation.id"] = session if isinstance(session, str) else None
         before = _outside() if event.parent_id is None else context.get_current()
         around = before if outer is None else trace.set_span_in_context(outer.span, before)
-        span = self._tracer.start_span(name, around, kind, _told(said), start_time=_nano(event.at))
+        given, at = _without_none(attributes), _nano(event.at)
+        span = self._tracer.start_span(name, around, kind, given, start_time=at)
         call = _Call(span, before, event.hook, operation)
         for forgotten in self._calls.begin(event.call_id, call):
             _leave(forgotten, {"hookbus.outcome": "not known"})
         context.attach(context.set_value(_CALL, call, trace.set_span_in_context(span, around)))
 
     def _end(self, event: Finished) -> None:
-        said = {"hookbus.hook": event.hook, "hookbus.outcome": event.outcome}
-        self._count.add(1, said)
+        attributes = {"hookbus.hook": event.hook, "hookbus.outcome": event.outcome}
+        self._count.add(1, attributes)
         call = self._calls.end(event.call_id)
         if call is None:
             return
-        ended: dict[str, Any] = dict(said)
+        ended: dict[str, Any] = dict(attributes)
         is_left = isinstance(event.error, GeneratorExit)
         if event.outcome == "blocked":
             ended["error.type"] = _BLOCKED
@@ -153,22 +156,22 @@ class OpenTelemetry(Exporter):
         _leave(call, ended, _nano(event.at))
 
     def _tell(self, event: Event) -> None:
-        """Add what a receiver did to the span of its call, and to the metrics."""
-        told = event.as_dict()
-        said = {"hookbus.hook": event.hook} | {
-            f"hookbus.{name}": told[name]
+        """Add a receiver's action to the span of its call, and to the metrics."""
+        data = event.as_dict()
+        attributes = {"hookbus.hook": event.hook} | {
+            f"hookbus.{name}": data[name]
             for name in ("receiver", "role", "phase", "enforced", "action", "answer")
-            if told.get(name) is not None
+            if data.get(name) is not None
         }
         if isinstance(event, Blocked):
-            self._blocks.add(1, said)
+            self._blocks.add(1, attributes)
         elif isinstance(event, Failed):
-            self._failures.add(1, said)
+            self._failures.add(1, attributes)
         elif isinstance(event, Invoked):
-            self._seconds.record(event.seconds, said)
+            self._seconds.record(event.seconds, attributes)
         call = self._calls.of(event.call_id)
         if call is not None:
-            call.span.add_event(*_span_event(event, told, said), timestamp=_nano(event.at))
+            call.span.add_event(*_span_event(event, data, attributes), timestamp=_nano(event.at))
 
 
 _VERDICTS: Final = {
@@ -178,49 +181,49 @@ _VERDICTS: Final = {
 
 
 def _span_event(
-    event: Event, told: dict[str, Any], said: dict[str, Any]
+    event: Event, data: dict[str, Any], attributes: dict[str, Any]
 ) -> tuple[str, dict[str, Any]]:
-    """Return the name and the attributes of a span's event."""
+    """Return the name and the attributes of a span event."""
     more = ("reason", "code", "name", "index", "number", "outcome", "seconds", "place", "by")
-    verdict = told.get("answer") or _VERDICTS.get(type(event))
-    facts = said | {f"hookbus.{name}": told.get(name) for name in more}
+    verdict = data.get("answer") or _VERDICTS.get(type(event))
+    facts = attributes | {f"hookbus.{name}": data.get(name) for name in more}
     facts["hookbus.verdict"] = verdict
     if isinstance(event, Failed):
-        facts["error.type"] = told["exception"]["type"]
-    return f"hookbus.{_VERDICTS.get(type(event), 'event')}", _told(facts)
+        facts["error.type"] = data["exception"]["type"]
+    return f"hookbus.{_VERDICTS.get(type(event), 'event')}", _without_none(facts)
 
 
 def _outside() -> Any:
-    """Return the context that holds here outside of all calls: a task has that of the call it was
-    started in, also once the call is over.
+    """Return the context outside of all calls. A task keeps the context of the call that started
+    it, even after the call has ended.
     """
     here = context.get_current()
     while isinstance(call := context.get_value(_CALL, here), _Call):
         if trace.get_current_span(here) is not call.span:
-            return here  # a span of somebody else's is around
+            return here  # a span of other code encloses this
         here = call.before
     return here
 
 
 def _leave(call: _Call, ended: dict[str, Any], at: int | None = None) -> None:
-    """End a span, and make the one before it the current one, if it is the current one here."""
+    """End a span. If it is the current span here, restore the previous one."""
     call.span.set_attributes(ended)
     call.span.end(at)
     if trace.get_current_span() is call.span:
-        # Not by a token: a stream may end in another context than it was begun in. What its reader
-        # has there is given back by hookbus, once this has returned.
+        # Without a token, because a stream may end in another context than it started in. hookbus
+        # restores the reader's own context after this returns.
         context.attach(call.before)
 
 
 def _usage(result: Any) -> dict[str, int]:
-    """Return what a model's answer, as JSON has it, says it has used."""
+    """Return the token usage in a model's answer, given as JSON data."""
     counts = ("input_tokens", "output_tokens")
     usage = result.get("usage") if isinstance(result, dict) else None
-    told = usage if isinstance(usage, dict) else {}
-    return {f"gen_ai.usage.{name}": told[name] for name in counts if type(told.get(name)) is int}
+    data = usage if isinstance(usage, dict) else {}
+    return {f"gen_ai.usage.{name}": data[name] for name in counts if type(data.get(name)) is int}
 
 
-def _told(attributes: dict[str, Any]) -> dict[str, Any]:
+def _without_none(attributes: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in attributes.items() if value is not None}
 
 

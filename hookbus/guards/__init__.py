@@ -1,5 +1,5 @@
-"""Guards that people need, ready: each is plugged in with `bus.register(guard)`, which gives its off
-switch.
+"""Ready-made guards and wrappers: register one with `bus.register(guard)`, which returns a handle that
+disables it.
 """
 
 from importlib import import_module
@@ -24,19 +24,19 @@ __all__ = [
     "quarantine", "redact", "retry", "schema", "timeout", "together", "tool_policy",
 ]  # fmt: skip
 
-_ROOMS = {
+_MODULES = {
     "budget": "_budget", "cache": "_arounds", "fallback": "_arounds", "paths_within": "_paths",
     "rate_limit": "_rate_limit", "no_loops": "_loops", "provenance": "_provenance", "public_hosts": "_hosts",
     "quarantine": "_quarantine", "redact": "_redact", "retry": "_arounds",
     "schema": "_schema", "timeout": "_arounds", "together": "_together", "tool_policy": "_tool_policy",
 }  # fmt: skip
-"""What is loaded when it is first asked for: each needs libraries of its own."""
+"""The module of each name. It is loaded on first use, because each needs libraries of its own."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ROOMS:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = found = getattr(import_module(f"{__name__}.{_ROOMS[name]}"), name)
+    globals()[name] = found = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     return found
 
 

@@ -1,5 +1,4 @@
-"""Arounds that people need: each attempt is judged by the guards, and a block is repeated by none.
-"""
+"""Ready-made `around` receivers: guards check every attempt, and blocked calls are not retried."""
 
 from __future__ import annotations
 
@@ -17,17 +16,17 @@ from ._ready import Hooks, ReadyGuard, either, library
 
 
 class retry(ReadyGuard):
-    """An around that makes a call again when it raised, after a wait that grows; by stamina.
+    """Retries a call that raised an exception, after a growing delay. It uses stamina.
 
     Args:
-        on: the exception, or a tuple of them. A `HookError` is never one of them: neither a block
-            nor a mistake gets better.
-        attempts: how often it is made at most, the first time included.
-        wait_initial, wait_max: the first wait and the longest, in seconds, with some chance in it.
-        hook: the hook whose calls it makes again, several, or a glob; no stream.
+        on: the exception to retry on, or a tuple of them. A `HookError` is never retried, because a
+            block or a configuration mistake would only repeat.
+        attempts: the maximum number of attempts, including the first.
+        wait_initial, wait_max: the first and the longest delay in seconds, with random jitter.
+        hook: the hook to retry: a name, several names, or a glob. It must not be a stream.
 
     Raises:
-        HookError: for exceptions or numbers that are none.
+        HookError: for invalid exceptions or numbers.
     """
 
     def __init__(
@@ -61,26 +60,26 @@ class retry(ReadyGuard):
 
 
 class fallback(ReadyGuard):
-    """An around that makes a call in another way when it raised.
+    """Retries a call that raised, with other arguments.
 
-    A way that the guards block is final, as any block.
+    If a guard blocks one of the alternatives, that block is final.
 
     Args:
-        patches: the arguments of each way that are other than given, such as `{"model": "small"}`.
-        hook: the hook whose calls it makes in another way, several, or a glob; no stream.
+        patches: the arguments to replace in each alternative, such as `{"model": "small"}`.
+        hook: the hook to retry: a name, several names, or a glob. It must not be a stream.
 
     Raises:
-        HookError: if there is no patch, or one is none. A name that the hook does not have is an
-            error of the call.
+        HookError: if there is no patch, or one is invalid. An argument name that the hook does not
+            have makes the call fail.
     """
 
     def __init__(self, *patches: Mapping[str, Any], hook: Hooks = "tool_call") -> None:
         super().__init__(hook)
         for patch in patches:
             if not isinstance(patch, Mapping) or not patch or not all(map(_is_name, patch)):
-                raise HookError(f"fallback takes mappings of names to values, not {patch!r:.60}")
+                raise HookError(f"fallback() needs mappings of arguments, not {patch!r:.60}")
         if not patches:
-            raise HookError("fallback() has no other way: give mappings of arguments")
+            raise HookError("fallback() needs at least one mapping of arguments")
         ways: list[dict[str, Any]] = [{}, *map(dict, patches)]
 
         def plain(call_next: Callable[..., Any], ctx: HookContext) -> Any:
@@ -107,14 +106,14 @@ class fallback(ReadyGuard):
 
 
 class timeout(ReadyGuard):
-    """An around that ends a call after a time, with a TimeoutError.
+    """Cancels a call after a time limit and raises `TimeoutError`.
 
     Args:
-        seconds: how long it may take, all that is inside of this around.
-        hook: the hook whose calls it ends: an `async def`, since a plain one cannot be ended.
+        seconds: the time limit for everything inside this `around`.
+        hook: the hook to limit. It must be an `async def`, because sync code cannot be cancelled.
 
     Raises:
-        HookError: for a time that is none.
+        HookError: if `seconds` is not a valid time.
     """
 
     def __init__(self, seconds: float, *, hook: Hooks = "tool_call") -> None:
@@ -129,20 +128,20 @@ class timeout(ReadyGuard):
 
 
 class cache(ReadyGuard):
-    """An around that gives the result of an earlier call of the same sender, for the same user and
-    session, with the same arguments in canonical JSON (RFC 8785).
+    """Returns the result of an earlier call by the same sender, for the same user and session, with
+    the same arguments in canonical JSON (RFC 8785).
 
-    The guards are asked for what it gives, too. What raises is not kept, nor a result that cannot
-    be copied; each caller has a copy of its own. Arguments without canonical JSON are no key: their
-    calls run. The labels of a `tool_call`, which are another with each call, are not looked at.
+    Guards still check a call that the cache answers. Exceptions are not cached, nor are results
+    that cannot be copied. Each caller gets its own copy. A call whose arguments have no canonical
+    JSON always runs. Labels of a `tool_call` that change with each call are not compared.
 
     Args:
-        seconds: how long a result is kept; None is as long as there is room.
-        size: how many results are kept.
-        hook: the hook whose results it keeps, several, or a glob; no stream.
+        seconds: how long to keep a result. None keeps it as long as there is space.
+        size: the maximum number of results.
+        hook: the hook to cache: a name, several names, or a glob. It must not be a stream.
 
     Raises:
-        HookError: for a number that is none.
+        HookError: for an invalid number.
     """
 
     def __init__(
@@ -186,14 +185,14 @@ class cache(ReadyGuard):
     def _found(self, key: Any, sender: Any) -> tuple[Any] | None:
         with self._lock:
             kept = self._kept.get(key)
-        # An object that is gone may have left its number to another.
+        # The id of a deleted object may have been reused.
         return None if kept is None or kept[0]() is not sender else (copy.deepcopy(kept[1]),)
 
     def _keep(self, key: Any, sender: Any, result: Any) -> Any:
         if key is not None:
             try:
                 kept = weakref.ref(sender), copy.deepcopy(result)
-            except Exception:  # whatever a stranger's __deepcopy__ raises: it runs each time
+            except Exception:  # a __deepcopy__ may raise anything: do not cache
                 return result
             with self._lock:
                 self._kept[key] = kept
@@ -211,4 +210,4 @@ def _is_exception(given: Any) -> bool:
 def _check_seconds(name: str, seconds: Any) -> None:
     is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
     if not is_number or not 0 < seconds < math.inf:
-        raise HookError(f"{name}={seconds!r:.40} must be a number of seconds above 0")
+        raise HookError(f"{name}={seconds!r:.40} must be a number of seconds greater than 0")

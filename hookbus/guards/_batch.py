@@ -1,4 +1,4 @@
-"""All texts of a value looked through together, which takes far less time than one by one."""
+"""Scan all strings of a value in one batch, which is much faster than one by one."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ._values import changed
 def changed_together(
     value: Any, clean: Callable[[list[str]], list[str]], unseen: Callable[[Any], object] = id
 ) -> Any:
-    """Return a value with its texts changed, as `changed` does, or the very object.
+    """Return a value with its strings changed, as `changed` does, or the same object.
 
     Args:
-        value: what is looked through.
-        clean: returns, for different texts, what each becomes.
-        unseen: is called with each object that cannot be looked into.
+        value: the value to scan.
+        clean: maps a list of distinct strings to their replacements.
+        unseen: called with each object that cannot be scanned.
     """
     seen: dict[str, None] = {}
 
@@ -31,7 +31,7 @@ def changed_together(
         return value
 
     def new_of(text: str) -> str:
-        # A property may give another text than it did a moment ago.
+        # A property may return a different string on each read.
         return new[text] if text in new else clean([text])[0]
 
     return changed(value, new_of)

@@ -1,4 +1,4 @@
-"""How many tokens, or how much money, calls of models may use."""
+"""Limit the tokens or the money that model calls may use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._parts import Property, parts_of
 from ._ready import LAST, Hooks, ReadyGuard, Unnamed, either, library, live
 
 BYTES_A_TOKEN: Final = 2
-"""Few enough that an estimate is rather too high: English has about four, CJK three."""
+"""Low enough to overestimate: English has about four bytes per token, CJK three."""
 
 _MOST: Final = (
     "max_tokens", "max_completion_tokens", "max_output_tokens", "maxTokens", "maxOutputTokens",
@@ -38,23 +38,24 @@ _OUT: Final = (
 
 
 class budget(ReadyGuard):
-    """A guard that reserves what a call of a model may use at most, and settles by what it used.
+    """A guard that reserves the most a model call may use, and then charges what it used.
 
-    Reserved is the estimated input, a token for two bytes, and `options["max_tokens"]`, or the
-    model's own `max_tokens`; a call that says neither is blocked. Settled is what the result's
-    `usage` says. A call that raised, was cancelled or said nothing has used what it reserved;
-    one that did not run, nothing.
+    It reserves the estimated input, one token per two bytes, and `options["max_tokens"]` or the
+    model's own `max_tokens`. A call without either is blocked. It charges what the result's `usage`
+    reports. A call that raised, was cancelled or reports no usage is charged its reservation. A
+    call that did not run is charged nothing.
 
     Args:
-        tokens: how many, input and output together.
-        money: how many US dollars, by genai-prices; a model whose price is not known is blocked.
-        per: `"session"` or `"user"`, as `with baggage(session=..., user=...)` says around the
-            call; all calls without one have one budget.
-        hook: the hook whose calls use it, several, or a glob; each has the arguments `model`,
-            `messages` and `options`. A call made inside an equal one uses nothing more.
+        tokens: the maximum number of tokens, input and output together.
+        money: the maximum in US dollars, with prices from genai-prices. A call of a model without a
+            known price is blocked.
+        per: `"session"` or `"user"`, as set by `with baggage(session=..., user=...)`. Calls
+            without one share one budget.
+        hook: the hook to limit: a name, several names, or a glob. Each needs the arguments `model`,
+            `messages` and `options`. A call nested in an equal call is not charged twice.
 
     Raises:
-        HookError: for an amount that is none, or no amount at all.
+        HookError: for an invalid amount, or without any amount.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class budget(ReadyGuard):
     ) -> None:  # fmt: skip
         super().__init__(hook)
         if tokens is None and money is None:
-            raise HookError("budget() has no amount: say tokens= or money=")
+            raise HookError("budget() needs a limit: pass tokens= or money=")
         if per not in ("session", "user"):
             raise HookError(f"per={per!r:.40} must be 'session' or 'user'")
         self._most = _Amount(_whole(tokens), _dollars(money))
@@ -86,22 +87,22 @@ class budget(ReadyGuard):
         ) -> Block | None:
             asked = _name_of(model), {"messages": messages, "options": options}
             if not self._outermost.takes(ctx, call=asked):
-                return None  # the call that it is a part of has reserved, and settles
+                return None  # the enclosing call is charged
             estimated = _estimated(messages), _most_output(options, model)
             if estimated[1] is None:
-                return Block("no max_tokens says what the call may use", code="budget")
+                return Block("the call must set max_tokens to fit a budget", code="budget")
             try:
                 most = self._amount(_name_of(model), estimated[0], estimated[1])
             except LookupError:
-                return Block("no price is known for the model", code="budget")
+                return Block("the price of the model is unknown", code="budget")
             whose = ctx.baggage.get(self._per)
             if whose is None:
                 unnamed.note()
             account = "" if whose is None else f"{type(whose).__name__} {whose}"
             with self._lock:
                 used = self._used.get(account, _Amount())
-                if said := (used + most).over(self._most):
-                    return Block(f"the budget of {said} a {self._per} is used up", code="budget")
+                if limit := (used + most).over(self._most):
+                    return Block(f"limit of {limit} per {self._per} reached", code="budget")
                 self._used[account] = used + most
             reserved = _Reserved(account, most, _name_of(model))
             ctx.state.setdefault(self._key, []).append(reserved)
@@ -132,11 +133,11 @@ class budget(ReadyGuard):
         return result
 
     def _ended(self, ctx: HookContext, error: BaseException | None, result: Any = None) -> None:
-        """Settle the attempt that ended, if it says what it used; else it used what it reserved."""
+        """Charge an attempt that ended: what it reports, or else its reservation."""
         if isinstance(error, HookBlocked) and error.hook == ctx.hook:
             return  # it did not run
         if not ctx.state.get(self._key):
-            return  # it is an inner call
+            return  # it is a nested call
         reserved: _Reserved = ctx.state[self._key].pop()
         usage = None if error is not None else _usage(result)
         if usage is not None:
@@ -164,7 +165,7 @@ class budget(ReadyGuard):
 
 @attrs.frozen
 class _Amount:
-    """Tokens and dollars; as a limit, None is none."""
+    """Tokens and dollars. As a limit, None means unlimited."""
 
     tokens: Any = 0
     money: Any = Decimal()
@@ -176,7 +177,7 @@ class _Amount:
         return _Amount(self.tokens - other.tokens, self.money - other.money)
 
     def over(self, most: _Amount) -> str | None:
-        """Return, in words, the limit that this is over."""
+        """Return the limit that this exceeds, in words."""
         if most.tokens is not None and self.tokens > most.tokens:
             return f"{most.tokens} tokens"
         if most.money is not None and self.money > most.money:
@@ -194,14 +195,13 @@ class _Reserved:
 def _estimated(messages: Any) -> int:
     try:
         written = json.dumps(messages, default=_written, ensure_ascii=False)
-    except (ValueError, RecursionError):  # of objects that lead back to themselves
+    except (ValueError, RecursionError):  # circular references
         written = json.dumps(messages, default=repr, ensure_ascii=False)
     return math.ceil(len(written.encode("utf-8", "surrogatepass")) / BYTES_A_TOKEN)
 
 
 def _written(value: Any) -> Any:
-    """Return what a message that has no JSON is counted as: all that it holds, or how it is shown.
-    """
+    """Return the content to count for a message without JSON: its parts, or else its repr."""
     parts = parts_of(value) or list(getattr(value, "__dict__", {}).items())
     if not parts:
         return repr(value)
@@ -209,7 +209,7 @@ def _written(value: Any) -> Any:
 
 
 def _most_output(options: Any, model: Any) -> int | None:
-    """Return how many tokens the answers may have, where the options or the model say so."""
+    """Return the maximum number of output tokens that the options or the model set."""
     given = [(name, value) for name, _, value, _ in
              walk(options or {}, "", lambda above, name: name) if value is not None]  # fmt: skip
     said: list[Any] = [value for name, value in given if name in _MOST]
@@ -232,9 +232,7 @@ def _name_of(model: Any) -> str | None:
 
 
 def _usage(result: Any) -> tuple[int, int] | None:
-    """Return the tokens of input and output that a result says it used, wherever its framework
-    says so.
-    """
+    """Return the input and output tokens that a result reports, in the format of any framework."""
     for name in _USAGE:
         usage = _of(result, name)
         given, got = ([_of(usage, each) for each in names] for names in (_IN, _OUT))
@@ -283,5 +281,5 @@ def _dollars(money: Any) -> Decimal | None:
         return None
     is_number = isinstance(money, (int, float, Decimal)) and not isinstance(money, bool)
     if not is_number or not math.isfinite(money) or money <= 0:
-        raise HookError(f"money={money!r:.40} must be a number of dollars above 0")
+        raise HookError(f"money={money!r:.40} must be a number of dollars greater than 0")
     return Decimal(str(money))

@@ -1,4 +1,4 @@
-"""Which tool a call is of, and with which arguments."""
+"""Find the tool that a call invokes, and its arguments."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _LABELS: Final = {
     frozenset({"model", "messages"}): frozenset({"model", "agent"}),
     frozenset({"agent", "input"}): frozenset({"agent"}),
 }
-"""What marks a hook of the vocabulary, and which of its arguments say whose call it is."""
+"""Parameters that mark a hook of the vocabulary, and those of them that identify the call."""
 
 
 def tool_of(ctx: HookContext) -> tuple[Any, Any]:
-    """Return the name of the tool that is called, and its arguments.
+    """Return the name of the called tool, and its arguments.
 
-    A hookable that has the parameters `name` and `arguments` calls tools; any other one is the tool
-    itself, and its parameters, without the sender, are the arguments.
+    A hookable with the parameters `name` and `arguments` calls tools. Any other hookable is itself
+    the tool, and its parameters, without the sender, are the arguments.
     """
     given = ctx.kwargs
     if "name" in given and "arguments" in given:
@@ -31,9 +31,9 @@ def tool_of(ctx: HookContext) -> tuple[Any, Any]:
 
 
 def contents_of(ctx: HookContext) -> Any:
-    """Return all that a call carries by name: the arguments of the tool, and what the hookable
-    takes besides, where that is plain data and does not say whose call it is. An object is for the
-    body: a connection, or a framework's own call.
+    """Return all the data of a call by name: the arguments of the tool, and further parameters of
+    the hookable that are plain data and do not identify the call. Other objects, such as a
+    connection or a framework's call, are left out.
     """
     arguments, given = tool_of(ctx)[1], ctx.kwargs
     if not ("name" in given and "arguments" in given):
@@ -50,25 +50,25 @@ _DATA: Final = (str, bytes, PurePath, dict, list, tuple, set)
 
 
 def labels_of(ctx: HookContext) -> frozenset[str]:
-    """Return the parameters of a call that say whose call it is; all others are its contents."""
+    """Return the parameters that identify a call. All others are its contents."""
     names = frozenset(ctx.kwargs)
     return frozenset().union(*(each for marks, each in _LABELS.items() if marks <= names))
 
 
 def parameters_of(ctx: HookContext) -> Collection[str] | None:
-    """Return the names of the parameters that the called tool has; None where they are not known,
-    or it takes others, too.
+    """Return the parameter names of the called tool, or None if they are unknown or the tool
+    accepts further ones.
     """
     if not ("name" in ctx.kwargs and "arguments" in ctx.kwargs):
         return list(tool_of(ctx)[1])
     tool = ctx.kwargs.get("tool")
     schemas = getattr(tool, "__dict__", {}).get("__hookbus_schemas__", {})
-    if ctx.kwargs["name"] in schemas:  # of a session or toolset, which stands for several tools
+    if ctx.kwargs["name"] in schemas:  # a session or toolset, which has several tools
         return _names_in(schemas[ctx.kwargs["name"]])
     for read in _READERS if tool is not None else ():
         try:
             names = _names_in(read(tool))
-        except Exception:  # of a framework's object that has no such thing
+        except Exception:  # the object of this framework has no such attribute
             continue
         if names is not None:
             return names
@@ -91,7 +91,7 @@ _READERS: Final[tuple[Callable[[Any], Any], ...]] = (
     lambda tool: tool.parameters() if callable(tool.parameters) else tool.parameters,  # FastMCP
     lambda tool: _signature(tool) if isinstance(tool, FunctionType) else None,
 )
-"""Where tools of frameworks say what they take."""
+"""Where the tools of each framework declare their parameters."""
 
 
 def _declared(declaration: Any) -> Any:
@@ -108,7 +108,7 @@ def _signature(function: FunctionType) -> Mapping[str, Any] | None:
 
 
 def _names_in(schema: Any) -> Collection[str] | None:
-    """Return the names in a JSON schema, a model of pydantic, a mapping or a list of parameters."""
+    """Return the names in a JSON schema, a pydantic model, a mapping or a list of parameters."""
     if isinstance(schema, type) and hasattr(schema, "model_json_schema"):
         schema = schema.model_json_schema()
     if isinstance(schema, (list, tuple)):  # Semantic Kernel

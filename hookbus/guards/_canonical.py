@@ -1,4 +1,4 @@
-"""Values as JSON: how two calls are compared, and what a model of pydantic judges."""
+"""Values as JSON: used to compare calls, and to validate them with pydantic models."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ._parts import ATOMS, PLAIN, fields_of
 
 
 def digest(value: Any) -> bytes | None:
-    """Return a digest of a value in canonical JSON, in which fields are as in a mapping; None where
-    it has none.
+    """Return a digest of a value in canonical JSON, with objects written as mappings of their
+    fields. None means that the value has no JSON.
     """
     try:
         _size(value, {})
@@ -29,34 +29,34 @@ def digest(value: Any) -> bytes | None:
 
 
 def as_json(value: Any) -> str:
-    """Return a value as JSON; models of pydantic, dataclasses and attrs objects are mappings.
+    """Return a value as JSON. Pydantic models, dataclasses and attrs objects become mappings.
 
     Raises:
-        TypeError: for an object that has no JSON, or a key that is not a string.
-        ValueError: for NaN, infinity, what holds itself, or more than a million values.
-        RecursionError: for what is nested too deep.
+        TypeError: for an object without JSON, or a key that is not a string.
+        ValueError: for NaN, infinity, a circular reference, or more than a million values.
+        RecursionError: for a value that is nested too deep.
     """
     _size(value, {})
     return _WRITTEN(value)
 
 
 def _size(value: Any, sizes: dict[int, tuple[int, Any]]) -> int:
-    """Return how many values the JSON of a value has, where that can be written: what is there once
-    and held often is written often.
+    """Return the number of values in the JSON of a value. An object that is referenced several
+    times counts several times.
     """
     if type(value) in PLAIN or isinstance(value, (str, int, float)):
         return 1
     if id(value) in sizes:
         size = sizes[id(value)][0]
         if not size:
-            raise ValueError("it holds itself")
+            raise ValueError("it contains itself")
         return size
-    sizes[id(value)] = 0, value  # kept, or another object may have its number
+    sizes[id(value)] = 0, value  # keep a reference, so that its id is not reused
     plain = value if isinstance(value, (dict, list, tuple)) else _plain(value)
     size = 1
     if isinstance(plain, dict):
         if not all(isinstance(key, str) for key in plain):
-            raise TypeError("a key is not a string")  # JSON would make 1 and "1" one
+            raise TypeError("a key is not a string")  # JSON would merge 1 and "1"
         plain = plain.values()
     for each in plain if not isinstance(plain, (str, int, float)) else ():
         size += 1 if type(each) in PLAIN else _size(each, sizes)

@@ -1,4 +1,4 @@
-"""The arguments that a guard judges, by globs over their names."""
+"""Select the arguments that a guard checks, by globs over their names."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from ._look import opaque, walk
 from ._ready import glob, globs
 
 NOTED: Final = 50
-"""The number of arguments that are noted because no glob covers them."""
+"""The number of unmatched arguments to remember for `report`."""
 
 LOOKED_AT: Final = 4096
-"""The number of characters of a value that decide whether it looks like one to be judged."""
+"""The number of characters that decide whether a value looks like one to check."""
 
 _COVERED, _USUAL = "covered", "usual"
 
 
 class Covered:
-    """The arguments that globs cover, over names at any depth, whatever their case.
+    """The arguments that globs match, at any depth, ignoring case.
 
     Args:
         given: the globs.
-        usual: globs of names that are judged where nobody says otherwise.
-        form: what a value looks like that should be judged.
+        usual: globs of names that are checked by default.
+        form: a pattern of values that should be checked.
 
     Raises:
-        HookError: if there is no glob, or one is none.
+        HookError: if there is no glob, or one is invalid.
     """
 
     def __init__(
@@ -38,16 +38,16 @@ class Covered:
     ) -> None:
         self._globs = [glob(each.casefold(), "arguments=") for each in globs(given, "arguments=")]
         if not self._globs:
-            raise HookError("arguments= names no argument: then there is nothing to judge")
+            raise HookError("arguments= is empty: name at least one argument to check")
         self._usual, self._form = [glob(each, "usual") for each in usual], form
         self._passed: dict[str, None] = {}
 
     def of(self, arguments: Any) -> Iterator[tuple[str, Any]]:
-        """Yield the path and the value of each: keys of mappings, items, and fields of objects; but
-        None, which is no value.
+        """Yield the path and the value of each match: keys of mappings, items, and fields of
+        objects. None is skipped.
 
         Raises:
-            HookError: as `walk` does, and for an object anywhere that cannot be looked into.
+            HookError: as `walk` does, and for any object that cannot be inspected.
         """
         for leaf in walk(arguments, ("", ""), self._step, self.covers):
             (cover, name), value = leaf.state, leaf.value
@@ -70,12 +70,12 @@ class Covered:
         return _USUAL if is_usual else "", name
 
     def covers(self, name: str) -> bool:
-        """Tell whether a glob matches a name."""
+        """Return whether a glob matches a name."""
         folded = name.casefold()
         return any(each.match(folded) for each in self._globs)
 
     def _should(self, cover: str, value: Any) -> bool:
-        """Tell whether a value that no glob covers looks like one that should be judged."""
+        """Return whether a value that no glob matches looks like one that should be checked."""
         if isinstance(value, (bytes, PurePath)):
             value = fsdecode(value)
         if not isinstance(value, str) or self._form is None:
@@ -83,6 +83,6 @@ class Covered:
         return cover is _USUAL or self._form.match(value[:LOOKED_AT]) is not None
 
     def findings(self) -> list[str]:
-        """Say which arguments of the calls so far went past, as `report` does."""
-        said = "is not judged, and looks as if it should be: name it in arguments="
-        return [f"the argument {name[:60]!r} {said}" for name in self._passed]
+        """Return the arguments of earlier calls that were not checked, for `report`."""
+        message = "is not checked but looks as if it should be: name it in arguments="
+        return [f"the argument {name[:60]!r} {message}" for name in self._passed]

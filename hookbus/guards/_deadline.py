@@ -1,7 +1,7 @@
-"""How long a guard may look at what strangers wrote.
+"""A time limit for scanning untrusted data.
 
-It is the time that its thread computes: a busy machine blocks no call, and what other threads do
-meanwhile does not count.
+It counts the CPU time of the scanning thread. So a busy machine blocks no call, and other threads
+do not count.
 """
 
 from __future__ import annotations
@@ -17,65 +17,65 @@ from .._connections.options import odd_timeout
 from ..exceptions import warn
 
 SECONDS: Final = 1.0
-"""For so long a guard looks at one call, unless it is told otherwise."""
+"""The default time limit of a guard for one call."""
 
 CHARACTERS_A_SECOND: Final = 2_000_000
-"""A step that nothing can interrupt does at least so many."""
+"""The minimum speed of a step that cannot be interrupted."""
 
 SHARE: Final = 0.9
-"""The last step begins within so much of the time, and so ends within all of it."""
+"""The last step starts within this share of the limit, so that it ends within the limit."""
 
 ITEM_SECONDS: Final = 0.001
 CHARACTER_SECONDS: Final = 0.000_002
-"""An item of a stream, and each of its characters, may take so much longer."""
+"""Additional time for each item of a stream, and for each of its characters."""
 
 
 class Deadline:
-    """The moment from which on a guard looks no further.
+    """The time at which a guard stops scanning.
 
     Args:
-        seconds: from now.
+        seconds: the limit, from now.
     """
 
     def __init__(self, seconds: float = SECONDS) -> None:
         self._until = time.thread_time() + seconds * SHARE
 
     def left(self) -> float:
-        """Return the seconds that are left.
+        """Return the remaining seconds.
 
         Raises:
-            TimeoutError: if there are none.
+            TimeoutError: if none remain.
         """
         left = self._until - time.thread_time()
         if left <= 0:
-            raise TimeoutError("it takes too long to look through; timeout= says how long it may")
+            raise TimeoutError("scanning exceeded its time limit; pass a longer timeout=")
         return left
 
     def take(self, text: str) -> None:
-        """Raise TimeoutError unless there is time for a step over a text, which nothing stops."""
+        """Raise TimeoutError if the remaining time is too short for an uninterruptible step."""
         if len(text) > self.left() * CHARACTERS_A_SECOND:
-            raise TimeoutError(f"{len(text)} characters are too many for the time that is left")
+            raise TimeoutError(f"there is not enough time left to scan {len(text)} characters")
 
 
 class Allowance:
-    """The seconds for one call, which has arguments, a result, and perhaps many items.
+    """The time limit of one call with its arguments, its result, and any number of items.
 
     Args:
-        seconds: for all of it; each item brings some more, and never more than this in all.
+        seconds: the limit for all of it. Each item adds some time, up to this limit.
     """
 
     def __init__(self, seconds: float) -> None:
         self._most = self._left = seconds
 
     def add(self, item: Any) -> None:
-        """Take in an item of a stream."""
+        """Add time for an item of a stream."""
         length = len(item) if isinstance(item, (str, bytes)) else 0
         more = ITEM_SECONDS + length * CHARACTER_SECONDS
         self._left = min(self._most, self._left + more)
 
     @contextmanager
     def deadline(self) -> Iterator[Deadline]:
-        """Give the deadline of what is looked at in a `with` block."""
+        """Return the deadline for the work in a `with` block."""
         began = time.thread_time()
         try:
             yield Deadline(self._left)
@@ -84,14 +84,14 @@ class Allowance:
 
 
 def checked(timeout: Any) -> float:
-    """Return a number of seconds.
+    """Return a timeout as a number of seconds.
 
     Raises:
-        HookError: if it is none.
+        HookError: if it is not a valid timeout.
     """
     is_number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)
     if not is_number or not 0 < timeout < math.inf:
-        raise HookError(f"timeout={timeout!r:.40} must be a number of seconds above 0")
+        raise HookError(f"timeout={timeout!r:.40} must be a number of seconds greater than 0")
     if odd := odd_timeout(timeout):
         warn(odd)
     return float(timeout)

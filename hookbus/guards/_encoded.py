@@ -1,4 +1,4 @@
-"""What parts of a text say when they are decoded."""
+"""Decode the encoded parts of a text."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from urllib.parse import unquote
 from ._deadline import Deadline
 
 WORD: Final = re.compile(r"(?:[!-<>-~]++|=(?:\r?\n)?+)++")
-"""What has no space in it, but for the line ends that quoted-printable takes out again."""
+"""A run without spaces, but with the soft line breaks of quoted-printable."""
 
 CHUNK: Final = 40_000
-"""So many letters are decoded at once where Python does it: a multiple of 5 and 8."""
+"""The number of characters to decode at once in pure-Python codecs: a multiple of 5 and 8."""
 
 _SHORTEST: Final = 12
 _PERCENT: Final = r"%[0-9A-Fa-f]{2}"
@@ -26,13 +26,13 @@ _QUOTED: Final = r"=(?:[0-9A-Fa-f]{2}|\r?\n)"
 _UTF7: Final = r"\+[A-Za-z0-9/+]"
 _MARKED: Final = re.compile("|".join([_PERCENT, _ENTITY, _ESCAPE, _QUOTED, _UTF7]))
 _SPLITS: Final = re.compile(r"[v-y{|}~]")
-"""What is in no ascii85; nor are quotes in base85, so that a word with both is neither."""
+"""Characters outside ascii85. Quotes are outside base85, so a word with both is neither."""
 
 _RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{12,}+={0,6}")
 _LINES: Final = re.compile(
     r"(?<![A-Za-z0-9+/_=-])(?:[A-Za-z0-9+/_-]{20,}+[ \t]*\r?\n[ \t]*)++[A-Za-z0-9+/_-]*+={0,2}"
 )
-"""An encoding in lines, as mail and PEM have it. The last line may be short."""
+"""An encoding split into lines, as in mail and PEM. The last line may be short."""
 
 _BASE85: Final = re.compile(r"[0-9A-Za-z!#$%&()*+\-;<=>?@^_`{|}~]{12,}+")
 _ASCII85: Final = re.compile(r"(?:<~)?[!-uz]{12,}+(?:~>)?")
@@ -45,16 +45,16 @@ Decode = Callable[[str], str | bytes]
 def views(
     text: str, start: int, deadline: Deadline, is_split: bool = False
 ) -> Iterator[tuple[tuple[int, int], str]]:
-    """Yield what parts of a text say when they are decoded, and where they stand.
+    """Yield the decoded form of each encoded part of a text, with its position.
 
     Args:
         text: the text.
-        start: from where on.
-        deadline: until when.
-        is_split: whether the word that goes on there is one that quotes split.
+        start: the position to start at.
+        deadline: the time limit.
+        is_split: whether the text starts inside a word that quotes split.
 
     Raises:
-        TimeoutError: if it takes too long.
+        TimeoutError: if the time limit is exceeded.
     """
     for word in WORD.finditer(text, start):
         if word.end() - word.start() < _SHORTEST and not _MARKED.search(word[0]):
@@ -73,13 +73,12 @@ def views(
 
 
 def is_splitting(word: str) -> bool:
-    """Tell whether quotes split a word into pieces: it is JSON or HTML, and no encoding as a whole.
-    """
+    """Return whether quotes split a word into pieces: then it is JSON or HTML, not one encoding."""
     return '"' in word and _SPLITS.search(word) is not None
 
 
 def pieces(word: str, is_split: bool = False) -> Iterator[tuple[int, int]]:
-    """Yield where the parts of a word stand that each may be an encoding."""
+    """Yield the positions of the parts of a word that may each be an encoding."""
     if not (is_split or is_splitting(word)):
         yield 0, len(word)
         return
@@ -126,7 +125,7 @@ _MARKS: Final[list[tuple[re.Pattern[str], Decode]]] = [
     (re.compile(_QUOTED), quopri.decodestring),
     (re.compile(_UTF7), lambda piece: piece.encode("ascii").decode("utf-7")),
 ]
-"""What decodes a piece in which a form stands."""
+"""The decoder for each form that a piece contains."""
 
 
 def _base64(run: str) -> bytes:
@@ -140,7 +139,7 @@ def _base32(run: str) -> bytes:
 
 
 def _chunked(decode: Decode, run: str, deadline: Deadline) -> Iterator[str]:
-    """Yield what a run says, if all of it is text; it is decoded part by part."""
+    """Yield the decoded form of a run if all of it is text. It is decoded in chunks."""
     parts, at, size = [], 0, 40
     while at < len(run):
         part = run[at : at + size]
@@ -155,7 +154,7 @@ def _chunked(decode: Decode, run: str, deadline: Deadline) -> Iterator[str]:
 
 
 def _plain(decode: Decode, run: str) -> str | None:
-    """Return what a run says in an encoding, if that is text, and another one."""
+    """Return the decoded form of a run if it is text and differs from the run."""
     try:
         decoded = decode(run)
     except ValueError:

@@ -1,6 +1,4 @@
-"""Texts as a reader takes them: letters, digits, dashes and spaces that only look different, made
-plain.
-"""
+"""Normalise a text to what a reader sees: replace look-alike letters, digits, dashes and spaces."""
 
 from __future__ import annotations
 
@@ -11,13 +9,13 @@ from functools import lru_cache
 from itertools import accumulate
 
 Place = Callable[[int, int], tuple[int, int]]
-"""Gives, for a span of the plain text, the span of the text as it was."""
+"""Maps a span of the normalised text to the span of the original."""
 
 
 def folded(text: str) -> tuple[str, Place]:
-    """Return a text in plain letters, and what gives the places in the text as it was.
+    """Return a normalised text, and a function that maps its positions to the original.
 
-    It goes letter by letter: what two texts become together is what each becomes.
+    It works character by character, so joined texts normalise to their joined normal forms.
     """
     if text.isascii():
         return text, _same
@@ -43,7 +41,7 @@ def _same(start: int, end: int) -> tuple[int, int]:
 @lru_cache(maxsize=4096)
 def _plain(sign: str) -> str:
     category, number = unicodedata.category(sign), ord(sign)
-    if 0xE0020 <= number <= 0xE007E:  # tags, which nobody sees and a model may read
+    if 0xE0020 <= number <= 0xE007E:  # tag characters: invisible, but models may read them
         return chr(number - 0xE0000)
     if category == "Cf" or number in _UNSEEN or 0xFE00 <= number <= 0xFE0F or number > 0xE00FF:
         return ""
@@ -60,4 +58,4 @@ def _plain(sign: str) -> str:
 
 _UNSEEN = (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x3164, 0xFFA0)
 _DASHES = (0x2212, 0x2043, 0x02D7, 0x00AF, 0x2796, 0x30FC, 0xFF70)
-"""Minus, the bullet and other signs that are dashes to whoever reads them."""
+"""The minus sign, the bullet and other characters that look like dashes."""

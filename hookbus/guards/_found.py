@@ -1,4 +1,4 @@
-"""Where in a text secrets and personal data stand, as they are or in an encoding."""
+"""Find secrets and personal data in a text, plain or encoded."""
 
 from __future__ import annotations
 
@@ -20,42 +20,42 @@ _LIBRARY: Final = (
     "ibm_cloud_iam ibm_cos_hmac mailchimp openai private_key pypi_token sendgrid slack "
     "softlayer square_oauth stripe telegram_token twilio"
 )
-"""The plugins of detect-secrets that know a form: none that guesses by entropy or keyword."""
+"""The detect-secrets plugins that match a known form. None of them uses entropy or keywords."""
 
 _KEY: Final = r"[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
 _SECRETS: Final = (
-    # A key with all of its lines, where the library knows the first one.
+    # A key with all of its lines. The library matches only the first.
     rf"-----BEGIN {_KEY}[\s\S]*?(?:-----END {_KEY}|\Z)",
     r"PuTTY-User-Key-File-[\s\S]*",
-    # A token with its signature, which the library's pattern leaves.
+    # A token with its signature, which the library's pattern leaves out.
     r"eyJ[\w-]{5,}\.[\w-]+(?:\.[\w-]*)*",
-    # The library's goes from any two slashes to the end of the line.
+    # The library's pattern matches from any two slashes to the end of the line.
     r"//[^\s/]+(?:/[^\s/]+)*/:_authToken=\s*\S+",
-    # Forms that are newer than the library's.
+    # Forms that the library does not know yet.
     r"\bsk-[A-Za-z0-9_-]{20,}",
     r"\bgithub_pat_\w{22,}",
     r"\bAIza[\w-]{35}",
     r"(?i:\bbearer\s+[\w.~+/-]{16,}=*)",
 )
 _LOCAL: Final = r"[\w.!#$%&'*+/=?^`{|}~-]"
-# It begins where nothing of it could stand before: then a run is gone through once.
+# The match starts where no earlier start is possible, so a run is scanned once.
 _EMAIL: Final = rf"(?<!{_LOCAL}){_LOCAL}++@[\w-]+(?:\.[\w-]+)+"
-# An underscore does not hide what stands behind it: `card_4111...`.
+# An underscore does not hide what follows it: `card_4111...`.
 _CARD: Final = r"(?<![^\W_])[2-6](?:[ .-]?\d){12,18}"
 _IBAN: Final = r"(?<![^\W_])[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]){11,30}"
 
 
 SEPARATOR: Final = "\n\0\n"
-"""Stands between texts that are looked through together: no form goes over it, but one that has no
-end.
+"""Separates texts that are scanned together. No form matches across it, except one without an end
+mark.
 """
 
 TOGETHER: Final = 50_000
-"""So many characters of short texts are looked through together."""
+"""The number of characters of short texts that are scanned together."""
 
 
 class Finding(NamedTuple):
-    """A place in a text, and what stands there."""
+    """The position and the kind of a match."""
 
     start: int
     end: int
@@ -63,18 +63,18 @@ class Finding(NamedTuple):
 
 
 class Finder:
-    """Knows the forms of what is looked for.
+    """Finds secrets and personal data by their forms.
 
     Args:
-        secrets: whether it looks for keys and tokens.
-        personal: whether it looks for cards, IBANs and e-mail addresses.
-        patterns: further regular expressions.
+        secrets: whether to find keys and tokens.
+        personal: whether to find card numbers, IBANs and e-mail addresses.
+        patterns: additional regular expressions.
 
     Attributes:
-        has_patterns: whether there are such.
+        has_patterns: whether there are additional patterns.
 
     Raises:
-        HookError: for a pattern that is none, or if there is nothing to look for.
+        HookError: for an invalid pattern, or if there is nothing to find.
     """
 
     def __init__(self, secrets: bool, personal: bool, patterns: Iterable[str]) -> None:
@@ -87,7 +87,7 @@ class Finder:
             is_iban = library("stdnum.iban", "redact").is_valid
             self._checks = {"card": _is_card, "iban": lambda each: _is_97(each) and is_iban(each)}
         if not (given or forms):
-            raise HookError("redact() looks for nothing: say secrets=, personal= or patterns=")
+            raise HookError("redact() has nothing to find: set secrets=, personal= or patterns=")
         self._given = _Forms(regex, given)
         self._forms = _Forms(regex, forms)
         self.has_patterns = bool(given)
@@ -96,17 +96,17 @@ class Finder:
         self, text: str, deadline: Deadline, start: int = 0, *, depth: int = 2,
         is_split: bool = False,
     ) -> list[Finding]:  # fmt: skip
-        """Return what stands in a text from a place on, in its order, none within another.
+        """Return the matches in a text from a position on, in order and without overlaps.
 
         Args:
-            text: what is looked through.
-            deadline: until when.
-            start: from where on.
-            depth: within so many encodings, one in another.
-            is_split: whether the text goes on there with a word that quotes split.
+            text: the text to scan.
+            deadline: the time limit.
+            start: the position to start at.
+            depth: the number of nested encodings to decode.
+            is_split: whether the text starts inside a word that quotes split.
 
         Raises:
-            TimeoutError: if it takes too long.
+            TimeoutError: if the time limit is exceeded.
         """
         plain, place = folded(text)
         begin = start if plain is text else len(folded(text[:start])[0])
@@ -124,12 +124,12 @@ class Finder:
     def of_each(
         self, texts: list[str], deadline: Deadline, *, depth: int = 2
     ) -> list[list[Finding]]:
-        """Return what stands in each of several texts, as `of` does; short ones are looked through
-        together, which takes less time.
+        """Return the matches in each of several texts, as `of` does. Short texts are scanned
+        together, which is faster.
         """
         made: list[list[Finding]] = []
         for several in _batches(texts):
-            # A pattern may ask where a text ends.
+            # A pattern may match at the end of a text.
             if len(several) == 1 or self.has_patterns:
                 made += [self.of(text, deadline, depth=depth) for text in several]
             else:
@@ -141,19 +141,17 @@ class Finder:
         starts = [*accumulate((len(text) + len(SEPARATOR) for text in texts), initial=0)]
         for each in self.of(SEPARATOR.join(texts), deadline, depth=depth):
             first, last = bisect_right(starts, each.start) - 1, bisect_left(starts, each.end) - 1
-            inside = [
-                i for i in range(first, last + 1) if starts[i] + len(texts[i]) > each.start
-            ]
+            inside = [i for i in range(first, last + 1) if starts[i] + len(texts[i]) > each.start]
             for i in inside:
                 if len(inside) == 1:
                     a, b = max(0, each.start - starts[i]), min(len(texts[i]), each.end - starts[i])
                     made[i].append(Finding(a, b, each.kind))
-                else:  # it has no end in its own text
+                else:  # the match has no end in its own text
                     made[i] = self.of(texts[i], deadline, depth=depth)
         return made
 
     def open_from(self, text: str, start: int, deadline: Deadline) -> int:
-        """Return from where on a text could be a part of a form, if it goes on."""
+        """Return the position from which a text could start a match, if more follows."""
         plain, place = folded(text)
         begin = start if plain is text else len(folded(text[:start])[0])
         of_forms = self._forms.open_from(plain, begin, deadline)
@@ -163,16 +161,18 @@ class Finder:
 
 
 class _Forms:
-    """Regular expressions, each of a kind."""
+    """Regular expressions, each with its kind."""
 
     def __init__(self, regex: Any, forms: list[tuple[str, str]]) -> None:
         self._forms: list[tuple[str, Any]] = []
         for i, (kind, form) in enumerate(forms):
             try:
                 self._forms.append((kind, regex.compile(form)))
-            except (regex.error, TypeError) as error:  # it may be a secret, and is not shown
-                raise HookError(f"patterns=: element [{i}] is no pattern: {error}") from None
-        # Matches nothing, but says from where on a text that goes on could match.
+            except (regex.error, TypeError) as error:  # the pattern may be a secret: do not show it
+                raise HookError(
+                    f"patterns=: element [{i}] is not a valid pattern: {error}"
+                ) from None
+        # Never matches, but reports where a partial match starts.
         either = "|".join(f"(?:{form})" for _, form in forms)
         self._open = regex.compile(f"(?:{either})(*F)") if forms else None
 
@@ -220,7 +220,7 @@ def _library() -> Iterator[str]:
 
 
 def _proved(match: Any, is_valid: Callable[[str], bool]) -> Iterator[tuple[int, int]]:
-    """Yield the longest beginning of a run of letters and digits that a checksum proves."""
+    """Yield the longest start of a run of letters and digits that passes the checksum."""
     text = match.string
     signs = [i for i in range(*match.span()) if text[i].isalnum()]
     for count in range(len(signs), 12, -1):
@@ -248,12 +248,12 @@ _DOUBLED: Final = [0, 2, 4, 6, 8, 1, 3, 5, 7, 9]
 
 
 def _is_card(number: str) -> bool:
-    """Tell whether a number ends with the digit that Luhn's formula gives it."""
+    """Return whether a number ends with its Luhn check digit."""
     digits = [int(each) for each in reversed(number)]
     return (sum(digits[::2]) + sum(_DOUBLED[each] for each in digits[1::2])) % 10 == 0
 
 
 def _is_97(number: str) -> bool:
-    """Tell whether an IBAN has the right check digits, before its country is looked at."""
+    """Return whether an IBAN has valid check digits, before its country is checked."""
     turned = number[4:] + number[:4]
     return turned.isascii() and int("".join(str(int(each, 36)) for each in turned)) % 97 == 1

@@ -1,4 +1,4 @@
-"""The end of a stream's text, which is held back while it may be a part of something."""
+"""Buffer the end of a stream's text while it may be part of a match."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from ._encoded import WORD, is_splitting
 from ._found import Finder, Finding
 
 HELD: Final = 16_384
-"""So many characters of a stream are held back at most."""
+"""The maximum number of buffered characters of a stream."""
 
 CONTEXT: Final = 64
-"""So many characters that have left a stream are still looked at, before what comes."""
+"""The number of characters already sent that are kept as context for the next scan."""
 
 AT_ONCE: Final = 256
 SHARE: Final = 8
-"""Where more than `AT_ONCE` characters are held back, they are looked at again when a `SHARE`th of
-them is new: so each is looked at a few times, however small the items are.
+"""If more than `AT_ONCE` characters are buffered, they are scanned again only when one part in
+`SHARE` is new. So each character is scanned a few times, however small the items are.
 """
 
 _ENDS_A_WORD: Final = re.compile(r'[^!-~]|"')
 
 
 class Tokens(Protocol):
-    """What stands for values."""
+    """Replaces values by tokens."""
 
     def instead(self, text: str, found: Iterable[Finding]) -> str: ...
 
 
 class Held:
-    """The end of a stream's text so far, which what comes may make a finding of."""
+    """The buffered end of a stream's text, which may become part of a match."""
 
     def __init__(self, finder: Finder, tokens: Tokens) -> None:
         self._finder, self._tokens = finder, tokens
@@ -43,15 +43,15 @@ class Held:
         self._length, self._is_due, self._is_split = 0, False, False
 
     def out(self, item: str, deadline: Deadline) -> list[str]:
-        """Return what may leave the stream now.
+        """Return the text that may be sent now.
 
         Raises:
-            HookError: if too much is held back.
-            TimeoutError: if it takes too long.
+            HookError: if too much text is buffered.
+            TimeoutError: if the time limit is exceeded.
         """
         self._new.append(item)
         self._length += len(item)
-        # A word without an end stays, whatever is in it.
+        # An unfinished word stays in the buffer.
         self._is_due = self._is_due or _ENDS_A_WORD.search(item) is not None
         in_all = len(self._held) + self._length
         is_enough = in_all <= AT_ONCE or self._length * SHARE >= in_all
@@ -60,7 +60,7 @@ class Held:
         return self._look(deadline)
 
     def rest(self, deadline: Deadline) -> list[str]:
-        """Return what is still held back, when the stream has ended."""
+        """Return the remaining text when the stream has ended."""
         text, start = self._taken()
         return self._said(text, start, self._found(text, start, deadline))
 
@@ -72,7 +72,7 @@ class Held:
             if each.end > end:
                 end = min(end, each.start)
         if len(text) - end > HELD:
-            raise HookError(f"more than {HELD} characters of a stream might be one secret")
+            raise HookError(f"more than {HELD} characters of a stream may belong to one secret")
         leaves = [each for each in found if each.end <= end]
         said = self._said(text[:end], start, leaves)
         self._is_split = self._is_in_split_word(text, start, end)
@@ -88,7 +88,7 @@ class Held:
         return self._finder.of(text, deadline, start, is_split=self._is_split)
 
     def _word_from(self, text: str, start: int) -> int:
-        """Return from where on the last word, or its last piece, could go on."""
+        """Return the position from which the last word, or its last piece, could continue."""
         words = deque(WORD.finditer(text, start), maxlen=1)
         last = words[0] if words else None
         if last is None or last.end() < len(text):
@@ -98,7 +98,7 @@ class Held:
         return last.start()
 
     def _is_in_split_word(self, text: str, start: int, end: int) -> bool:
-        """Tell whether a word goes on where a text is cut, of which quotes split what has left."""
+        """Return whether a cut is inside a word that quotes split before the cut."""
         for word in WORD.finditer(text, start):
             if word.start() < end < word.end() or (end == word.end() == len(text)):
                 was_split = self._is_split and word.start() == start

@@ -1,4 +1,4 @@
-"""Addresses in arguments lead to public hosts."""
+"""Allow only public hosts in the addresses of arguments (SSRF protection)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _URL: Final = re.compile(
     r"(?:/[\x21-\x5b\x5d-\x7e\x80-\U0010ffff]*|[?#][\x21-\x3f\x41-\x5b\x5d-\x7e]*)?",
     re.IGNORECASE | re.ASCII,
 )
-"""An address that all readers take for the same one: no user, no blank, no backslash, and no `@`
-behind a host that ends in `?` or `#`.
+"""An address that all parsers read the same way: without user, space or backslash, and without `@`
+after a host that ends in `?` or `#`.
 """
 
 _FORM: Final = re.compile(r"(?i:https?|wss?|ftp)://|(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\Z")
-"""What a value looks like that is probably an address."""
+"""The form of a value that is probably an address."""
 
 _LABEL: Final = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
 _NUMBER: Final = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
@@ -42,11 +42,11 @@ _NOT_PUBLIC: Final = [
         "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16",
         "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16",
         "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3",
-        "168.63.129.16/32",  # the metadata of Azure, among public addresses
+        "168.63.129.16/32",  # the metadata service of Azure, in a public range
         "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
     )
 ]  # fmt: skip
-"""The special registries of IANA (RFC 6890 and after), and what clouds keep their secrets at."""
+"""The special-purpose registries of IANA (RFC 6890 and later), and cloud metadata services."""
 
 _RANGES: Final = {
     version: [(int(each[0]), int(each[-1])) for each in _NOT_PUBLIC if each.version == version]
@@ -62,8 +62,8 @@ class _Name(NamedTuple):
 
 
 class _LookUps:
-    """The names of one call, by the path of the argument, and which of them have been looked up in
-    this attempt; None before its guards have agreed.
+    """The host names of one call, by argument path, and those that this attempt has resolved. It is
+    None until the guards have allowed the attempt.
     """
 
     def __init__(self) -> None:
@@ -72,26 +72,26 @@ class _LookUps:
 
     @property
     def is_due(self) -> bool:
-        """Whether the guards have agreed, and a name has not been looked up."""
+        """Whether the guards have allowed the call and a name is still to be resolved."""
         return self.done is not None and not self.names.keys() <= self.done
 
 
 class public_hosts(ReadyGuard):
-    """A guard that lets addresses in arguments lead to public hosts only, by http or https.
+    """A guard that allows only http and https addresses of public hosts in arguments.
 
-    A name is looked up after all other guards have agreed, and a person where one is asked; all its
-    addresses must be public, and without an answer the call is blocked. The tool looks it up again:
-    see the page for what that means.
+    It resolves a name after all other guards have allowed the call, and after any approval. All
+    addresses of the name must be public. If the name does not resolve, the call is blocked. The
+    tool resolves the name again; the documentation explains what that means.
 
     Args:
-        arguments: globs over the names of arguments at any depth, whatever their case; what stands
-            under a name that matches is judged: an address, or a host with or without a port, also
-            as a key. A call with an object that cannot be looked into is blocked.
-        allow: exact names or addresses that may be reached whatever they are.
-        hook: the hook whose calls it judges, several, or a glob.
+        arguments: globs over argument names at any depth, ignoring case. Everything under a
+            matching name is checked: an address, or a host with or without a port, also as a key. A
+            call with an object that cannot be inspected is blocked.
+        allow: exact names or addresses that are always allowed.
+        hook: the hook to check: a name, several names, or a glob.
 
     Raises:
-        HookError: for a glob or a name that is none.
+        HookError: for an invalid glob or name.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class public_hosts(ReadyGuard):
         self._allowed = {each.lower().strip("[]").rstrip(".") for each in globs(allow, "allow=")}
         for each in self._allowed:
             if "*" in each or "/" in each:
-                raise HookError(f"allow= takes exact names and addresses, not {each!r:.60}")
+                raise HookError(f"allow= needs exact names or addresses, not {each!r:.60}")
         covered = Covered(arguments, ARGUMENTS, _FORM)
 
         def judge(sender: Any, ctx: HookContext) -> Any:
@@ -125,16 +125,16 @@ class public_hosts(ReadyGuard):
             return self._look_up_of(ctx)(lookups) if lookups.is_due else None
 
         judge.findings = covered.findings  # type: ignore[attr-defined]
-        # A look-up tells a name to whoever runs its name server: it waits for all other guards, and
-        # for a person's approval.
+        # Resolving a name reveals it to its name server, so it waits for all other guards and for
+        # a person's approval.
         self.on("pre", judge, role="guard", priority=LAST)
         self.on("around", self._around_of(), priority=LAST)
 
     def check(self, url: str) -> None:
-        """Judge an address elsewhere, such as where a client is sent on to another one.
+        """Check an address elsewhere, such as the target of a redirect.
 
         Raises:
-            HookError: if it does not lead to a public host.
+            HookError: if it is not the address of a public host.
         """
         found = self._judged(url)
         why = found if found is None or isinstance(found, str) else self._leads(found)
@@ -161,13 +161,13 @@ class public_hosts(ReadyGuard):
         return self._look_up_async if ctx.is_async else self._look_up
 
     def _look_up(self, lookups: _LookUps) -> Block | None:
-        """Look up the names that have not been; return what blocks the call."""
+        """Resolve the names that are still unresolved, and return the block, if any."""
         if not lookups.is_due:
             return None
         try:
             return self._started(lookups).result(LOOKUP_SECONDS)
         except TimeoutError:
-            return Block("a host has no address", code="host")
+            return Block("a host name could not be resolved in time", code="host")
 
     async def _look_up_async(self, lookups: _LookUps) -> Block | None:
         if not lookups.is_due:
@@ -176,10 +176,10 @@ class public_hosts(ReadyGuard):
             async with asyncio.timeout(LOOKUP_SECONDS):
                 return await asyncio.wrap_future(self._started(lookups))
         except TimeoutError:
-            return Block("a host has no address", code="host")
+            return Block("a host name could not be resolved in time", code="host")
 
     def _started(self, lookups: _LookUps) -> Future[Block | None]:
-        """Look names up in a thread of its own, which may be left behind."""
+        """Resolve names in a separate thread, which may outlive the call."""
         future: Future[Block | None] = Future()
         names = {name: path for name, path in lookups.names.items() if name not in lookups.done}
         lookups.done |= names.keys()
@@ -198,31 +198,31 @@ class public_hosts(ReadyGuard):
         return future
 
     def _judged(self, value: Any) -> str | _Name | None:
-        """Return why an address is refused, or the name of its host if that must be looked up."""
+        """Return why an address is refused, or the host name to resolve."""
         if isinstance(value, bytes):
             value = value.decode("latin-1")
         if not isinstance(value, str):
-            return f"is no address: {type(value).__name__}"
+            return f"is not an address: {type(value).__name__}"
         found = _URL.fullmatch(value)
         if found is None:
-            return "is no plain http or https address"
+            return "is not a plain http or https address"
         host = found["host"].strip("[]").lower().removesuffix(".")
         if host in self._allowed:
             return None
         try:
             address = _address(host, "[" in found["host"])
         except ValueError:
-            return "is no plain name or address of a host"
+            return "is not a plain host name or IP address"
         if address is None:
             return _Name(host, int(found["port"] or 443))
         return None if self._may(address) else "does not lead to a public host"
 
     def _leads(self, name: _Name) -> str | None:
-        """Look a name up; return why it is refused."""
+        """Resolve a name and return why it is refused."""
         try:
             found = socket.getaddrinfo(name.host, name.port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError):
-            return "has no address"
+            return "could not be resolved"
         addresses = [str(answer[4][0]) for answer in found]
         if not addresses or not all(self._may(each) for each in addresses):
             return "does not lead to a public host"
@@ -234,7 +234,7 @@ class public_hosts(ReadyGuard):
 
 @lru_cache(maxsize=4096)
 def is_public(address: str) -> bool:
-    """Tell whether an address, as text, is one of the public network."""
+    """Return whether an IP address, as a string, is public."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -247,11 +247,11 @@ def is_public(address: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _address(host: str, is_bracketed: bool) -> str | None:
-    """Return the address that a host is, None for a name; raise ValueError for what is neither."""
+    """Return the IP address that a host is, or None for a name. Raise ValueError for neither."""
     if is_bracketed:
         return str(ipaddress.IPv6Address(host))
     labels = host.split(".")
-    if _NUMBER.fullmatch(labels[-1]):  # readers differ in all numbers but four plain ones
+    if _NUMBER.fullmatch(labels[-1]):  # parsers agree only on four plain numbers
         return str(ipaddress.IPv4Address(host))
     if len(host) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
         raise ValueError(host)

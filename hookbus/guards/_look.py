@@ -1,4 +1,4 @@
-"""What a value holds: keys, fields and items at any depth, without changing or consuming it."""
+"""Walk through a value: keys, fields and items at any depth, without changing or consuming it."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from ._parts import NOTHING, PLAIN, Aside, Part, Property, bare, parts_of
 
 DEEPEST: Final = 50
 MOST: Final = 1_000_000
-"""The number of values that are looked at in one call."""
+"""The maximum number of values to visit in one call."""
 
 SECONDS: Final = 1.0
-"""The time that looking through the values of one call may take, of the processor: a busy machine
-blocks no call.
+"""The CPU time that walking through the values of one call may take. So a busy machine blocks no
+call.
 """
 
 SHOWN: Final = 60
-"""The number of characters of a key that are shown in a path."""
+"""The number of characters of a key to show in a path."""
 
 
 class Leaf(NamedTuple):
-    """A value that holds no others, or an object that cannot be looked into.
+    """A value without parts, or an object that cannot be inspected.
 
     Attributes:
-        state: what the names on the way to it made of the first state.
-        path: where it is, such as `files[0].name`.
+        state: the state that the names on the way to it produced from the first state.
+        path: its position, such as `files[0].name`.
         value: the value.
-        is_opaque: whether it is an object that cannot be looked into.
+        is_opaque: whether it is an object that cannot be inspected.
     """
 
     state: Any
@@ -39,7 +39,7 @@ class Leaf(NamedTuple):
 
 
 _leaf: Final[Any] = tuple.__new__
-"""Makes a `Leaf` in half of the time."""
+"""Creates a `Leaf` in half the time."""
 
 
 def walk(
@@ -50,12 +50,12 @@ def walk(
 
     Args:
         arguments: a mapping of names to values.
-        state: what is known at the top.
-        step: from the state above a name and the name, the state below it.
-        wants: which properties of objects are read, by their names; None is none of them.
+        state: the state at the top.
+        step: computes the state below a name from the state above it and the name.
+        wants: selects the properties of objects to read, by name. None reads none.
 
     Raises:
-        HookError: for what is not a mapping with strings as keys, or is too deep or too large.
+        HookError: for arguments that are not a mapping with string keys, or too deep or too large.
     """
     if not isinstance(arguments, Mapping):
         raise HookError("the arguments are not a mapping of names to values")
@@ -71,8 +71,8 @@ def walk(
         for below, path, value in stack[-1]:
             count += 1
             if count > MOST or (not count % 1024 and time.thread_time() > until):
-                raise HookError("the arguments are too large to be looked through")
-            if type(value) in PLAIN:  # by far the most
+                raise HookError("the arguments are too large to be checked")
+            if type(value) in PLAIN:  # the most frequent case
                 yield _leaf(Leaf, (below, path, value, False))
                 continue
             is_aside = type(value) is Aside
@@ -92,9 +92,9 @@ def walk(
 
 
 def opaque(leaf: Leaf) -> HookError:
-    """Return what is wrong with an object that cannot be looked into."""
+    """Return the error for an object that cannot be inspected."""
     kind = type(leaf.value).__qualname__[:SHOWN]
-    return HookError(f"{leaf.path} holds an object of {kind}, which cannot be looked into")
+    return HookError(f"{leaf.path} contains an object of class {kind}, which cannot be inspected")
 
 
 def _below(

@@ -1,4 +1,4 @@
-"""A model that makes the same calls over and over is stopped."""
+"""Stop a model that repeats the same calls."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from ._outermost import Outermost
 from ._ready import FIRST, Hooks, ReadyGuard, Sessions
 
 LONGEST: Final = 4
-"""The number of calls in the longest cycle that is recognised."""
+"""The number of calls in the longest cycle that is detected."""
 
 MOST_REPEATS: Final = 1000
 
 
 class no_loops(ReadyGuard):
-    """A guard that blocks a call which would repeat the same calls once too often.
+    """A guard that blocks a call which repeats the same calls too often.
 
     A repeat is a call of the same tool with the same arguments in canonical JSON, or a cycle of up
-    to four such calls. Calls that another guard blocks count, and calls of tools that do not exist,
-    where the framework reports them. A call whose arguments have no JSON is like no other.
+    to four such calls. Calls that another guard blocks count. So do calls of tools that do not
+    exist, if the framework reports them. A call whose arguments have no JSON never counts as equal.
 
     Args:
         repeats: how many times in a row the same call, or the same cycle, may be made.
-        per: `"session"` or `"user"`, as `with baggage(session=..., user=...)` says around the
-            call; all calls without one are judged as those of one session.
-        hook: the hook whose calls it judges, several, or a glob. A call made inside an equal one
+        per: `"session"` or `"user"`, as set by `with baggage(session=..., user=...)`. Calls
+            without one count as one session.
+        hook: the hook to check: a name, several names, or a glob. A call nested in an equal call
             does not count.
 
     Raises:
-        HookError: for a number or a `per` that is none.
+        HookError: for an invalid number or `per`.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class no_loops(ReadyGuard):
     def _judge_of(self) -> Callable[..., Block | None]:
         def judge(sender: Any, ctx: HookContext) -> Block | None:
             if self in ctx.state or not self._outermost.takes(ctx):
-                return None  # judged again in the same call, as for a retry, or an inner call
+                return None  # checked again in the same call, such as a retry, or nested
             ctx.state[self] = True
             name, arguments = tool_of(ctx)
             same: object = digest([name, arguments]) or object()
@@ -68,18 +68,18 @@ class no_loops(ReadyGuard):
                 length = self._cycle([*calls])
             if length is None:
                 return None
-            what = "the same call" if length == 1 else f"the same {length} calls in turn"
+            what = "the same call" if length == 1 else f"the same cycle of {length} calls"
             times = "once" if self._repeats == 1 else f"{self._repeats} times"
             reason = (
-                f"{what} with the same arguments ran {times} in a row, and again will give nothing "
-                "new: use the results you have, try something else, or say what is missing"
+                f"{what} with the same arguments ran {times} in a row, and repeating it returns "
+                "nothing new: use the results you have, try something else, or say what is missing"
             )
             return Block(reason, code="loop")
 
         return judge
 
     def _cycle(self, calls: list[object]) -> int | None:
-        """Return the length of the cycle that the last calls repeat too often, or None."""
+        """Return the length of the cycle that the latest calls repeat too often, or None."""
         for length in range(1, LONGEST + 1):
             last = calls[-length * (self._repeats + 1) :]
             is_long = len(last) == length * (self._repeats + 1)

@@ -1,7 +1,7 @@
-"""Calls that are made inside an equal one: the same call, on its way through several layers.
+"""Detect calls nested in an equal call: the same call, passed through several layers.
 
-A server that is mounted in another, or a client whose server is in the same process, hands one call
-of a model on. A guard that counts or asks takes the outermost of these calls only.
+A server mounted in another server passes a model's call on, and so does a client whose server is in
+the same process. A guard that counts or asks handles only the outermost of these calls.
 """
 
 from __future__ import annotations
@@ -22,21 +22,22 @@ from ._ready import ReadyGuard, live
 
 
 class Frame:
-    """One call as one guard took it.
+    """One call as one guard saw it.
 
     Attributes:
-        guard: whose frame it is.
-        call_id: the call.
-        sender: the identity of its sender, and `name` its tool.
-        session: the session it belongs to.
-        content: its arguments, if the guard took it: counted it, or asked about it; a digest, or a
-            copy of which that has yet to be made.
-        inner: the call that was found inside it; there is one at most.
-        is_counted: whether the guard took the attempt that has not begun yet: it may be called
-            again before that, once a person has approved the call.
-        is_running: whether its body runs.
-        above: the frame that was the current one when its body began.
-        outer: the equal call around it, where it is an inner one.
+        guard: the guard.
+        call_id: the id of the call.
+        sender: the identity of its sender.
+        name: the name of its tool.
+        session: its session.
+        content: its arguments, if the guard counted the call or asked about it: a digest, or a copy
+            to compute the digest from later.
+        inner: the nested call found inside it; there is at most one.
+        is_counted: whether the guard has counted an attempt that has not started yet. The guard may
+            be called again before that, after a person has approved the call.
+        is_running: whether its body is running.
+        above: the frame that was current when its body started.
+        outer: the equal call around it, if it is nested.
     """
 
     __slots__ = ("above", "call_id", "content", "guard", "inner", "is_counted", "is_running",
@@ -61,19 +62,19 @@ _CURRENT: Final[ContextVar[Frame | None]] = ContextVar("hookbus_guards_frame", d
 
 
 class Outermost:
-    """Knows for one guard which calls are made inside an equal one.
+    """Finds out for one guard which calls are nested in an equal call.
 
-    A call is inner if the nearest call around it that the guard judged was taken, runs, and has the
-    same arguments in canonical JSON and the same tool, perhaps behind a prefix, such as `bank_pay`
-    around `pay`. There is one inner call for each attempt. The same tool of the same sender is a
-    recursion, which counts.
+    A call is nested if the nearest call around it that the guard checked was counted, is running,
+    and has the same arguments in canonical JSON and the same tool. The outer name may have a
+    prefix, such as `bank_pay` around `pay`. Each attempt has one nested call. The same tool of the
+    same sender is a recursion, and counts.
 
     Args:
-        guard: the guard; its hooks get an `around`.
-        hooks: further hooks whose calls are around others.
+        guard: the guard. Its hooks get an `around`.
+        hooks: further hooks whose calls may enclose others.
 
     Attributes:
-        running: the frames whose bodies run, where there are further hooks.
+        running: the frames whose bodies are running, if there are further hooks.
     """
 
     def __init__(self, guard: ReadyGuard, *hooks: str) -> None:
@@ -85,13 +86,13 @@ class Outermost:
     def takes(
         self, ctx: HookContext, *, again: bool = False, call: tuple[Any, Any] | None = None
     ) -> bool:
-        """Take a call, or tell that it is an inner one, or was taken before a person approved it.
+        """Count a call. Return False if it is nested, or was counted before its approval.
 
         Args:
             ctx: the call, in `pre`.
-            again: whether an inner call is still the same one when the guard judges it again; else
-                each attempt of it after the first is taken.
-            call: what is called, and with what; None is the tool and its arguments.
+            again: whether a nested call stays nested when the guard checks it again. Otherwise each
+                attempt after the first counts.
+            call: the tool and its arguments. None reads them from `ctx`.
         """
         frame, (name, arguments) = self._frame(ctx), call or tool_of(ctx)
         content = _content_of(arguments)
@@ -103,15 +104,15 @@ class Outermost:
         if outer is None or not self._is_inner(outer, frame):
             return True
         mine = object(), frame.call_id
-        first = outer.inner.setdefault("first", mine)  # one step: of two threads one is the first
+        first = outer.inner.setdefault("first", mine)  # atomic: exactly one of two threads is first
         if first is not mine and not (again and first[1] == frame.call_id):
             return True
         frame.outer = outer
         return False
 
     def asks(self, ctx: HookContext) -> bool:
-        """Take a call that the guard asks about, or tell that it is an inner one, which is still
-        the same one when the guard judges it again. What is taken has an answer of its own.
+        """Count a call that the guard asks about. Return False if it is nested, also when the guard
+        checks it again. A counted call needs its own answer.
         """
         is_taken = self.takes(ctx, again=True)
         if is_taken:
@@ -119,11 +120,11 @@ class Outermost:
         return is_taken
 
     def leaves(self, ctx: HookContext) -> None:
-        """Note that the guard let a call through without taking it: nothing inside it is inner."""
+        """Note that the guard allowed a call without counting it: no call inside it is nested."""
         self._frame(ctx).content = None
 
     def around(self, ctx: HookContext) -> Frame | None:
-        """Return the nearest call around this one that the guard judged and that still runs."""
+        """Return the nearest enclosing call that the guard checked and that is still running."""
         frame = _CURRENT.get()
         while frame is not None and (frame.guard is not self or frame.call_id == ctx.call_id):
             frame = frame.above
@@ -145,7 +146,7 @@ class Outermost:
 
     def _around_of(self) -> Callable[..., Any]:
         def around(sender: Any, call_next: Callable[..., Any], ctx: HookContext) -> Any:
-            # It is wrapped where it is that of a stream.
+            # For a stream it is wrapped.
             flags = getattr(call_next, "__wrapped__", call_next).__code__.co_flags
             frame, running = self._frame(ctx), self.running
             if flags & inspect.CO_COROUTINE:
@@ -160,7 +161,7 @@ class Outermost:
 
 
 class _Body:
-    """The body of a call while it runs, for a stream from item to item."""
+    """The body of a call while it runs; for a stream, from item to item."""
 
     __slots__ = ("_frame", "_running", "_token")
 
@@ -187,8 +188,8 @@ async def _run_async(body: _Body, call_next: Callable[..., Any]) -> Any:
 
 
 def _content_of(arguments: Any) -> Content:
-    """Return the arguments as they are now: a copy where that is quick, and mostly it is all that
-    is needed, else a digest.
+    """Return the current arguments: a copy if that is quick, which mostly suffices, or else a
+    digest.
     """
     if type(arguments) is dict and all(type(each) in PLAIN for each in arguments.values()):
         return arguments.copy()
@@ -196,7 +197,7 @@ def _content_of(arguments: Any) -> Content:
 
 
 def _are_equal(frame: Frame, content: Content) -> bool:
-    """Tell whether the arguments of a call are these, in canonical JSON."""
+    """Return whether the arguments of a call are equal to these, in canonical JSON."""
     if isinstance(frame.content, dict):
         frame.content = digest(frame.content)
     if frame.content is None or content is None:

@@ -1,4 +1,4 @@
-"""What one value holds: its keys, fields and items, and whatever it keeps besides them."""
+"""List the parts of one value: its keys, fields, items and other attributes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ATOMS: Final = (
     str, bytes, bytearray, memoryview, Number, type(None), date, datetime, time_of_day, timedelta,
     tzinfo, UUID, PurePath, range, type, IPv4Address, IPv6Address, IPv4Network, IPv6Network,
 )  # fmt: skip
-"""Values that hold nothing else, unless an object of a class made of one has attributes."""
+"""Values without parts, except for attributes of an instance of a subclass."""
 
 PLAIN: Final = (str, int, float, bool, bytes, type(None))
 
@@ -36,11 +36,11 @@ NOTHING: Final[Iterable[Part]] = ()
 
 
 def parts_of(value: Any) -> Iterable[Part] | None:
-    """Return what a value holds, each with its name; keys and items have none. `NOTHING` is for a
-    value that holds no others, None for an object that cannot be looked into.
+    """Return the parts of a value with their names. Keys and items have no name. `NOTHING` means a
+    value without parts, None an object that cannot be inspected.
     """
     kind = type(value)
-    if kind in PLAIN:  # first: by far the most
+    if kind in PLAIN:  # first: the most frequent case
         return NOTHING
     if kind is list:
         return zip(repeat(None), value)
@@ -54,7 +54,7 @@ def parts_of(value: Any) -> Iterable[Part] | None:
         return [*_parts_of_mapping(value), *_attributes(value, is_known=isinstance(value, dict))]
     if isinstance(value, _urls()):
         return [(None, str(value))]
-    if isinstance(value, PathLike):  # of a class of one's own: it may be more than its path
+    if isinstance(value, PathLike):  # a custom class may contain more than its path
         return [(None, fspath(value)), *_own(value, ()).items()]
     fields = fields_of(value)
     items = _items(value, has_fields=fields is not None)
@@ -66,8 +66,8 @@ def parts_of(value: Any) -> Iterable[Part] | None:
 
 
 class Aside:
-    """What an iterable of a class of its own keeps besides its items: where it cannot be looked
-    into, it is the affair of that class.
+    """An attribute of a custom iterable, besides its items. If it cannot be inspected, it is
+    treated as internal to its class.
     """
 
     __slots__ = ("value",)
@@ -77,7 +77,7 @@ class Aside:
 
 
 class Property:
-    """A property of an object that is read if somebody wants it: its code may be slow."""
+    """A property of an object that is read on request only: its code may be slow."""
 
     __slots__ = ("_owner",)
 
@@ -85,7 +85,7 @@ class Property:
         self._owner = owner
 
     def read(self, name: str) -> Any:
-        """Return its value; if it fails, itself, which cannot be looked into."""
+        """Return its value. If reading fails, return itself, which cannot be inspected."""
         try:
             return getattr(self._owner, name)
         except Exception:
@@ -94,7 +94,7 @@ class Property:
 
 def _parts_of_mapping(value: Mapping[Any, Any]) -> Iterator[Part]:
     items = list(dict.items(value)) if isinstance(value, dict) else list(value.items())
-    # Keys first: no path in a reason then shows a key that has not been judged.
+    # Keys first, so that a path in a reason never shows an unchecked key.
     for key, _ in items:
         yield None, key
     for key, inner in items:
@@ -102,7 +102,7 @@ def _parts_of_mapping(value: Mapping[Any, Any]) -> Iterator[Part]:
 
 
 def _name_of(key: Any) -> str | None:
-    """Return the name that a key is, as a tool may read it; None where it is none."""
+    """Return the name that a tool may read from a key, or None if the key is not a name."""
     if isinstance(key, Enum):
         key = key.value
     if isinstance(key, str):
@@ -111,7 +111,7 @@ def _name_of(key: Any) -> str | None:
 
 
 def _parts_of_atom(value: Any) -> Iterable[Part]:
-    """Return the value of an atom of a class of its own, and what it keeps besides."""
+    """Return the value of an instance of an atom's subclass, and its attributes."""
     own = {**getattr(value, "__dict__", {})} if not isinstance(value, type) else {}
     if isinstance(value, Enum):
         own = {"": value.value, **dict(_own_of_enum(value))}
@@ -123,8 +123,8 @@ def _parts_of_atom(value: Any) -> Iterable[Part]:
 
 
 def bare(value: Any) -> Any:
-    """Return a string or bytes as they are, whatever a class made of them says that they are; any
-    other value as it is.
+    """Return the real content of a string or bytes, ignoring overrides of a subclass. Any other
+    value is returned unchanged.
     """
     if isinstance(value, str):
         return str.__str__(value)
@@ -136,12 +136,12 @@ def _own_of_enum(value: Enum) -> list[Part]:
 
 
 def _attributes(value: Any, is_known: bool) -> list[Part]:
-    """Return what a container keeps in attributes, besides what it holds.
+    """Return the attributes of a container, besides its contents.
 
     Args:
         value: the container.
-        is_known: whether what it holds is not in an attribute: then each of them counts. Of a class
-            that keeps its items so, those that cannot be looked into are its own affair.
+        is_known: whether its contents are not in an attribute. Then every attribute counts.
+            Otherwise attributes that cannot be inspected are treated as internal.
     """
     own = _own(value, ())
     return [(name, each if is_known else Aside(each)) for name, each in own.items()]
@@ -151,22 +151,22 @@ _LISTS: Final = (list, tuple, set, frozenset)
 
 
 def _items(value: Any, *, has_fields: bool) -> Iterable[Any] | None:
-    """Return what can be read of an iterable again and again; None where nothing can."""
+    """Return the items of an iterable that can be read repeatedly, or else None."""
     kind = type(value)
     for known in _LISTS:
-        if isinstance(value, known):  # not as a class made of it says
+        if isinstance(value, known):  # ignore overrides of a subclass
             iterate: Any = known.__iter__
             return () if has_fields and known is tuple else list(iterate(value))
     if has_fields or not hasattr(kind, "__iter__"):
         return None
     if hasattr(kind, "keys") and hasattr(kind, "__getitem__"):
-        return None  # half a mapping: its items are not all that it holds
+        return None  # an incomplete mapping: its keys are not all of its content
     first, second = iter(value), iter(value)
     return None if first is value or first is second else value
 
 
 def fields_of(value: Any) -> dict[str, Any] | None:
-    """Return what an object of a known kind has, by name; None for an object of another kind."""
+    """Return the fields of an object of a known kind by name, or None for another kind."""
     kind = type(value)
     names: Iterable[str] = ()
     if hasattr(kind, "model_fields") or hasattr(kind, "__fields__"):
@@ -187,7 +187,7 @@ def fields_of(value: Any) -> dict[str, Any] | None:
 
 
 def _own(value: Any, names: Iterable[str]) -> dict[str, Any]:
-    """Return the named fields of an object, and whatever else it keeps itself."""
+    """Return the named fields of an object, and its other attributes."""
     slots = [each for kind in type(value).__mro__ for each in _slots(kind)]
     found = {name: getattr(value, name) for name in (*names, *slots) if hasattr(value, name)}
     return {**found, **getattr(value, "__dict__", {})}
@@ -205,7 +205,7 @@ def _mangled(name: str, kind: type) -> str:
 
 
 def _properties(value: Any) -> Iterator[Part]:
-    """Yield the public properties of an object with fields, to be read where they are wanted."""
+    """Yield the public properties of an object with fields, to be read on request."""
     for kind in type(value).__mro__:
         if kind.__module__.partition(".")[0] in ("builtins", "pydantic", "typing"):
             continue
@@ -215,7 +215,7 @@ def _properties(value: Any) -> Iterator[Part]:
 
 
 def _urls() -> tuple[type, ...]:
-    """Return the classes of addresses that the program has loaded: their string says all."""
+    """Return the URL classes that the program has loaded. Their string has all of their content."""
     several = [getattr(modules.get(name), kind, None) for name, kind in _ADDRESSES]
     return tuple(each for each in several if isinstance(each, type))
 

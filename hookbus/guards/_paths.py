@@ -1,4 +1,4 @@
-"""Paths in arguments stay inside folders."""
+"""Keep the paths in arguments inside folders (path traversal protection)."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from ._ready import Hooks, ReadyGuard
 from ._windows import share_of, why_odd
 
 _paths: Any = os.path
-"""The rules of this system for paths, and what is on its disks."""
+"""The path functions of this operating system."""
 
 ARGUMENTS: Final = ("*path*", "*file*", "*folder*", "*dir*", "cwd", "src", "dst")
 STEPS: Final = 40
-"""Folders of a path are followed one by one, and each once for a call, where there are no more."""
+"""Up to this depth the folders of a path are resolved one by one, each once per call."""
 
 _SPECIAL: Final = "/\\.~$%:"
 _SLASHES: Final = frozenset("\u2044\u2215\u29f8\u2571\u2216\u29f5\u29f9\u2572")
-"""What looks like a slash and is no compatibility form of one."""
+"""Characters that look like a slash, but do not normalise to one."""
 
 _FORM: Final = re.compile(
     r"(?:~|\.{1,2})?[/\\]\S|[A-Za-z]:[/\\]|file:|(?:[\w.-]+/)+[\w-]+\.\w{1,8}\Z"
 )
-"""What a value looks like that is probably a path."""
+"""The form of a value that is probably a path."""
 
 _USUAL: Final = re.compile(r"(?!//)[\w./+=,@#-](?:[\w./+=,@#() -]*[\w./+=,@#)-])?", re.ASCII)
-"""What a path looks like that all readers on Unix take for the same one."""
+"""The form of a path that all programs on Unix read the same way."""
 
 _ODD_ON_UNIX: Final = {
     "is an address or names a drive": re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//"),
@@ -47,23 +47,24 @@ _ODD: Final = {
 
 
 class paths_within(ReadyGuard):
-    """A guard that lets paths in arguments be in these folders only, wherever links lead.
+    """A guard that allows only paths inside the given folders, after resolving links.
 
-    A relative path is read as `open` does, from the working directory of the call. What two readers
-    could take for different paths is outside: addresses, percent codes, `~`, `$`, backslashes,
-    look-alikes of slashes and dots, control characters. On Windows backslashes and whole paths with
-    a drive or a share are paths like others, in any case of letters; outside are a drive or a slash
-    alone in front, devices such as `NUL`, streams (`a.txt:b`), names that end with a dot.
+    A relative path is resolved as `open` does, from the working directory of the call. A path that
+    programs could read differently counts as outside: addresses, percent codes, `~`, `$`,
+    backslashes, characters that look like slashes or dots, control characters. On Windows,
+    backslashes are allowed, and so are absolute paths with a drive or a share, in any case. These
+    count as outside: a drive or a slash alone in front, devices such as `NUL`, streams (`a.txt:b`),
+    and names that end with a dot.
 
     Args:
-        folders: one or more that exist.
-        arguments: globs over the names of arguments at any depth, whatever their case; what stands
-            under a name that matches is judged: values, keys of mappings, items, and fields of
-            objects. A call with an object that cannot be looked into is blocked.
-        hook: the hook whose calls it judges, several, or a glob.
+        folders: one or more existing folders.
+        arguments: globs over argument names at any depth, ignoring case. Everything under a
+            matching name is checked: values, keys of mappings, items, and fields of objects. A call
+            with an object that cannot be inspected is blocked.
+        hook: the hook to check: a name, several names, or a glob.
 
     Raises:
-        HookError: if a folder is none, or none is named.
+        HookError: if a folder does not exist, or none is given.
     """
 
     def __init__(
@@ -72,9 +73,9 @@ class paths_within(ReadyGuard):
     ) -> None:  # fmt: skip
         super().__init__(hook)
         if not folders:
-            raise HookError("paths_within() lets no path through: name a folder")
+            raise HookError("paths_within() needs at least one folder")
         allowed = [_folder(each) for each in folders]
-        # To look at any other share would send its server the name and the hash of this user.
+        # Opening any other share would send this user's name and hash to its server.
         shares = {"", *map(share_of, allowed)}
         covered = Covered(arguments, ARGUMENTS, _FORM)
 
@@ -98,11 +99,11 @@ class paths_within(ReadyGuard):
 
 
 class _Places:
-    """Where the paths of one call lead; each folder is followed once.
+    """Resolves the paths of one call. Each folder is resolved once.
 
     Args:
-        folders: those that are allowed.
-        shares: those of Windows that may be looked at.
+        folders: the allowed folders.
+        shares: the Windows shares that may be opened.
     """
 
     def __init__(self, folders: list[str], shares: set[str]) -> None:
@@ -111,29 +112,29 @@ class _Places:
         self._followed: dict[str, str | None] = {}
 
     def outside(self, value: Any) -> str | None:
-        """Say why a value is outside, or return None."""
+        """Return why a value is outside, or None."""
         if type(value) is not str and isinstance(value, (bytes, os.PathLike)):
             value = os.fsdecode(value)
         if type(value) is not str:
-            return f"is no path: {type(value).__name__}"
+            return f"is not a path: {type(value).__name__}"
         why = odd(value)
         if why is not None:
             return why
         if _is_windows() and share_of(value) not in self._shares:
-            return "is outside the folders that are allowed"
-        # Some tools cut `x/..` before links are read.
+            return "is outside the allowed folders"
+        # Some tools remove `x/..` before they resolve links.
         for text in {value, _paths.normpath(value)} if ".." in value else [value]:
             whole = self._leads_to(text)
             if whole is None:
-                return "cannot be followed"
+                return "cannot be resolved"
             if not whole.startswith(self._below) and not any(
                 _is_in(whole, each) for each in self._folders
             ):
-                return "is outside the folders that are allowed"
+                return "is outside the allowed folders"
         return None
 
     def _leads_to(self, text: str) -> str | None:
-        """Return where a path leads, or None if that cannot be told."""
+        """Return the resolved path, or None if it cannot be resolved."""
         folder, name = os.path.split(text)
         if name in ("", ".", "..") or text.count("/") > STEPS or _is_windows():
             return _followed(text)
@@ -147,14 +148,14 @@ class _Places:
         try:
             is_link = stat.S_ISLNK(os.lstat(whole).st_mode)
         except (FileNotFoundError, NotADirectoryError):
-            return whole  # what is not there yet is where its parent is
+            return whole  # a path that does not exist yet is inside its parent
         except (OSError, ValueError):
             return None
         return _followed(text) if is_link else whole
 
 
 def _followed(text: str) -> str | None:
-    """Return where a path leads, wherever links lead; None if it cannot be followed."""
+    """Return a path with all links resolved, or None if it cannot be resolved."""
     try:
         return str(_paths.realpath(text, strict=True))
     except (FileNotFoundError, NotADirectoryError):
@@ -164,34 +165,34 @@ def _followed(text: str) -> str | None:
 
 
 def _is_in(whole: str, folder: str) -> bool:
-    """Tell whether a whole path is a folder or in it, however the folder's name is written."""
+    """Return whether an absolute path is a folder or inside it, in any spelling of its name."""
     if whole == folder or whole.startswith(folder + _paths.sep):
         return True
     head, rest = whole[: len(folder)], whole[len(folder) :]
     if head.lower() != folder.lower() or rest[:1] not in ("", _paths.sep):
         return False
     try:
-        return bool(_paths.samefile(head, folder))  # where the case of letters makes no difference
+        return bool(_paths.samefile(head, folder))  # on a file system that ignores case
     except OSError:
         return False
 
 
 def odd(text: str) -> str | None:
-    """Say what makes a path one that readers may take for different paths, or return None."""
+    """Return why programs may read a path differently, or None."""
     if len(text) > 4096:
         return "is too long for a path"
     if _USUAL.fullmatch(text) and not _is_windows():
         return None
     if not text or text != text.strip():
-        return "is empty, or begins or ends with a blank"
+        return "is empty, or begins or ends with a space"
     for char in text:
         if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") or char in _SLASHES:
-            return "has a character that does not belong into a path"
+            return "has a character that is not allowed in a path"
     plain = unicodedata.normalize("NFKC", text)
     if any(plain.count(each) != text.count(each) for each in _SPECIAL):
         return "has a character that looks like a slash or a dot"
     if text[0] in '[{"' and _is_json(text):
-        return "is JSON, which a tool may read as other paths"
+        return "is JSON, which a tool may read as a different path"
     looks = _ODD if _is_windows() else {**_ODD_ON_UNIX, **_ODD}
     why = next((why for why, found in looks.items() if found.match(text)), None)
     return why_odd(text) if _is_windows() and why is None else why
@@ -213,5 +214,5 @@ def _is_json(text: str) -> bool:
 
 def _folder(given: Any) -> str:
     if not isinstance(given, (str, os.PathLike)) or not _paths.isdir(given):
-        raise HookError(f"paths_within({given!r:.60}): there is no such folder")
+        raise HookError(f"paths_within({given!r:.60}): the folder does not exist")
     return str(_paths.realpath(given, strict=True)).rstrip(_paths.sep)

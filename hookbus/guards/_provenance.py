@@ -1,4 +1,4 @@
-"""Where the values of a call came from."""
+"""Track where the values of a call came from (taint tracking)."""
 
 from __future__ import annotations
 
@@ -19,40 +19,40 @@ from ._ready import Hooks, ReadyGuard, Sessions, glob, globs
 from ._words import folded, stands_in
 
 REMEMBERED: Final = 100
-"""The number of results of a session that are known by what they said."""
+"""The number of results that are remembered for a session."""
 
 CHARACTERS: Final = 262_144
-"""The number of their characters that are kept for a session."""
+"""The number of characters of these results that are kept for a session."""
 
 VALUES: Final = 10_000
-"""The number of values of trusted fields that are kept for a session."""
+"""The number of values from trusted fields that are kept for a session."""
 
 _NUMBER: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 
 
 class provenance(ReadyGuard):
-    """A guard that asks about a value which neither the user's own words account for, nor a source
-    that the operator trusts.
+    """A guard that requires approval for values that come neither from the user nor from a trusted
+    source.
 
-    The user's words are the input of `agent_run` and `agent_stream` in the session, as
-    `with baggage(session=...)` says, of messages those of the role user, and what `trust` was
-    told. A run that is made inside another call is a sub-agent's: its input was written by a model,
-    and does not count. A string is accounted for if it is there as a whole, whatever the case of
-    its ASCII letters; a number, if that number is. A field of a trusted result accounts for its
-    whole value only. Everything else is asked about, which is a block where no approver is
-    configured.
+    The user's words are the inputs of `agent_run` and `agent_stream` in the session set by
+    `with baggage(session=...)`, in messages those with the role user, and everything passed to
+    `trust`. The input of a run nested in another call does not count: a model wrote it for a
+    sub-agent. A string is accounted for if the user wrote it as a whole, ignoring the case of ASCII
+    letters. A number is accounted for if the user wrote that number. A field of a trusted result
+    accounts for its whole value only. Any other value requires approval; without an approver the
+    call is blocked.
 
     Args:
-        sinks: what is judged: globs of tools, and for each the globs of its arguments, at any
-            depth, such as `{"send_*": ["recipient", "amount"]}`. Other tools are not judged.
-        trusted: globs of tools, and for each the globs of the fields of its results whose values
-            only the user and the operator can write, at any depth, such as `{"get_contacts":
-            ["email"]}`; a glob of tools alone, or the field `"*"`, is for all values.
-        hook: the hook whose calls it judges, several, or a glob. A call made inside an equal one
-            that was approved is not asked about again.
+        sinks: the arguments to check: a mapping of tool globs to globs of argument names, at any
+            depth, such as `{"send_*": ["recipient", "amount"]}`. Other tools are not checked.
+        trusted: tool globs, and for each the globs of result fields that only the user and the
+            operator can write, at any depth, such as `{"get_contacts": ["email"]}`. A tool glob
+            alone, or the field `"*"`, trusts all values.
+        hook: the hook to check: a name, several names, or a glob. A call nested in an equal call
+            that was approved needs no second approval.
 
     Raises:
-        HookError: for globs that are none, or no sink at all.
+        HookError: for an invalid glob, or without any sink.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class provenance(ReadyGuard):
     ) -> None:  # fmt: skip
         super().__init__(hook)
         if not isinstance(sinks, Mapping) or not sinks:
-            raise HookError("provenance takes a mapping of tools to the arguments that are judged")
+            raise HookError("provenance() needs a mapping of tools to the arguments to check")
         self._sinks = [(glob(tool, "sinks"), Covered(names)) for tool, names in sinks.items()]
         self._trusted = _trusted(trusted)
         self._sessions = Sessions(_Said)
@@ -73,14 +73,14 @@ class provenance(ReadyGuard):
             self.on("pre", self._listen_of(), run, role="observe")
 
     def trust(self, words: Any, session: Any = None) -> None:
-        """Take a text, or messages of which it takes the user's, as the user's words."""
+        """Add a string, or the user's part of messages, to the user's words."""
         self._sessions.of(session).hear(_words(words))
 
     def _judge_of(self) -> Callable[..., Block | Ask | None]:
         def judge(sender: Any, ctx: HookContext) -> Block | Ask | None:
             name = tool_of(ctx)[0]
             if not isinstance(name, str):
-                return Block("the call names no tool", code="provenance")
+                return Block("the call has no tool name", code="provenance")
             said = self._sessions.of(ctx.baggage.get("session"))
             deadline = Deadline()
             try:
@@ -89,12 +89,12 @@ class provenance(ReadyGuard):
                     self._outermost.leaves(ctx)
                     return None
                 if not self._outermost.asks(ctx):
-                    return None  # the call that it is a part of was asked about, and approved
+                    return None  # the enclosing call was approved
                 where = f"{path} of {name[:60]!a} comes from {said.source_of(value, deadline)}"
             except HookError as error:
                 return Block(str(error), code="provenance")
             except TimeoutError:
-                reason = "the arguments take too long to be looked through"
+                reason = "the arguments take too long to check"
                 return Block(reason, code="provenance")
             return Ask(f"{where}, not from the user; call it?", code="provenance")
 
@@ -103,7 +103,7 @@ class provenance(ReadyGuard):
     def _unaccounted(
         self, name: str, arguments: Any, said: _Said, deadline: Deadline
     ) -> tuple[str | None, Any]:
-        """Return the path and the value of an argument that nothing accounts for."""
+        """Return the path and the value of the first argument that is not accounted for."""
         seen = set[str]()
         for tool, covered in self._sinks:
             for path, value in covered.of(arguments) if tool.match(name) else ():
@@ -139,10 +139,10 @@ class provenance(ReadyGuard):
         return listen
 
     def _is_inside(self, ctx: HookContext, session: Any) -> bool:
-        """Tell whether a run is made inside another call.
+        """Return whether a run is nested in another call.
 
-        A thread that was given no context has no session and no call around it: without a session,
-        a run that begins while a call is in flight is taken for a part of that.
+        A thread without a context has no session and no enclosing call. So a run without a session
+        that starts while a call is in flight counts as nested.
         """
         if self._outermost.around(ctx) is not None:
             return True
@@ -153,14 +153,14 @@ class provenance(ReadyGuard):
 
 
 def _trusted(given: Any) -> list[tuple[Pattern[str], Covered | None]]:
-    """Return globs of tools, and which fields of their results are trusted; None is all."""
+    """Return tool globs and the trusted fields of their results. None means all fields."""
     if not isinstance(given, Mapping):
         return [(glob(each, "trusted="), None) for each in globs(given, "trusted=")]
     return [(glob(tool, "trusted="), Covered(names)) for tool, names in given.items()]
 
 
 def _leaves(result: Any, fields: list[Covered | None]) -> Iterator[tuple[bool, Any]]:
-    """Yield the values that a result holds, and whether they are trusted."""
+    """Yield the values in a result, and whether each is trusted."""
     is_all = any(each is None for each in fields)
 
     def step(is_trusted: bool, name: str) -> bool:
@@ -172,7 +172,7 @@ def _leaves(result: Any, fields: list[Covered | None]) -> Iterator[tuple[bool, A
 
 
 class _Said:
-    """What was said in a session: by the user, and by tools."""
+    """The words of a session: those of the user, and those of tools."""
 
     def __init__(self) -> None:
         self._words: list[str] = []
@@ -189,14 +189,14 @@ class _Said:
                 self._numbers.update(_numbers(words))
 
     def trust(self, value: Any) -> None:
-        """Take a value of a trusted field, which accounts for the same value only."""
+        """Add a value of a trusted field, which accounts for equal values only."""
         if (key := _whole(value)) is not None:
             self._trusted.setdefault(key)
             if len(self._trusted) > VALUES:
                 del self._trusted[next(iter(self._trusted))]
 
     def brought(self, tool: str, texts: Iterable[str]) -> None:
-        """Take what a result says that is not trusted: its beginning, if it is long."""
+        """Add the untrusted text of a result. A long text is cut."""
         text = folded("\n".join(texts)[:CHARACTERS])
         if len(self._results) == REMEMBERED:
             self._size -= len(self._results[0][1])
@@ -206,10 +206,10 @@ class _Said:
             self._size -= len(self._results.popleft()[1])
 
     def accounts_for(self, value: Any, deadline: Deadline) -> bool:
-        """Tell whether the user said a value; what is neither a string nor a number, never.
+        """Return whether a value is accounted for. Only strings and numbers can be.
 
         Raises:
-            TimeoutError: if it takes too long.
+            TimeoutError: if the time limit is exceeded.
         """
         key = _whole(value)
         if key is None or key in self._trusted:
@@ -226,11 +226,11 @@ class _Said:
         for tool, said in reversed(self._results):
             if stands_in(text, said, deadline):
                 return f"a result of {tool[:60]!a}"
-        return "nowhere that is known"
+        return "an unknown source"
 
 
 def _whole(value: Any) -> str | Decimal | None:
-    """Return a value as it is compared; None for what is neither a string nor a number."""
+    """Return a value in the form to compare, or None if it is neither a string nor a number."""
     if isinstance(value, str):
         return folded(value)
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
@@ -240,11 +240,11 @@ def _whole(value: Any) -> str | Decimal | None:
 
 
 def _words(said: Any, is_users: bool = True) -> Iterator[str]:
-    """Yield the texts of the user, in the shapes in which frameworks have them.
+    """Yield the strings of the user, in the message formats of all supported frameworks.
 
     Args:
-        said: a text, a list, a message, a part of one, or a mapping with `messages`.
-        is_users: whether what says no role is the user's; an object is none, outside of a message.
+        said: a string, a list, a message, a part of one, or a mapping with `messages`.
+        is_users: whether content without a role is the user's. An object outside a message is not.
     """
     if isinstance(said, str):
         yield from [said] if is_users else ()

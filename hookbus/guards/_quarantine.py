@@ -1,13 +1,12 @@
-"""Instructions in what tools bring, known by their form alone.
+"""Remove instructions from tool results (prompt injection), recognised by their form alone.
 
-Data informs; an instruction tells the reader what to do. The forms below are the usual ways to make
-data do the latter: a tagged block set apart from the text around it, a fake turn of the chat, a
-call to ignore what came before, to do something first, or to mind a to-do, a shout, an address to
-an AI. An instruction in plain prose has none of these forms and stays.
+Data informs; an instruction tells the reader what to do. The forms below are common ways to turn
+data into instructions: a tagged block, a fake chat turn, a call to ignore earlier text, to do
+something first or to note a to-do, a shouted warning, or an address to an AI. An instruction in
+plain prose has none of these forms and is not removed.
 
-What is taken out reaches to the end of its paragraph, since the wish follows the form that
-announces it. Clean text that happens to have such a form goes as well: that is the price of the
-policy, and the demo counts it.
+The removal extends to the end of the paragraph, because the request follows the form that announces
+it. Clean text in such a form is removed as well. The demo counts how often that happens.
 """
 
 from __future__ import annotations
@@ -23,45 +22,45 @@ from ._folded import folded
 from ._ready import LAST, Hooks, ReadyGuard, Unseen
 
 TOGETHER: Final = 100
-"""So many texts of a result are looked through together."""
+"""The number of texts of a result that are scanned together."""
 
 MARK: Final = "[instructions removed]"
-"""Stands where something was taken out, so that nobody mistakes the text for the whole of it."""
+"""Marks a removal, so that no reader mistakes the text for the complete one."""
 
-# All forms take linear time: what repeats is possessive, or cannot begin where it could go on.
+# All forms run in linear time: repeats are possessive or have a unique start.
 _TAG: Final = re.compile(r"<\s*+(/?)([a-z][\w:-]*+)[^<>]*+>", re.IGNORECASE)
 _PARAGRAPH: Final = re.compile(r"\n\s*?\n")
 
 _WORD: Final = r"(?:(?<![^\W\d_])|(?-i:(?<=[a-z])(?=[A-Z])))"
-"""A word begins: after a sign, a digit or an underscore, or as in `externalTODO`."""
+"""The start of a word: after a symbol, a digit or an underscore, or as in `externalTODO`."""
 _END: Final = r"(?![^\W\d_])"
 _SPACE: Final = r"[\s_*`~-]++"
 _SOME: Final = r"[\s_*`~-]*+"
 
 _ANNOUNCEMENTS: Final = (
-    # Never mind what you were told.
+    # Ignore earlier instructions.
     (("ignore", "disregard", "forget", "override"),
      rf"{_WORD}(?:ignore|disregard|forget|override)(?:[\W_]++[^\W_]++){{0,3}}?[\W_]++"
      rf"(?:previous|prior|earlier|above|preceding){_END}"),
-    # Something comes first.
+    # Do something else first.
     (("before",),
      rf"{_WORD}before{_SPACE}you{_SPACE}(?:(?:can|may){_SPACE})?"
      rf"(?:continue|proceed|go{_SPACE}on|start|begin|do|solve|answer|reply|finish){_END}"),
     (("gave",),
      rf"{_WORD}the{_SPACE}(?:task|instructions?|request){_SPACE}(?:that{_SPACE})?"
      rf"(?:i|the{_SPACE}user){_SPACE}gave{_SPACE}you{_END}"),
-    # Somebody with authority takes the floor.
+    # Claim the role of an authority.
     (("system", "assistant", "developer", "admin"),
      r"(?:^|(?<!#)#{2,}+|<\||[\[(])(?:[^\w\n]|_){0,3}(?:system|assistant|developer|admin)"
      r"(?:[ _-]?(?:message|prompt|note|instructions?))?[ \t_*]*+[\])|:]"),
     (("inst",), r"\[/?INST\]"),
-    # A job is handed out.
+    # Assign a task.
     (("do",), rf"{_WORD}to[-_]?do{_SOME}:"),
     (("instruction", "task"),
      rf"{_WORD}(?:new|your|the{_SPACE}following){_SPACE}(?:instructions?|task){_SOME}"
      rf"(?:(?:is|are){_SOME})?:"),
     (("!!",), rf"{_WORD}(?:important|urgent|attention|warning|critical){_SOME}!{{2,}}+"),
-    # A machine is spoken to.
+    # Address an AI.
     (("ai", "llm", "language", "bot", "assistant", "agent"),
      rf"{_WORD}(?:dear|hey|hello|attention|to{_SPACE}you|as){_END},?{_SPACE}"
      rf"(?:(?:an?|the){_SPACE})?(?:(?:ai|llm){_END}|(?:large{_SPACE})?language{_SPACE}model|"
@@ -75,22 +74,22 @@ _ANNOUNCEMENTS: Final = (
 _FORMS: Final = [
     (words, re.compile(form, re.IGNORECASE | re.MULTILINE)) for words, form in _ANNOUNCEMENTS
 ]
-"""Each form, behind words of which it needs one."""
+"""Each form, with the words of which a text must contain at least one."""
 
 
 class quarantine(ReadyGuard):
-    """What takes instructions out of the results of a call, in copies, before anybody reads them.
+    """Removes instructions from copies of the results of a call, before anything reads them.
 
-    A result that it cannot look through in its time is withheld, and so is an iterator, which can
-    be read once only. An object of another class passes, and `report` lists its class. The items of
-    a hookable that is a stream, and the texts of exceptions, are not looked at.
+    A result that cannot be scanned in time is withheld. So is an iterator, because it can be read
+    only once. An object of an unknown class passes, and `report` lists the class. Items of a stream
+    and messages of exceptions are not scanned.
 
     Args:
-        timeout: for so many seconds it looks at a result; then that is withheld.
-        hook: the hook whose results it cleans, several, or a glob.
+        timeout: the time limit for a result, in seconds. After that the result is withheld.
+        hook: the hook to clean: a name, several names, or a glob.
 
     Raises:
-        HookError: for a number that is none.
+        HookError: for an invalid number.
     """
 
     def __init__(self, *, timeout: float = SECONDS, hook: Hooks = "tool_call") -> None:
@@ -100,10 +99,10 @@ class quarantine(ReadyGuard):
 
     @staticmethod
     def text(text: str, *, timeout: float = SECONDS) -> str:
-        """Return a text with `[instructions removed]` where it held instructions.
+        """Return a text with instructions replaced by `[instructions removed]`.
 
         Raises:
-            TimeoutError: if that takes longer than `timeout`, in seconds.
+            TimeoutError: if that takes longer than `timeout` seconds.
         """
         return _cleaned(text, Deadline(checked(timeout)))
 
@@ -112,7 +111,9 @@ class quarantine(ReadyGuard):
 
         def note(value: Any) -> None:
             if isinstance(value, (Iterator, AsyncIterator)):
-                raise HookError("a result holds an iterator: return a list, which can be looked at")
+                raise HookError(
+                    "a result contains an iterator, which cannot be checked: return a list"
+                )
             unseen.note(value)
 
         def clean(sender: Any, result: Any) -> Replace | None:
@@ -128,7 +129,7 @@ def _each_cleaned(texts: list[str], deadline: Deadline) -> list[str]:
     made: list[str] = []
     for at in range(0, len(texts), TOGETHER):
         several = texts[at : at + TOGETHER]
-        # Where all together have nothing, none has.
+        # If the joined texts are clean, each text is.
         together = "\n\n\0\n\n".join(several)
         is_clean = len(several) > 1 and _cleaned(together, deadline) == together
         made += several if is_clean else [_cleaned(text, deadline) for text in several]
@@ -154,8 +155,8 @@ def _without(
 
 
 def _tagged_blocks(text: str, deadline: Deadline) -> Iterable[tuple[int, int]]:
-    # One pass over the tags, not one search per tag: the text may have been written to make that
-    # slow.
+    # One pass over the tags, not one search per tag: an attacker may write a text that makes many
+    # searches slow.
     opened: dict[str, int] = {}
     for tag in _TAG.finditer(text) if "<" in text else ():
         name = tag[2].casefold()
@@ -167,7 +168,7 @@ def _tagged_blocks(text: str, deadline: Deadline) -> Iterable[tuple[int, int]]:
 
 
 def _announced(text: str, deadline: Deadline) -> Iterable[tuple[int, int]]:
-    """Yield where announcements stand, each with the rest of its paragraph."""
+    """Yield the positions of announcements, each with the rest of its paragraph."""
     lowered = text.lower()
     for words, form in _FORMS:
         if not any(word in lowered for word in words):

@@ -1,4 +1,4 @@
-"""How many calls there may be."""
+"""Limit the number of calls."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from ._outermost import Outermost
 from ._ready import FIRST, Hooks, ReadyGuard, Unnamed, library, shown
 
 FOREVER: Final = 30 * 24 * 3600
-"""For so many seconds a call counts for its session, user or tool."""
+"""How long a call counts for its session, user or tool, in seconds."""
 
 STORAGE_SECONDS: Final = 5.0
 
 SWEPT: Final = 1_000
-"""From so many sessions, users or tools on, those whose calls count no more are forgotten."""
+"""Above this number of sessions, users or tools, those without recent calls are dropped."""
 
 
 class rate_limit(ReadyGuard):
-    """A guard that lets so many calls through, and counts those that other guards block.
+    """A guard that allows a limited number of calls. Calls that other guards block count, too.
 
     Args:
-        calls: how many.
-        per: `"session"` or `"user"`, as `with baggage(session=..., user=...)` says around the
-            call, where all calls without one are counted together; `"tool"`, by its name; or a
-            number of seconds, in which no more may begin, for all together.
-        storage: where it is counted, a URI of the library limits such as
-            `"redis://localhost:6379"`, for several processes; None is this process, this guard.
-        hook: the hook whose calls it counts, several, or a glob; all are counted together. A call
-            made inside an equal one is not counted again.
+        calls: the maximum number of calls.
+        per: `"session"` or `"user"`, as set by `with baggage(session=..., user=...)`, where
+            calls without one share one count; `"tool"`, by its name; or a number of seconds, a
+            moving window for all calls together.
+        storage: where to count: a URI of the library limits, such as `"redis://localhost:6379"`, to
+            share the count between processes. None counts in this process, for this guard.
+        hook: the hook to count: a name, several names, or a glob. All share one count. A call
+            nested in an equal call is not counted again.
 
     Raises:
-        HookError: for a number or a storage that is none.
+        HookError: for an invalid number or storage.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class rate_limit(ReadyGuard):
     ) -> None:  # fmt: skip
         super().__init__(hook)
         if isinstance(calls, bool) or not isinstance(calls, int) or calls < 1:
-            raise HookError(f"rate_limit({shown(calls)}): say how many calls, at least 1")
+            raise HookError(f"rate_limit({shown(calls)}): calls must be a whole number of at least 1")
         seconds = FOREVER if per in ("session", "user", "tool") else _seconds(per)
         self._per, self._lock = per, Lock()
         if storage in (None, "memory://"):
@@ -55,10 +55,10 @@ class rate_limit(ReadyGuard):
             counted = f"hookbus {' '.join(self.hooks)} {per}"
             self._hit = _elsewhere(calls, seconds, counted, storage)
         self._outermost = Outermost(self)
-        each = per if seconds == FOREVER else f"in {per:g} seconds"
-        self._said = f"{calls} calls {'a ' if seconds == FOREVER else ''}{each} are used up"
+        each = per if seconds == FOREVER else f"{per:g} seconds"
+        self._said = f"limit of {calls} call{'s' if calls > 1 else ''} per {each} reached"
         options: dict[str, Any] = {} if storage is None else {"timeout": STORAGE_SECONDS}
-        # First, so that what other guards block is counted, too.
+        # First, so that calls that other guards block are counted, too.
         self.on("pre", self._judge_of(), role="guard", priority=FIRST, **options)
 
     def _judge_of(self) -> Any:
@@ -81,9 +81,9 @@ class rate_limit(ReadyGuard):
 
 
 class _Window:
-    """The times of the last calls in this process, for each key.
+    """The times of the latest calls in this process, for each key.
 
-    The memory of the library limits has locks of its own, which a forked child would wait for.
+    The memory storage of the library limits has its own locks, which could deadlock a forked child.
     """
 
     def __init__(self, calls: int, seconds: int) -> None:
@@ -92,7 +92,7 @@ class _Window:
         self._swept = SWEPT
 
     def hit(self, key: str) -> bool:
-        """Count a call, if there may be one more."""
+        """Count a call if the limit allows one more."""
         now = time.monotonic()
         if key not in self._times and len(self._times) >= self._swept:
             self._sweep(now)
@@ -105,26 +105,26 @@ class _Window:
         return is_free
 
     def _sweep(self, now: float) -> None:
-        """Forget the keys whose calls count no more."""
+        """Drop the keys without recent calls."""
         since = now - self._seconds
         self._times = {key: each for key, each in self._times.items() if each and each[-1] > since}
         self._swept = max(SWEPT, 2 * len(self._times))
 
 
 def _elsewhere(calls: int, seconds: int, name: str, storage: Any) -> Callable[[str], bool]:
-    """Return what counts a call in a storage of the library limits."""
+    """Return a function that counts a call in a storage of the library limits."""
     limits = library("limits", "limit")
     strategies = library("limits.strategies", "limit")
     storages = library("limits.storage", "limit")
     item = limits.RateLimitItemPerSecond(calls, seconds, name)
-    # Neither the URI nor what the library says of it is shown: they hold the password.
+    # Show neither the URI nor the library's message: they contain the password.
     scheme = re.match(r"[a-z][a-z+]*(?=://)", storage) if isinstance(storage, str) else None
     where = f"{scheme[0]}://..." if scheme else f"a {type(storage).__name__}"
     try:
         counts = strategies.MovingWindowRateLimiter(storages.storage_from_string(storage))
     except Exception as error:
-        said = f"storage= ({where}) cannot be used: {type(error).__name__}; write a URI that the "
-        raise HookError(f"{said}library limits knows, such as 'redis://localhost:6379'") from None
+        message = f"storage= ({where}) cannot be used: {type(error).__name__}; pass a URI that the "
+        raise HookError(f"{message}library limits supports, such as 'redis://host:6379'") from None
     return lambda key: bool(counts.hit(item, key))
 
 

@@ -1,4 +1,4 @@
-"""What every guard here is: receivers that `bus.register` connects together."""
+"""The base of all guards here: receivers that `bus.register` connects together."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .._keywords import named_options
 from .._locks import Lock
 
 FIRST: Final = 1e6
-"""The priority of what comes before the receivers of others; negative, after them."""
+"""The priority of receivers that run before those of others. Negated, after them."""
 
 LAST: Final = -FIRST
 
 SESSIONS: Final = 1_000
-"""So many sessions are remembered."""
+"""The number of sessions to remember."""
 
 NOTED: Final = 20
-"""So many classes are named of which a guard could not look into the objects."""
+"""The number of classes to report whose objects a guard could not inspect."""
 
 _CODE: Final = (FunctionType, BuiltinFunctionType, MethodType, ModuleType)
 
@@ -39,18 +39,18 @@ T = TypeVar("T")
 
 
 class ReadyGuard:
-    """Receivers that belong together: `bus.register` connects them, all or none.
+    """Receivers that belong together: `bus.register` connects all of them, or none.
 
     Args:
-        hook: the hook whose calls they judge, several, or a glob such as `"send_*"`, which covers
-            hooks that are declared later, too.
+        hook: the hook to check: a name, several names, or a glob such as `"send_*"`, which also
+            matches hooks declared later.
 
     Attributes:
         hooks: the names and globs.
-        receivers: the functions, each with the signal it is connected to and its options.
+        receivers: the functions, each with its signal and options.
 
     Raises:
-        HookError: for what is not the name of a hook or a glob.
+        HookError: for an invalid hook name or glob.
     """
 
     def __init_subclass__(cls) -> None:
@@ -70,7 +70,7 @@ class ReadyGuard:
     def on(
         self, phase: str, receiver: Callable[..., Any], hook: str | None = None, **options: Any
     ) -> None:
-        """Have `register` connect a function to a phase of the hooks, or of another one."""
+        """Add a function to connect to a phase of the hooks, or of another hook."""
         where = [each for each in (phase if phase != "pre" else None, hook) if each]
         options.setdefault("name", ": ".join([type(self).__name__, *where]))
         for each in [hook] if hook else self.hooks:
@@ -80,7 +80,7 @@ class ReadyGuard:
 
 
 class Unnamed:
-    """Counts the calls that said no session, or user, where others do: they share one count.
+    """Counts calls that set no session, or no user, while others do: they share one count.
 
     Args:
         per: the name in the baggage that a call is counted under.
@@ -90,46 +90,44 @@ class Unnamed:
         self.per, self.calls, self.in_threads = per, 0, 0
 
     def note(self) -> None:
-        """Note a call that said none."""
+        """Note a call without a session or user."""
         if was_ever_said(self.per):
             self.calls += 1
             self.in_threads += threading.current_thread() is not threading.main_thread()
 
     def findings(self) -> list[str]:
-        """Say how many calls that were, and what carries the baggage into a thread, as `report`
-        does.
-        """
+        """Return the number of these calls and how to pass the baggage to threads, for `report`."""
         if not self.calls:
             return []
         counted = f"calls without a {self.per} are counted together, {self.calls} so far"
         if not self.in_threads:
-            return [f"{counted}: write with baggage({self.per}=...) around the call"]
-        start = "start its function with contextvars.copy_context().run, which carries the context"
+            return [f"{counted}: wrap the call in with baggage({self.per}=...)"]
+        start = "run its function with contextvars.copy_context().run to pass the context"
         return [f"{counted}, {self.in_threads} of them in a thread: {start}"]
 
 
 class Unseen:
-    """Notes the classes of objects that a guard could not look into."""
+    """Remembers the classes of objects that a guard could not inspect."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, None] = {}
 
     def note(self, value: Any) -> None:
-        """Note such an object."""
+        """Note an object."""
         if len(self._kinds) < NOTED and type(value) not in _CODE:
             self._kinds.setdefault(type(value).__name__[:60])
 
     def findings(self) -> list[str]:
-        """Say which they were, as `report` does."""
-        return [f"objects of {each} went past unseen: it cannot look into them"
+        """Return the classes, for `report`."""
+        return [f"objects of class {each} were not checked: they cannot be inspected"
                 for each in self._kinds]  # fmt: skip
 
 
 class Sessions(Generic[T]):
-    """What is kept for each session, as long as it is one of the last.
+    """State for each session, kept for the most recent sessions.
 
     Args:
-        make: makes it for a new one.
+        make: creates the state of a new session.
     """
 
     def __init__(self, make: Callable[[], T]) -> None:
@@ -137,7 +135,7 @@ class Sessions(Generic[T]):
         self._kept: OrderedDict[str, T] = OrderedDict()
 
     def of(self, session: Any) -> T:
-        """Return what is kept for a session; None is the session of all that have none."""
+        """Return the state of a session. All calls without a session share one."""
         name = f"{type(session).__name__} {session}"
         with self._lock:
             found = self._kept.setdefault(name, self._make())
@@ -148,8 +146,8 @@ class Sessions(Generic[T]):
 
 
 def either(plain: Callable[..., Any], awaited: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an `around` of two functions of `call_next` and `ctx`: for a plain hook, for an async
-    one. A stream goes through the plain one.
+    """Return an `around` made of two functions of `call_next` and `ctx`: one for sync, one for
+    async hooks. Streams use the sync one.
     """
 
     def around(sender: Any, call_next: Callable[..., Any], ctx: HookContext) -> Any:
@@ -159,15 +157,15 @@ def either(plain: Callable[..., Any], awaited: Callable[..., Any]) -> Callable[.
 
 
 def live(around: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark an `around` that passes an answer on as it comes: a streamed answer need not wait until
-    it is there as a whole.
+    """Mark an `around` that passes an answer on while it arrives, so that a streamed answer need
+    not be complete first.
     """
     around.__dict__["__hookbus_live__"] = True
     return around
 
 
 def library(name: str, guard: str) -> Any:
-    """Return a module of the extra `guards`.
+    """Import a module of the extra `guards`.
 
     Raises:
         HookError: if it is not installed.
@@ -175,35 +173,35 @@ def library(name: str, guard: str) -> Any:
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
-        needs = f"guards.{guard} needs {error.name}"
-        raise HookError(f"{needs}: pip install 'hookbus[guards]'") from None
+        needs = f"guards.{guard} needs the package {error.name}"
+        raise HookError(f"{needs}; run: pip install 'hookbus[guards]'") from None
 
 
 def shown(value: Any) -> str:
-    """Return a wrong setting as it is shown in a message: an address may hold a password."""
+    """Return a wrong setting for a message, without an address: it may contain a password."""
     return f"an address, {type(value).__name__}" if "://" in str(value) else f"{value!r:.40}"
 
 
 def glob(text: Any, what: str) -> Pattern[str]:
-    """Return what matches a glob, case and all.
+    """Return a compiled, case-sensitive glob.
 
     Raises:
-        HookError: if it is no text, or an empty one.
+        HookError: if it is not a string, or empty.
     """
     if not isinstance(text, str) or not text:
-        raise HookError(f"{what}: {shown(text)} is no pattern; write a text such as 'read_*'")
+        raise HookError(f"{what}: {shown(text)} is not a glob; write a string such as 'read_*'")
     return pattern(translate(text))
 
 
 def globs(given: Any, what: str) -> list[str]:
-    """Return several globs, given as one or as several.
+    """Return a list of globs, from one glob or several.
 
     Raises:
-        HookError: if one of them is none.
+        HookError: if one of them is invalid.
     """
     several = [given] if isinstance(given, str) else given
     if not isinstance(several, Iterable) or isinstance(several, Mapping):
-        raise HookError(f"{what} takes a glob or several, not {shown(given)}")
+        raise HookError(f"{what} must be a glob or several globs, not {shown(given)}")
     listed = list(several)
     for each in listed:
         glob(each, what)

@@ -1,4 +1,4 @@
-"""Secrets and personal data stay out of calls, and of what they give."""
+"""Keep secrets and personal data out of calls and their results."""
 
 from __future__ import annotations
 
@@ -20,26 +20,27 @@ from ._values import changed
 
 
 class redact(ReadyGuard):
-    """What takes secrets and personal data out of the arguments of a call, its result, the texts of
-    its stream and those of its exception.
+    """Redacts secrets and personal data in the arguments of a call, its result, the items of its
+    stream and the message of its exception.
 
-    It looks into texts, bytes, paths, long numbers, mappings, collections, models of pydantic,
-    dataclasses, attrs objects and namespaces; `report` lists classes whose objects it cannot look
-    into. If it fails, the call is blocked, or its stream ends.
+    It scans strings, bytes, paths, long numbers, mappings, collections, pydantic models,
+    dataclasses, attrs objects and namespaces. `report` lists classes whose objects it cannot scan.
+    If it fails, the call is blocked, or its stream ends.
 
     Args:
-        secrets: keys and tokens, in the forms that detect-secrets knows, and some more.
-        personal: cards and IBANs whose checksum is right, and e-mail addresses.
-        patterns: further regular expressions; each has a second for a text.
-        reversible: globs of tools that get the values back. If there are any, a value is replaced
-            by a token, `<card-9f2c41d07ab3>`, that stands for it in its session, as
-            `with baggage(session=...)` says; else by its kind, `<card>`.
-        timeout: for so many seconds it looks at a call, its arguments, its result and its
-            exception together; then that is blocked. Each item of a stream brings some more.
-        hook: the hook whose calls it redacts, several, or a glob.
+        secrets: whether to redact keys and tokens, in the forms of detect-secrets and some more.
+        personal: whether to redact card numbers and IBANs with a valid checksum, and e-mail
+            addresses.
+        patterns: additional regular expressions. Each may take one second for a text.
+        reversible: globs of tools that get the original values. With any glob, a value is replaced
+            by a token, `<card-9f2c41d07ab3>`, valid in its session, which
+            `with baggage(session=...)` sets. Otherwise it is replaced by its kind, `<card>`.
+        timeout: the time limit in seconds for the arguments, result and exception of a call
+            together. After that the call is blocked. Each item of a stream adds some time.
+        hook: the hook to redact: a name, several names, or a glob.
 
     Raises:
-        HookError: for a pattern or a number that is none, or if there is nothing to look for.
+        HookError: for an invalid pattern or number, or if there is nothing to find.
     """
 
     def __init__(
@@ -62,15 +63,15 @@ class redact(ReadyGuard):
         self.on("around", either(self._run, self._run_async), priority=FIRST)
 
     def text(self, text: str, session: Any = None, *, timeout: float | None = None) -> str:
-        """Return a text without what is looked for, with the tokens of a session.
+        """Return a text with secrets and personal data replaced, with the tokens of a session.
 
         Args:
             text: the text.
-            session: whose tokens stand in it, where there are tokens.
-            timeout: for so many seconds it looks, None for as many as the guard has for a call.
+            session: the session whose tokens to use, if there are tokens.
+            timeout: the time limit in seconds. None uses the limit of the guard.
 
         Raises:
-            TimeoutError: if that takes too long.
+            TimeoutError: if the time limit is exceeded.
         """
         deadline = Deadline(self._seconds if timeout is None else checked(timeout))
         return self._tokens(session).instead(text, self._finder.of(text, deadline))
@@ -125,7 +126,7 @@ class redact(ReadyGuard):
         return self._items_of(made, ctx)
 
     def _items_of(self, made: Any, ctx: HookContext) -> Any:
-        """Return a stream with its items redacted, where that is what was made."""
+        """Return a stream with redacted items, or any other result unchanged."""
         if isasyncgen(made):
             return self._stream_async(made, ctx)
         is_lazy = isinstance(made, Iterator) and type(made).__module__ in ("builtins", "itertools")
@@ -184,7 +185,7 @@ def cleaned(
     value: Any, finder: Finder, tokens: _Tokens, deadline: Deadline,
     unseen: Callable[[Any], object] = id,
 ) -> Any:  # fmt: skip
-    """Return a value without what is looked for, or the very object where there is nothing."""
+    """Return a redacted value, or the same object if there is nothing to redact."""
 
     def clean(texts: list[str]) -> list[str]:
         found = finder.of_each(texts, deadline)
@@ -194,7 +195,7 @@ def cleaned(
 
 
 class _Tokens:
-    """What stands for values, and, in a session, which value each stands for."""
+    """Replaces values by tokens and, in a session, tokens by values."""
 
     def __init__(self, is_kept: bool) -> None:
         self._is_kept, self._lock = is_kept, Lock()
@@ -210,7 +211,7 @@ class _Tokens:
         return "".join([*parts, text[at:]]) if parts else text
 
     def restored(self, text: str) -> str:
-        """Return a text with the values in it that its tokens stand for."""
+        """Return a text with the tokens of this session replaced by their values."""
         parts = text.split("<")
         for i, part in enumerate(parts[1:], 1):
             name, is_there, rest = part.partition(">")
@@ -224,21 +225,21 @@ class _Tokens:
         with self._lock:
             token = self._tokens.get(value)
             if token is None:
-                # Not counted: a number would restore another session's value.
+                # Random: a counter would restore a value of another session.
                 token = f"<{kind}-{token_hex(6)}>"
                 self._tokens[value], self._values[token] = token, value
         return token
 
 
 _MEMBERS: Final = ("errno", "strerror", "filename", "filename2", "msg", "text", "reason")
-"""Where exceptions of Python keep texts beside their arguments and their `__dict__`."""
+"""Attributes where built-in exceptions keep strings besides their arguments and `__dict__`."""
 
 
 def clean_error(error: BaseException, clean: Callable[[Any], Any]) -> None:
-    """Redact the texts of an exception, and of those that led to it, in place.
+    """Redact the strings of an exception, its causes and its contexts, in place.
 
     Raises:
-        HookError: instead of it, if it keeps such a text elsewhere.
+        HookError: replaces the exception if it keeps such a string elsewhere.
     """
     seen: set[int] = set()
     several: list[BaseException | None] = [error]
@@ -250,11 +251,11 @@ def clean_error(error: BaseException, clean: Callable[[Any], Any]) -> None:
         several += [each.__cause__, each.__context__]
         several += each.exceptions if isinstance(each, BaseExceptionGroup) else ()
         if isinstance(each, HookError):
-            continue  # hookbus or a guard worded it
+            continue  # its message is from hookbus or a guard
         each.args = clean(each.args)
         vars(each).update({name: clean(value) for name, value in vars(each).items()})
         for name in _MEMBERS:
             if isinstance(text := getattr(each, name, None), str):
                 setattr(each, name, clean(text))
         if clean(str(each)) != str(each):
-            raise HookError(f"{type(each).__name__}, with a text that was redacted") from None
+            raise HookError(f"{type(each).__name__} (its message was redacted)") from None

@@ -1,4 +1,4 @@
-"""Arguments as a model of pydantic has them."""
+"""Validate arguments with pydantic models."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ._ready import Hooks, ReadyGuard, library
 
 
 class schema(ReadyGuard):
-    """A guard that lets a call through whose arguments a model of pydantic takes as they are.
+    """A guard that allows a call whose arguments a pydantic model accepts as they are.
 
-    They are judged as JSON, strictly, and not changed: a text is no number. Fields that the model
-    does not have are refused, whatever it says itself.
+    The arguments are validated as JSON in strict mode and not changed: a string is not a number.
+    Fields that the model does not have are refused, whatever its configuration.
 
     Args:
-        model: a model for all tools, or a mapping of exact names of tools to models; then a tool
-            without one is blocked.
-        hook: the hook whose calls it judges, several, or a glob.
+        model: one model for all tools, or a mapping of exact tool names to models. With a mapping,
+            a tool without a model is blocked.
+        hook: the hook to check: a name, several names, or a glob.
 
     Raises:
-        HookError: for what is no model.
+        HookError: for an object that is not a pydantic model.
     """
 
     def __init__(self, model: Any, *, hook: Hooks = "tool_call") -> None:
@@ -32,21 +32,21 @@ class schema(ReadyGuard):
         pydantic = library("pydantic", "schema")
         models = model if isinstance(model, Mapping) else {None: model}
         if not models:
-            raise HookError("schema() lets no call through: name a model")
+            raise HookError("schema() needs at least one model")
         for each in models.values():
             if not isinstance(each, type) or not issubclass(each, pydantic.BaseModel):
-                raise HookError(f"schema takes models of pydantic, not {each!r:.60}")
+                raise HookError(f"schema() needs pydantic models, not {each!r:.60}")
 
         def judge(sender: Any, ctx: HookContext) -> Block | None:
             name, arguments = tool_of(ctx)
             found = models.get(name, models.get(None))
             if found is None:
                 known = did_you_mean(str(name), [str(each) for each in models])
-                return Block(f"no schema says what {ascii(name)[:60]} takes{known}", code="schema")
+                return Block(f"tool {ascii(name)[:60]} has no schema{known}", code="schema")
             try:
                 written = as_json(arguments)
             except (TypeError, ValueError, RecursionError):
-                return Block("the arguments are no JSON", code="schema")
+                return Block("the arguments are not valid JSON", code="schema")
             try:
                 found.model_validate_json(written, strict=True, extra="forbid")
             except pydantic.ValidationError as error:
@@ -57,7 +57,7 @@ class schema(ReadyGuard):
 
 
 def _said(error: Any) -> str:
-    """Return what is wrong, by names and without values: a model reads it."""
+    """Return the validation errors by field name, without values: a model reads them."""
     wrong = error.errors(include_url=False, include_context=False, include_input=False)
     places = [".".join(map(str, each["loc"])) or "arguments" for each in wrong]
     said = [f"{place}: {each['msg']}" for place, each in zip(places[:5], wrong)]

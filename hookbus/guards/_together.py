@@ -1,4 +1,4 @@
-"""Several guards judge a call side by side."""
+"""Run several guards concurrently."""
 
 from __future__ import annotations
 
@@ -15,42 +15,43 @@ from ._ready import Hooks, ReadyGuard
 
 
 class together(ReadyGuard):
-    """Guards that judge a call side by side: the first block wins, and ends the others.
+    """Runs guards concurrently: the first block decides and cancels the others.
 
-    So it is where the hook is awaited; in a plain hook they judge one after the other. A guard that
-    fails or returns anything else than None, `Block` or `Ask` is a failure of all, which blocks.
-    Several that ask are asked about in one question.
+    This applies to async hooks. On a sync hook the guards run one after the other. If a guard fails
+    or returns anything except None, `Block` or `Ask`, the call is blocked. If several guards ask,
+    their questions are combined into one.
 
     Args:
-        guards: two or more: ready guards, or functions of the sender and of what they name, such as
-            arguments or `ctx`, plain or async. What a ready guard has besides its judgement before
-            the call is registered as it is.
-        hook: the hook that functions judge, several, or a glob; a ready guard keeps its own.
+        guards: two or more: ready-made guards, or sync or async functions of the sender and of any
+            parameters they name, such as arguments or `ctx`. Receivers of a ready-made guard for
+            other phases are registered unchanged.
+        hook: the hook for functions: a name, several names, or a glob. A ready-made guard keeps its
+            own.
 
     Raises:
-        HookError: for fewer than two guards, or what is not a guard.
+        HookError: for fewer than two guards, or an object that is not a guard.
     """
 
     def __init__(self, *guards: Any, hook: Hooks = "tool_call") -> None:
         super().__init__(hook)
         if len(guards) < 2:
-            raise HookError("together() takes two guards or more")
+            raise HookError("together() needs at least two guards")
         judges: dict[tuple[str, float], list[_Judge]] = {}
         for guard in guards:
             for name, function, options in self._receivers_of(guard):
                 if name.startswith("pre_") and options.get("role") == "guard":
                     key = name.removeprefix("pre_"), options.get("priority", 0)
                     judges.setdefault(key, []).append(_Judge(function, options.get("timeout")))
-                else:  # it has its own marks
+                else:  # it carries its own options
                     setattr(self, f"_receiver_{len(vars(self))}", function)
         for (name, priority), several in judges.items():
             self._judge_by(several, name, priority)
 
     def _judge_by(self, judges: list[_Judge], hook: str, priority: float) -> None:
-        """Register guards of one hook that have the same priority."""
+        """Register the guards of one hook that have the same priority."""
         judge = _side_by_side(judges)
-        told = [each.findings for each in judges if each.findings is not None]
-        judge.findings = lambda: [text for each in told for text in each()]
+        sources = [each.findings for each in judges if each.findings is not None]
+        judge.findings = lambda: [text for each in sources for text in each()]
         deadlines = [each.timeout for each in judges if each.timeout is not None]
         timeout = {"timeout": sum(deadlines)} if deadlines else {}
         self.on("pre", judge, hook, role="guard", priority=priority, name="together", **timeout)
@@ -59,7 +60,7 @@ class together(ReadyGuard):
         if isinstance(guard, ReadyGuard):
             return guard.receivers
         if not callable(guard) or isinstance(guard, type):
-            raise HookError(f"together takes ready guards and functions, not {guard!r:.60}")
+            raise HookError(f"together() needs ready-made guards or functions, not {guard!r:.60}")
         return [(f"pre_{each}", guard, {"role": "guard"}) for each in self.hooks]
 
 
@@ -67,8 +68,8 @@ class _Judge:
     """One of the guards.
 
     Attributes:
-        findings: what `report` asks it for, if there is anything.
-        timeout: the deadline of its own, in seconds; None is none.
+        findings: the guard's function that returns findings for `report`, or None.
+        timeout: the guard's own deadline in seconds, or None.
     """
 
     def __init__(self, function: Callable[..., Any], timeout: float | None) -> None:
@@ -76,7 +77,7 @@ class _Judge:
         self.findings = getattr(function, "findings", None)
         parameters = list(signature_of(function).parameters.values())
         if not parameters:
-            raise HookError(f"{function!r:.60} takes no sender: write (sender, ...)")
+            raise HookError(f"{function!r:.60} needs a sender parameter: write (sender, ...)")
         self._asks = [each for each in parameters[1:] if each.kind is not Parameter.VAR_POSITIONAL]
 
     def judge(self, sender: Any, ctx: HookContext) -> Any:
@@ -102,7 +103,7 @@ class _Judge:
                             if name not in {asked.name for asked in self._asks}}  # fmt: skip
             elif each.name not in offered and each.default is Parameter.empty:
                 raise HookError(
-                    f"there is no {each.name!r} to ask for{did_you_mean(each.name, list(offered))}"
+                    f"there is no argument {each.name!r}{did_you_mean(each.name, list(offered))}"
                 )
             elif each.name in offered and each.kind is Parameter.POSITIONAL_ONLY:
                 by_place.append(offered[each.name])
@@ -112,7 +113,7 @@ class _Judge:
 
 
 def _side_by_side(judges: list[_Judge]) -> Any:
-    """Return a receiver that asks guards: in turn in a plain hook, else side by side."""
+    """Return a receiver that runs guards: one by one on a sync hook, otherwise concurrently."""
 
     def judge(sender: Any, ctx: HookContext) -> Any:
         if ctx.is_async:
@@ -122,7 +123,7 @@ def _side_by_side(judges: list[_Judge]) -> Any:
             answer = each.judge(sender, ctx)
             if inspect.iscoroutine(answer):
                 answer.close()
-                raise HookError("a guard is async, and the hook is a plain def: write a plain def")
+                raise HookError("an async guard cannot run on a sync hook: write a plain def")
             if isinstance(_checked(answer), Block):
                 return answer
             asks += [answer] if isinstance(answer, Ask) else []
@@ -132,7 +133,7 @@ def _side_by_side(judges: list[_Judge]) -> Any:
 
 
 async def _first(judges: list[_Judge], sender: Any, ctx: HookContext) -> Block | Ask | None:
-    """Return the first block; the guards that are still judging are cancelled, and awaited."""
+    """Return the first block. Guards that are still running are cancelled and awaited."""
     tasks = [asyncio.ensure_future(each.judge_async(sender, ctx)) for each in judges]
     try:
         for next_done in asyncio.as_completed(tasks):
@@ -150,11 +151,11 @@ def _checked(answer: Any) -> Block | Ask | None:
     if answer is None or isinstance(answer, (Block, Ask)):
         return answer
     kind = type(answer).__name__
-    raise HookError(f"a guard returned a {kind}; return None, Block(reason) or Ask(question)")
+    raise HookError(f"a guard returned a {kind}: return None, Block(reason) or Ask(question)")
 
 
 def _asked(asks: list[Ask]) -> Ask | None:
-    """Return one question for all of them."""
+    """Combine several questions into one."""
     if len(asks) < 2:
         return asks[0] if asks else None
     details = [dict(each.details) for each in asks if each.details]

@@ -1,4 +1,4 @@
-"""Which tools an agent may call: lists of globs, of tools and of their arguments."""
+"""Control which tools an agent may call, by globs of tool names and arguments."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ Rules = Rule | Iterable[Rule]
 Default = Literal["ask", "block", "allow"]
 
 _KEYS: Final = ("deny", "ask", "allow")
-"""The lists, the one that wins first."""
+"""The lists, in order of precedence."""
 
 NOTED: Final = 1000
-"""The number of names of called tools, and of their arguments, that are noted."""
+"""The number of called tool names, and of argument names, to remember."""
 
 
 class tool_policy(ReadyGuard):
-    """A guard of the tools an agent may call: what is denied, then what is asked about, then what
-    is allowed; the first list that has the call decides.
+    """A guard with an allow list, a deny list and an ask list of tools.
 
-    A tool is blocked where a rule of `deny` or `ask` names an argument that it is known not to
-    have: such a rule would never match. A rule for a glob of tools is meant for those that have the
-    argument; it blocks where one of theirs has nearly that name.
+    It checks deny first, then ask, then allow. The first list with a matching rule decides. If a
+    rule of `deny` or `ask` names an argument that the tool does not have, the call is blocked,
+    because the rule could never match. A rule for a glob of tools applies to those that have the
+    argument; it blocks if a tool has a very similar argument name.
 
     Args:
-        allow, deny, ask: globs over the names of tools, `"read_*"`; or `{"bash": {"command":
-            "rm *"}}`, a glob of tools and globs of their arguments, all of which must match. One
-            or several. Case counts.
-        default: what becomes of a call that is in no list: `"ask"`, `"block"` or `"allow"`. Nobody
-            is asked about a tool that its framework does not have: such a call is blocked.
-        hook: the hook whose calls it judges, several, or a glob. A call made inside an equal one
-            that was approved is not asked about again.
+        allow, deny, ask: globs over tool names, `"read_*"`; or `{"bash": {"command": "rm *"}}`, a
+            tool glob and globs of its arguments, which must all match. Pass one or several. Case
+            matters.
+        default: the decision for a call that no list matches: `"ask"`, `"block"` or `"allow"`. A
+            call of a tool that the framework does not have is blocked without asking.
+        hook: the hook to check: a name, several names, or a glob. A call nested in an equal call
+            that was approved needs no second approval.
 
     Raises:
-        HookError: for a rule that is none, two lists that say the same, or no rule at all.
+        HookError: for an invalid rule, the same rule in two lists, or no rule at all.
     """
 
     def __init__(
@@ -54,12 +54,12 @@ class tool_policy(ReadyGuard):
         super().__init__(hook)
         if default not in ("ask", "block", "allow"):
             known = did_you_mean(str(default), ("ask", "block", "allow"))
-            raise HookError(f"default={default!r:.40}{known}")
+            raise HookError(f"default={default!r:.40} must be 'ask', 'block' or 'allow'{known}")
         given = {"deny": deny, "ask": ask, "allow": allow}
         self._rules = {key: _rules(key, given[key]) for key in _KEYS}
         _check_contradictions(self._rules)
         if default != "allow" and not any(self._rules.values()):
-            raise HookError("tool_policy() without a rule lets nothing through: name tools to allow")
+            raise HookError("tool_policy() without a rule allows no call: name tools in allow=")
         self._default = default
         may_ask = default == "ask" or bool(self._rules["ask"])
         self._outermost = Outermost(self) if may_ask else None
@@ -70,21 +70,21 @@ class tool_policy(ReadyGuard):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, hook: Hooks = "tool_call") -> tool_policy:
-        """Return the guard that a TOML file describes: `allow`, `deny`, `ask` and `default`.
+        """Create the guard from a TOML file with `allow`, `deny`, `ask` and `default`.
 
         Raises:
-            HookError: if it cannot be read, or says what is no rule.
+            HookError: if the file cannot be read or contains an invalid rule.
         """
         try:
             said = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise HookError(f"{path} cannot be read: {error.strerror}") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise HookError(f"{path} is no TOML: {error}") from None
+            raise HookError(f"{path} is not valid TOML: {error}") from None
         known = (*_KEYS, "default")
         for key in said:
             if key not in known:
-                raise HookError(f"{path}: there is no {key!r}{did_you_mean(key, known)}")
+                raise HookError(f"{path}: default key {key!r}{did_you_mean(key, known)}")
         try:
             return cls(**said, hook=hook)
         except HookError as error:
@@ -93,11 +93,11 @@ class tool_policy(ReadyGuard):
     def unused_rules(
         self, tools: Iterable[str] | Mapping[str, Collection[str]] | None = None
     ) -> list[str]:
-        """Return, in words, the rules that can never match.
+        """Return descriptions of the rules that can never match.
 
         Args:
-            tools: the names of the tools there are, or a mapping of each to the names of its
-                parameters; None is what the calls so far have shown.
+            tools: the names of the existing tools, or a mapping of each to its parameter names.
+                None uses the calls so far.
         """
         found = []
         for key, rules in self._rules.items():
@@ -111,7 +111,7 @@ class tool_policy(ReadyGuard):
         return found
 
     def _findings(self) -> list[str]:
-        """Return the rules that the calls so far have shown to be a mistake, as `report` does."""
+        """Return the rules that the calls so far have shown to be wrong, for `report`."""
         return [each for each in self.unused_rules()
                 if "names the argument" in each or "did you mean" in each]  # fmt: skip
 
@@ -120,7 +120,7 @@ class tool_policy(ReadyGuard):
             name, arguments = tool_of(ctx)
             if not isinstance(name, str) or not isinstance(arguments, Mapping):
                 return Block(
-                    "the call names no tool, or its arguments are not a mapping", code="tool"
+                    "the call has no tool name, or its arguments are not a mapping", code="tool"
                 )
             if len(self._called) < NOTED:
                 self._called.setdefault(name)
@@ -130,11 +130,11 @@ class tool_policy(ReadyGuard):
             if not isinstance(answer, Ask):
                 self._outermost.leaves(ctx)
             elif ctx.kwargs.get("kind") == "unknown" and "arguments" in ctx.kwargs:
-                # There is nothing that a person could approve.
+                # No person could approve a tool that does not exist.
                 self._outermost.leaves(ctx)
                 return Block(f"there is no tool {name[:60]!a}", code="tool")
             elif not self._outermost.asks(ctx):
-                return None  # the call that it is a part of was asked about, and approved
+                return None  # the enclosing call was approved
             return answer
 
         return judge
@@ -151,33 +151,34 @@ class tool_policy(ReadyGuard):
                 if known is not None:
                     rule.note(dict.fromkeys(known))
                     if key != "allow" and (wrong := rule.misnamed(missing, known)):
-                        return Block(f"a rule of {key} names {wrong}", code="tool")
+                        return Block(f"a rule in {key}= names {wrong}", code="tool")
                 if rule.has(arguments, is_strict=key == "allow"):
-                    return _said(key, name)
-        return _said(self._default, name)
+                    return _said(key, name, "with these arguments" if rule.names else "")
+        # An allow rule for this tool exists, but its arguments did not match.
+        is_listed = any(rule.matches.match(name) for rule in self._rules["allow"])
+        return _said(self._default, name, "with these arguments" if is_listed else "")
 
 
 class _Rule:
-    """A glob of tools, and of some of their arguments."""
+    """A glob of tools, with globs of their arguments."""
 
     def __init__(self, key: str, tool: Any, arguments: Any) -> None:
         self.tool, self.matches = tool, glob(tool, key)
         if not isinstance(arguments, Mapping):
-            raise HookError(f"{key}: {tool!r:.40} takes a mapping of arguments to globs")
+            raise HookError(f"{key}: {tool!r:.40} needs a mapping of arguments to globs")
         self.text = repr(tool) if not arguments else f"{tool!r} with {dict(arguments)!r}"
         self._arguments: dict[str, Pattern[str]] = {}
         for name, text in arguments.items():
             where = f"{key}: {tool!r:.40}"
             if not isinstance(name, str):
-                raise HookError(f"{where} has an argument that is no text: {name!r:.40}")
+                raise HookError(f"{where} has an argument name that is not a string: {name!r:.40}")
             self._arguments[name] = glob(text, f"{where}: {name!r:.40}")
 
         self.is_met = False
         self.parameters: dict[str, None] = {}
 
     def note(self, arguments: Iterable[Any]) -> list[str]:
-        """Note what a tool that it matches is called with; return the arguments that are missing.
-        """
+        """Note the arguments of a matching call, and return those of the rule that are missing."""
         self.is_met = True
         for name in arguments:
             if isinstance(name, str) and (name in self._arguments or len(self.parameters) < NOTED):
@@ -185,7 +186,7 @@ class _Rule:
         return [name for name in self._arguments if name not in arguments]
 
     def misnamed(self, missing: Iterable[str], known: Collection[str]) -> str | None:
-        """Return, in words, an argument that the rule names and a tool does not have."""
+        """Return, in words, an argument of the rule that a tool does not have."""
         is_of_one = not any(each in self.tool for each in "*?[")
         for name in missing:
             near = did_you_mean(name, list(known))
@@ -194,11 +195,11 @@ class _Rule:
         return None
 
     def unused(self, tools: Iterable[str], parameters: Collection[str] | None) -> Iterator[str]:
-        """Say why it can never match.
+        """Yield the reasons why the rule can never match.
 
         Args:
-            tools: the names there are.
-            parameters: those of the tools that it matches; None where it matches none.
+            tools: the existing tool names.
+            parameters: the parameters of the matching tools, or None if no tool matches.
         """
         if parameters is None:
             yield f"matches no tool{did_you_mean(self.tool, list(tools))}"
@@ -209,8 +210,8 @@ class _Rule:
                     yield f"names the argument {name!r}, which no tool that it matches has{near}"
 
     def has(self, arguments: Mapping[Any, Any], *, is_strict: bool) -> bool:
-        """Tell whether a call of a tool that it matches is one of these; a value that is no string
-        is where that closes.
+        """Return whether the arguments of a matching tool match. A value that is not a string
+        matches in the strict direction.
         """
         for argument, matches in self._arguments.items():
             value = arguments.get(argument)
@@ -223,12 +224,12 @@ class _Rule:
 
     @property
     def names(self) -> Collection[str]:
-        """The arguments that it has globs for."""
+        """The names of the arguments that the rule has globs for."""
         return self._arguments
 
 
 def _met(rule: _Rule, tools: Iterable[str] | Mapping[str, Collection[str]]) -> Any:
-    """Return the parameters of the tools that a rule matches, None where it matches none."""
+    """Return the parameters of the tools that a rule matches, or None if it matches none."""
     met = [name for name in tools if rule.matches.match(name)]
     if not isinstance(tools, Mapping):
         return rule.names if met else None
@@ -239,7 +240,7 @@ def _rules(key: str, given: Any) -> list[_Rule]:
     if isinstance(given, (str, Mapping)):
         given = [given]
     if not isinstance(given, Iterable):
-        raise HookError(f"{key}={given!r:.40} takes a glob, a mapping, or several")
+        raise HookError(f"{key}={given!r:.40} must be a glob, a mapping, or several of them")
     found = []
     for each in given:
         several = each.items() if isinstance(each, Mapping) else [(each, {})]
@@ -253,13 +254,13 @@ def _check_contradictions(rules: Mapping[str, list[_Rule]]) -> None:
         for rule in listed:
             other = seen.setdefault(rule.text, key)
             if other != key:
-                raise HookError(f"{rule.text} is in {other} and in {key}: say one of them")
+                raise HookError(f"{rule.text} is in both {other}= and {key}=: remove one of them")
 
 
-def _said(key: str, name: str) -> Block | Ask | None:
+def _said(key: str, name: str, why: str) -> Block | Ask | None:
     if key == "allow":
         return None
     shown = ascii(name[:60])
     if key == "ask":
         return Ask(f"call {shown}?", code="tool")
-    return Block(f"the tool {shown} may not be called so", code="tool")
+    return Block(f"tool {shown} is not allowed {why}".rstrip(), code="tool")

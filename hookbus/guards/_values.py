@@ -1,4 +1,4 @@
-"""Texts in values of any depth, changed: a copy, or the very object where nothing changed."""
+"""Change the strings in a value at any depth: a copy, or the same object if nothing changed."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ Note = Callable[[Any], object]
 
 
 def changed(value: Any, change: Change, depth: int = 0, unseen: Note = id) -> Any:
-    """Return a value with its texts changed, those of keys, bytes, paths and long numbers, too.
+    """Return a value with its strings changed, including keys, bytes, paths and long numbers.
 
-    It looks into mappings, lists, tuples, sets, deques, collections of other classes, models of
-    pydantic, dataclasses, attrs objects and namespaces; another object is as it was.
+    It scans mappings, lists, tuples, sets, deques, collections of other classes, pydantic models,
+    dataclasses, attrs objects and namespaces. Other objects are returned unchanged.
 
     Args:
-        value: what is looked through.
-        change: returns what a text becomes.
-        depth: how deep the value is.
-        unseen: is called with each object that cannot be looked into.
+        value: the value to scan.
+        change: returns the replacement of a string.
+        depth: the nesting depth of the value.
+        unseen: called with each object that cannot be scanned.
 
     Raises:
-        HookError: for what is nested too deep, for two keys that would be one, or for a text that
-            is to be changed where that cannot be done.
+        HookError: if the value is nested too deep, two keys would become equal, or a string cannot
+            be changed where it is.
     """
     if depth > DEEPEST:
         raise HookError(f"it is nested more than {DEEPEST} deep")
@@ -70,7 +70,7 @@ def changed(value: Any, change: Change, depth: int = 0, unseen: Note = id) -> An
 
 
 def _bytes(value: bytes | bytearray | memoryview, change: Change) -> Any:
-    # What is no UTF-8 is no letter: a letter could hide what stands beside it.
+    # Bytes outside UTF-8 must not decode to letters, which could hide a match beside them.
     text = bytes(value).decode("utf-8", "surrogateescape").replace("\0", "")
     new = change(text)
     return value if new == text else new.encode("utf-8", "surrogateescape")
@@ -84,13 +84,12 @@ def _mapping(value: Mapping[Any, Any], change: Change, depth: int, unseen: Note)
         return _with_own(value, change, depth, unseen) if isinstance(value, dict) else value
     new = dict(zip(new_keys, new_items, strict=True))
     if len(new) < len(keys):
-        raise HookError("two keys of a mapping would be one")
+        raise HookError("two keys of a mapping would become equal")
     return new
 
 
 def _with_own(value: Any, change: Change, depth: int, unseen: Note) -> Any:
-    """Return a string or container of a class of its own with the texts of its attributes changed.
-    """
+    """Return an instance of a subclass of str or a container with its attributes changed."""
     old = {} if type(value) in _WITHOUT else _kept(value)
     return _with_fields(value, old, change, depth + 1, unseen) if old else value
 
@@ -115,18 +114,16 @@ def _object(value: Any, change: Change, depth: int, unseen: Note) -> Any:
 
 
 def _only_if_same(value: Any, parts: list[Any], change: Change, depth: int, unseen: Note) -> Any:
-    """Return a value whose texts stay as they are; of items of another class, a list."""
+    """Return a value whose strings need no change. For items of another class, return a list."""
     new = [changed(each, change, depth, unseen) for each in parts]
     if _same(parts, new):
         return value
     if isinstance(value, (Enum, BaseException)):
-        raise HookError(f"a {type(value).__name__} holds a text that cannot be changed in it")
+        raise HookError(f"a {type(value).__name__} contains a string that cannot be replaced")
     return new
 
 
-def _with_fields(
-    value: Any, old: dict[str, Any], change: Change, depth: int, unseen: Note
-) -> Any:
+def _with_fields(value: Any, old: dict[str, Any], change: Change, depth: int, unseen: Note) -> Any:
     new = {name: changed(each, change, depth, unseen) for name, each in old.items()}
     update = {name: each for name, each in new.items() if each is not old[name]}
     if not update:
@@ -139,7 +136,7 @@ def _with_fields(
             made.__pydantic_private__[name] = update[name]
         return made
     copied = copy.copy(value)
-    if (own := getattr(value, "__dict__", None)) and vars(copied) is own:  # pydantic's first models
+    if (own := getattr(value, "__dict__", None)) and vars(copied) is own:  # pydantic version 1
         object.__setattr__(copied, "__dict__", dict(own))
     for name, each in update.items():
         object.__setattr__(copied, name, each)
@@ -147,7 +144,7 @@ def _with_fields(
 
 
 def _fields(value: Any) -> dict[str, Any] | None:
-    """Return what an object of a kind that is known has, by name; None for one of another kind."""
+    """Return the fields of an object of a known kind by name, or None for another kind."""
     kind = type(value)
     if hasattr(kind, "model_fields") and hasattr(kind, "model_copy"):
         return {**_kept(value), **dict(value)}
@@ -165,8 +162,7 @@ def _fields(value: Any) -> dict[str, Any] | None:
 
 
 def _kept(value: Any) -> dict[str, Any]:
-    """Return what an object has besides its fields: what `__post_init__` set, or a cached property.
-    """
+    """Return the attributes of an object besides its fields, such as those of `__post_init__`."""
     slots = [getattr(kind, "__slots__", ()) for kind in type(value).__mro__]
     names = [name for each in slots for name in ([each] if isinstance(each, str) else each)]
     kept = {
@@ -179,7 +175,7 @@ def _kept(value: Any) -> dict[str, Any]:
 
 
 def _is_set(value: Any, name: str) -> bool:
-    """Tell whether a slot has a value, without asking for one that would be made first."""
+    """Return whether a slot has a value, without computing one."""
     for kind in type(value).__mro__:
         if isinstance(slot := kind.__dict__.get(name), MemberDescriptorType):
             try:

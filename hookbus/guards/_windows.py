@@ -1,4 +1,4 @@
-"""What makes a path of Windows one that programs may take for different paths."""
+"""Find Windows paths that programs may read differently."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ _NO_NAME: Final = re.compile('[<>"|?*]')
 
 
 def why_odd(path: str) -> str | None:
-    """Say why a path names no one place on Windows, or return None.
+    """Return why a path is ambiguous on Windows, or None.
 
-    A whole path begins with a drive and a slash, or with a server and a share; both kinds of
-    slashes are read as one.
+    An absolute path begins with a drive and a slash, or with a server and a share. Both kinds of
+    slashes are equal.
     """
     drive, rest = ntpath.splitdrive(path.replace("/", "\\"))
     if drive.startswith(("\\\\?", "\\\\.")):
         return "names a device"
     if drive.endswith(":") and not rest.startswith("\\"):
-        return "names a drive and no folder on it"
+        return "names a drive without a folder"
     if not drive and rest.startswith("\\"):
-        return "names no drive"
+        return "has no drive"
     if ":" in rest or (drive and not _DRIVE.fullmatch(drive)):
         return "is an address, or names a stream of a file"
     for part in (*drive.split("\\"), *rest.split("\\")):
         if part in (".", ".."):
             continue
         if part.endswith((".", " ")):
-            return "has a name that ends with a dot or a blank, which Windows drops"
+            return "has a name that ends with a dot or a space, which Windows removes"
         if _DEVICES.match(part):
             return "names a device"
         if _NO_NAME.search(part):
-            return "has a character that no name has on Windows"
+            return "has a character that is not allowed in names on Windows"
     return None
 
 
 def share_of(path: str) -> str:
-    r"""Return the share of a path, such as `\\server\share`, in small letters; "" on a drive."""
+    r"""Return the share of a path, such as `\\server\share`, in lower case, or "" on a drive."""
     drive = ntpath.splitdrive(path.replace("/", "\\"))[0]
     return drive.lower() if drive.startswith("\\\\") else ""

@@ -1,4 +1,4 @@
-"""Whether a word stands in what somebody said: as a whole, whatever the case of its letters."""
+"""Find a word in a text as a whole word, ignoring the case of ASCII letters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from ._deadline import Deadline
 
 MARKS: Final = 32
-"""So many marks in a row are on no letter that anybody writes."""
+"""More combining marks than this in a row occur in no real text."""
 
 _LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
 _BEFORE: Final = re.compile(r"[\w@.+-]")
@@ -19,25 +19,25 @@ _EDGE: Final = re.compile(r"[^\w@.+-]")
 
 
 def folded(text: str) -> str:
-    # No more than case and composition: letters that only look alike are somebody else's address.
+    # Only case and composition: a look-alike letter belongs to a different address.
     is_composed = text.isascii() or _has_many_marks(text)
     composed = text if is_composed else unicodedata.normalize("NFC", text)
     return " ".join(composed.translate(_LOWER).split())
 
 
 def _has_many_marks(text: str) -> bool:
-    """Tell whether a text has more marks on one letter than anybody writes: it is left as it is,
-    since putting them in order takes time in the square of their number.
+    """Return whether a text has too many combining marks on one letter. Such a text is not
+    composed, because that takes quadratic time.
     """
     marks = "".join(sign for sign in set(text) if unicodedata.combining(sign))
     return bool(marks) and re.search(f"[{re.escape(marks)}]{{{MARKS},}}", text) is not None
 
 
 def stands_in(word: str, text: str, deadline: Deadline) -> bool:
-    """Tell whether a word, address or name stands in a text as a whole, as no part of a longer one.
+    """Return whether a word, address or name is in a text as a whole, not part of a longer one.
 
     Raises:
-        TimeoutError: if it takes too long.
+        TimeoutError: if the time limit is exceeded.
     """
     deadline.left()
     start = text.find(word)

@@ -1,4 +1,4 @@
-"""The journal: what happened, kept in a file, and asked again."""
+"""The journal: record events in a file, read them, and replay calls against current guards."""
 
 from ._checkpoint import Checkpoint
 from ._cursor import Cursor

@@ -1,4 +1,4 @@
-"""Appending to the chain: one commit at a time, by one thread at a time."""
+"""Append to the chain: one commit at a time, by one thread at a time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._file import connected
 from ._run import Run
 
 Work = Callable[[sqlite3.Connection], list[Row]]
-"""What is done to the file in a transaction; the records it gives are appended."""
+"""Work on the file in one transaction. The rows that it returns are appended."""
 
 _COLUMNS: Final = 13
 _ROW: Final = f"({', '.join('?' * _COLUMNS)})"
@@ -24,16 +24,16 @@ _INSERTS: Final = {
     rows: f"INSERT INTO chain VALUES {', '.join([_ROW] * rows)}"
     for rows in (1024, 128, 16, 1)
 }
-"""So many rows by one statement: between two of them others want to run, and get to."""
+"""The number of rows per statement. Other threads can run between two statements."""
 
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT)
 
 
 class Chain:
-    """The chain of a file, which other processes may append to as well.
+    """The chain of a file. Other processes may append to the same file.
 
     Attributes:
-        is_committed: whether the last commit that was interrupted has taken place all the same.
+        is_committed: whether the last interrupted commit was written nevertheless.
     """
 
     is_committed = _has_begun = False
@@ -47,41 +47,41 @@ class Chain:
         self._place = found.st_dev, found.st_ino
 
     def begin(self) -> None:
-        """Begin another run, in a process that was just forked."""
+        """Start a new run in a forked process."""
         self._run = Run()
 
     def commit(self, do: Work, *, is_full: bool) -> None:
-        """Do something and append records in one transaction, all or nothing.
+        """Run work and append its rows in one transaction, all or nothing.
 
         Args:
-            do: what is done.
-            is_full: whether it is to outlive a power cut.
+            do: the work.
+            is_full: whether the commit must survive a power failure.
 
         Raises:
-            HookError: saying why it cannot be done.
+            HookError: saying why it failed.
         """
         try:
             self._commit(do, "FULL" if is_full else "NORMAL")
         except BaseException as error:
             has_ended = self._db is not None and not self._db.in_transaction
             self.is_committed = self._has_begun and has_ended
-            self.disconnect()  # which takes back what was not committed
+            self.disconnect()  # rolls back what was not committed
             if isinstance(error, HookError) or not isinstance(error, Exception):
                 raise
             worded = said(self._path, error)
             if code_of(error) in _DAMAGED:
-                self._damage = worded = f"{self._path} is damaged: restore it, and open it anew"
+                self._damage = worded = f"{self._path} is damaged: restore it, then open it again"
             raise HookError(worded) from None
 
     def leave(self) -> None:
-        """Say in the file that the run has ended as it should."""
+        """Record that the run ended normally."""
         if self._run.number:
-            with suppress(sqlite3.Error, HookError):  # then it reads as if it had died
+            with suppress(sqlite3.Error, HookError):  # then the run counts as died
                 self._run.leave(self._connected())
         self.disconnect()
 
     def disconnect(self) -> None:
-        """Close the connection; the next commit opens another one."""
+        """Close the connection. The next commit opens a new one."""
         if self._db is not None:
             with suppress(sqlite3.Error):
                 self._db.close()
@@ -115,9 +115,9 @@ class Chain:
         try:
             found = os.stat(self._path)
         except OSError:
-            raise HookError(f"{self._path} is gone: put it back, or begin with a new one") from None
+            raise HookError(f"{self._path} is gone: restore it, or create a new one") from None
         if (found.st_dev, found.st_ino) != self._place:
-            raise HookError(f"{self._path} was put in another one's place: begin with a new one")
+            raise HookError(f"{self._path} was replaced by another file: create a new journal")
         if self._db is None:
             self._db, self._synchronous = connected(self._path), "FULL"
         return self._db

@@ -1,4 +1,4 @@
-"""The chain: what stands in a row of it, and how each record is bound to the one before."""
+"""The chain: the columns of a row, and the hash that links each record to the previous one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 MOST: Final = 1_000_000
-"""So many characters a record has at most; what is longer is left out, and that is said."""
+"""The maximum number of characters in a record. A longer record is cut, and says so."""
 
 _CORE: Final = (
     "event", "call_id", "parent_id", "hook", "sender", "at", "receiver", "outcome", "seconds",
@@ -21,20 +21,20 @@ _written: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encod
 Columns = tuple[
     str, str, float, int, str | None, str | None, float | None, int | None, str | None
 ]
-"""What is looked for in a record: its type, hook, time and call; the outcome of a call; a receiver;
+"""The indexed fields of a record: its type, hook, time and call; the outcome of a call; a receiver;
 seconds; the attempt of a durable hook; the session.
 """
 
 
 class Row(NamedTuple):
-    """What stands in the file of a record, besides its number and its hash."""
+    """The content of a record in the file, besides its number and its hash."""
 
     columns: Columns
     data: str
 
 
 def row_of(data: dict[str, Any]) -> Row:
-    """Return the row of a record. What has no JSON, or too much, is left out, and that is said."""
+    """Return the row of a record. Data without JSON, or too much of it, is left out and noted."""
     try:
         text = _written(data)
     except (TypeError, ValueError, RecursionError) as error:
@@ -45,7 +45,7 @@ def row_of(data: dict[str, Any]) -> Row:
 
 
 def columns(data: Mapping[str, Any]) -> Columns:
-    """Return what is looked for in a record."""
+    """Return the indexed fields of a record."""
     look, kind = data.get, data["event"].lower()
     receiver, around = look("receiver"), look("baggage")
     session = around.get("session") if around else None
@@ -58,16 +58,16 @@ def columns(data: Mapping[str, Any]) -> Columns:
 
 
 def bound(before: bytes, seq: int, run: str, source: str, data: str) -> bytes:
-    """Return the hash that binds a record to the one before."""
+    """Return the hash that links a record to the previous one."""
     return sha256(b"%b%d\n%b\n" % (before, seq, f"{run}\n{source}\n{data}".encode())).digest()
 
 
 def _without(data: Mapping[str, Any], why: str) -> tuple[str, dict[str, Any]]:
     kept = {name: data[name] for name in _CORE if name in data}
-    kept["left_out"] = f"the rest is not here: {why}"
+    kept["left_out"] = f"the rest was not recorded: {why}"
     return _written(kept), kept
 
 
 def _kept(name: str) -> str:
-    """Return a name as SQLite can keep it, which knows no half of a pair of surrogates."""
+    """Return a name that SQLite can store: lone surrogates are escaped."""
     return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode()

@@ -1,4 +1,4 @@
-"""Checkpoints: the head of a chain, to be kept elsewhere, signed where there is a key."""
+"""Checkpoints: the head of a chain, to be kept elsewhere and optionally signed."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _DROPPED: Final = "hookbus-retained-1"
 
 @attrs.frozen
 class Checkpoint:
-    """The head of a journal at some time. `str(checkpoint)` is kept where who can write the journal
-    cannot, and `verify` takes it: a journal that was cut off, or written anew, does not fit.
+    """The head of a journal at some time. Keep `str(checkpoint)` where nobody who can write the
+    journal can change it, and pass it to `verify`. It detects a truncated or rewritten journal.
 
     Attributes:
-        file: which journal, by an id that was drawn when it was made.
-        seq: how many records it had.
-        hash: of the last of them, and so of all, in hexadecimal.
-        signature: by an Ed25519 key, in base64, or None.
-        is_dropped: whether `retain` has dropped all these records, and gave this checkpoint.
+        file: the random id of the journal.
+        seq: the number of records at that time.
+        hash: the hash of the last record, and so of all of them, in hexadecimal.
+        signature: an Ed25519 signature in base64, or None.
+        is_dropped: whether `retain` dropped these records and returned this checkpoint.
     """
 
     file: str
@@ -39,32 +39,32 @@ class Checkpoint:
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """Return the checkpoint that was written so.
+        """Return a checkpoint from its string.
 
         Raises:
-            HookError: if it is none.
+            HookError: if the string is not a checkpoint.
         """
         mark, *parts = text.strip().split(":") if isinstance(text, str) else [""]
         if mark in (_MARK, _DROPPED) and len(parts) in (3, 4) and parts[1].isdecimal():
             signature = parts[3] if parts[3:] else None
             return cls(parts[0], int(parts[1]), parts[2], signature, mark == _DROPPED)
-        raise HookError(f"{text!r:.60} is no checkpoint: give what str(journal.checkpoint()) was")
+        raise HookError(f"{text!r:.60} is not a checkpoint: pass str(journal.checkpoint())")
 
     def signed(self, key: str | bytes) -> Self:
-        """Return it signed with a private key.
+        """Return a copy signed with a private key.
 
         Raises:
-            HookError: if it is no private Ed25519 key in PEM, or `cryptography` is not installed.
+            HookError: if it is not a private Ed25519 key in PEM, or `cryptography` is missing.
         """
         private = _key(key, "load_pem_private_key", "Ed25519PrivateKey", None)
         signature = base64.b64encode(private.sign(self._said().encode())).decode()
         return attrs.evolve(self, signature=signature)
 
     def is_signed_by(self, key: str | bytes) -> bool:
-        """Tell whether the owner of a public key signed it.
+        """Return whether the owner of a public key signed it.
 
         Raises:
-            HookError: if it is no public Ed25519 key in PEM, or `cryptography` is not installed.
+            HookError: if it is not a public Ed25519 key in PEM, or `cryptography` is missing.
         """
         public = _key(key, "load_pem_public_key", "Ed25519PublicKey")
         wrong = import_module("cryptography.exceptions").InvalidSignature
@@ -81,10 +81,10 @@ class Checkpoint:
 
 
 def check_private_key(key: str | bytes) -> None:
-    """Refuse what cannot sign a checkpoint.
+    """Raise for a key that cannot sign a checkpoint.
 
     Raises:
-        HookError: if it is no private Ed25519 key in PEM, or `cryptography` is not installed.
+        HookError: if it is not a private Ed25519 key in PEM, or `cryptography` is missing.
     """
     _key(key, "load_pem_private_key", "Ed25519PrivateKey", None)
 
@@ -96,7 +96,7 @@ def _key(pem: str | bytes, load: str, kind: str, *password: None) -> Any:
         refused = import_module("cryptography.exceptions").UnsupportedAlgorithm
     except ModuleNotFoundError:
         raise HookError(
-            "signed checkpoints need cryptography: pip install 'hookbus[journal]'"
+            "signed checkpoints need the package cryptography; run: pip install 'hookbus[journal]'"
         ) from None
     wanted = getattr(ed25519, kind)
     try:
@@ -104,5 +104,5 @@ def _key(pem: str | bytes, load: str, kind: str, *password: None) -> Any:
     except (ValueError, TypeError, refused):
         found = None
     if not isinstance(found, wanted):
-        raise HookError(f"key= must be an {kind} in PEM, without a password")
+        raise HookError(f"key= must be an {kind} in PEM format, without a password")
     return found

@@ -1,4 +1,4 @@
-"""Cursors: how far somebody has read, kept in the journal."""
+"""Cursors: the position of a reader, kept in the journal."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ._writer import Writer
 
 
 class Cursor:
-    """An iterator over the records that a reader of this name has not committed yet.
+    """An iterator over the records that the reader of this name has not committed yet.
 
-    It ends with the last record there is; iterate again for what came meanwhile. A reader that dies
-    before `commit` is given the same records again, so whoever hands them on does it by their `id`.
-    `retain` drops nothing that a cursor has not committed.
+    It ends with the last record; iterate again for later ones. A reader that dies before `commit`
+    gets the same records again, so identify delivered records by their `id`. `retain` never drops a
+    record that a cursor has not committed.
     """
 
     def __init__(self, path: Path, writer: Writer, name: str) -> None:
         if not isinstance(name, str) or not name:
-            raise HookError(f"cursor({name!r:.40}): give it a name, by which it goes on next time")
+            raise HookError(f"cursor({name!r:.40}): the name must be a non-empty string")
         self._path, self._writer, self._name = path, writer, name
         self._records: Iterator[Record] | None = None
 
@@ -42,7 +42,7 @@ class Cursor:
 
     def __next__(self) -> Record:
         if self._records is None:
-            with suppress(HookError):  # what waits on is read the next time
+            with suppress(HookError):  # unwritten records are read next time
                 self._writer.flush()
             self._records = records(self._path, Wanted({}, None), self._seen)
         for record in self._records:
@@ -52,15 +52,15 @@ class Cursor:
         raise StopIteration
 
     def commit(self) -> None:
-        """Have read all up to the last record that was given.
+        """Commit all records up to the last one returned.
 
         Raises:
-            HookError: if that cannot be written.
+            HookError: if the position cannot be written.
         """
         self._writer.transact(self._moved)
 
     def forget(self) -> None:
-        """Drop the cursor; one of its name begins anew.
+        """Delete the cursor. A new cursor of the same name starts from the beginning.
 
         Raises:
             HookError: if that cannot be written.

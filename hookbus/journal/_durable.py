@@ -1,4 +1,4 @@
-"""Durable hooks: no body starts before it is on the disk that it is about to."""
+"""Durable hooks: a method starts only after its intent is on the disk."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _OF_INTENT: Final = ("arguments", "values")
 
 
 class Durable:
-    """The around that makes hooks durable, in every colour."""
+    """The `around` that makes hooks durable, for every kind of function."""
 
-    __hookbus_live__ = True  # it passes an answer of a model on as it comes
+    __hookbus_live__ = True  # it passes a streamed answer on while it arrives
 
     def __init__(self, writer: Writer, bus: Bus) -> None:
         self._writer, self._bus = writer, bus
@@ -43,17 +43,17 @@ class Durable:
 
 
 class Attempt:
-    """One attempt of a body: its intent, and how it ended."""
+    """One attempt of a call: its intent, and its outcome."""
 
     def __init__(self, writer: Writer, bus: Bus, ctx: HookContext) -> None:
         self._writer, self._bus, self._ctx = writer, bus, ctx
-        state: dict[Any, Any] = ctx.state  # the call's own; another journal counts for itself
+        state: dict[Any, Any] = ctx.state  # of this call; each journal counts separately
         self._number = state[writer] = state.get(writer, 0) + 1
         self._intent: Waiting | None = None
         self._known: dict[str, Any] = {}
 
     def begin(self) -> Block | None:
-        """Put the intent on the disk; return what blocks the call where that fails."""
+        """Write the intent to the disk. If that fails, return the block of the call."""
         try:
             self._writer.settle(self._intend())
         except HookError as error:
@@ -64,7 +64,7 @@ class Attempt:
         return None
 
     async def begin_async(self) -> Block | None:
-        """Likewise in a task."""
+        """Do the same in a task."""
         try:
             await self._writer.settle_async(self._intend())
         except HookError as error:
@@ -75,10 +75,10 @@ class Attempt:
         return None
 
     def end(self, error: BaseException | None = None) -> None:
-        """Put the outcome on the disk.
+        """Write the outcome to the disk.
 
         Raises:
-            HookError: if that fails, after a body that returned.
+            HookError: if that fails after the method returned.
         """
         if error is not None and not isinstance(error, (Exception, CallPaused)):
             self._leave(error)
@@ -89,7 +89,7 @@ class Attempt:
             self._unwritten(error, wrong)
 
     async def end_async(self, error: BaseException | None = None) -> None:
-        """Likewise in a task."""
+        """Do the same in a task."""
         if error is not None and not isinstance(error, (Exception, CallPaused)):
             self._leave(error)
             return
@@ -109,18 +109,18 @@ class Attempt:
     def _refused(self, error: HookError) -> Block:
         if self._intent is not None:
             self._intent.is_withdrawn = True
-        return Block(f"it is durable, and {error}", code="journal")
+        return Block(f"the call cannot be recorded: {error}", code="journal")
 
     def _leave(self, error: BaseException) -> None:
-        """Have the outcome written by somebody else: a cancellation or an interrupt goes on."""
+        """Let another thread write the outcome, so that a cancellation or interrupt can go on."""
         if self._intent is not None:
-            self._intent.is_withdrawn = True  # if it is still on its way
+            self._intent.is_withdrawn = True  # if it is not written yet
             self._writer.post(self._outcome(error), self._intent)
 
     def _unwritten(self, error: BaseException | None, wrong: HookError) -> None:
-        said = f"its outcome could not be kept: {wrong}"
+        said = f"its outcome could not be recorded: {wrong}"
         if error is None:
-            raise HookError(f"{self._ctx.hook} has run, and {said}") from None
+            raise HookError(f"{self._ctx.hook} ran, but {said}") from None
         of = error.error if is_a(error, CallPaused) else error
         note(of, f"{self._ctx.hook} raised this, and {said}")
 
@@ -142,7 +142,7 @@ class Attempt:
         return row_of(self._known | about | facts)
 
     def _described(self) -> dict[str, Any]:
-        """Return what the records of this attempt say, with the arguments as the bus tells them."""
+        """Return the common fields of the records, with the arguments as the bus reports them."""
         ctx = self._ctx
         known: dict[str, Any] = {
             "call_id": ctx.call_id, "parent_id": None, "hook": ctx.hook, "at": time.time()
@@ -152,10 +152,10 @@ class Attempt:
         event = Started(
             sender=ctx.description, baggage=ctx.baggage, values=values, **known
         )
-        told = self._bus.events.redacted(event)
-        if told is None:  # it could not be redacted: what may hold a secret is left out
-            told = Started(sender="unknown", baggage={}, **known)
-        return told.as_dict()
+        redacted_event = self._bus.events.redacted(event)
+        if redacted_event is None:  # redaction failed: leave out what may contain a secret
+            redacted_event = Started(sender="unknown", baggage={}, **known)
+        return redacted_event.as_dict()
 
 
 def _plain(attempt: Attempt, call_next: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The end of the program and forks: nothing that was told before is lost, no connection is shared.
+"""Program exit and forks: no earlier event is lost, and no connection is shared.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _still: Final[list[Writer]] = []
 
 
 def watch(writer: Writer) -> None:
-    """Have a writer end as the program does."""
+    """Register a writer to be closed when the program exits."""
     _all.add(writer)
 
 

@@ -1,4 +1,4 @@
-"""The file of a journal: its tables, its views, and how it is opened."""
+"""The file of a journal: its tables, its views, and how to open it."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _log: Final = logging.getLogger("hookbus")
 
 
 def made(path: str | os.PathLike[str]) -> Path:
-    """Return the whole path of a journal that is to be written; a file that is not there is made.
+    """Return the absolute path of a journal to write. A missing file is created.
 
-    While another process has the file locked, this waits, and logs that once. A journal that is
-    there needs no lock: its records wait as those of an open one do.
+    If another process has locked the file, this waits and logs that once. An existing journal needs
+    no lock, because its records are queued like those of any open journal.
 
     Raises:
-        HookError: if there is no such folder, or the file is something else, or newer, or cannot be
-            written.
+        HookError: if the folder is missing, or the file is not a journal, has a newer version, or
+            cannot be written.
     """
     whole = whole_path(path, "Journal")
     with _worded(whole):
@@ -57,7 +57,7 @@ def _make_if_new(path: Path) -> None:
         if not is_new(db, path, "journal", _APPLICATION, VERSION):
             return
         db.execute("BEGIN IMMEDIATE")
-        if is_new(db, path, "journal", _APPLICATION, VERSION):  # by now another may have made it
+        if is_new(db, path, "journal", _APPLICATION, VERSION):  # another process may be first
             make(db, tables(), _APPLICATION, VERSION)
             name = secrets.token_hex(8)
             genesis = sha256(name.encode()).digest()
@@ -75,35 +75,35 @@ def _when_unlocked(path: Path, do: Callable[[Path], None]) -> None:
             if code_of(error) not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise
         if not is_logged:
-            _log.error("%s is locked by another process: waiting until it is not", path)
+            _log.error("%s is locked by another process: waiting for it", path)
             is_logged = True
 
 
 def there(path: str | os.PathLike[str]) -> Path:
-    """Return the whole path of a journal that is to be read.
+    """Return the absolute path of a journal to read.
 
     Raises:
-        HookError: if it is not there, is something else, or newer.
+        HookError: if the file does not exist, is not a journal, or has a newer version.
     """
     whole = whole_path(path, "Journal.reading")
     if not whole.is_file():
-        raise HookError(f"there is no journal {whole}: Journal(path) makes one")
+        raise HookError(f"the journal {whole} does not exist: create it with Journal(path)")
     refuse_foreign(whole, "journal", _APPLICATION, VERSION)
     with reading(whole) as db:
         if is_new(db, whole, "journal", _APPLICATION, VERSION):
-            raise HookError(f"{whole} has no journal in it yet: Journal(path) makes one")
+            raise HookError(f"{whole} contains no journal yet: create it with Journal(path)")
     return whole
 
 
 def connected(path: Path) -> sqlite3.Connection:
-    """Return a connection that writes, for any one thread at a time."""
+    """Return a connection for writing, to be used by one thread at a time."""
     db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         if not db.execute("SELECT 1 FROM sqlite_master").fetchone():
-            db.execute("PRAGMA auto_vacuum = INCREMENTAL")  # so that dropping records gives back
+            db.execute("PRAGMA auto_vacuum = INCREMENTAL")  # so that dropped records free space
         into_wal(db, BUSY_SECONDS)
         db.execute("PRAGMA synchronous = FULL")
-        db.execute("PRAGMA secure_delete = ON")  # what is dropped is gone
+        db.execute("PRAGMA secure_delete = ON")  # overwrite dropped records
     except BaseException:
         db.close()
         raise
@@ -111,7 +111,7 @@ def connected(path: Path) -> sqlite3.Connection:
 
 
 def shrink(path: Path) -> None:
-    """Give back the room of what was dropped, some at a time: others want to write.
+    """Free the space of dropped records, in small steps so that others can write.
 
     Raises:
         HookError: if the file cannot be written.
@@ -129,10 +129,10 @@ def _free(db: sqlite3.Connection) -> int:
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the file for some reading, while others may write.
+    """Open the file for reading while others may write.
 
     Raises:
-        HookError: in a sentence, if it cannot be read.
+        HookError: if it cannot be read.
     """
     with _worded(path), closing(_read_only(path)) as db:
         yield db
@@ -148,7 +148,7 @@ def _read_only(path: Path) -> sqlite3.Connection:
         unwritable = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
         if code_of(error) not in unwritable or Path(f"{path}-wal").exists():
             raise
-        # Nobody has it open, and in a folder that may not be written nobody can.
+        # No process has it open, and in a read-only folder none can open it.
         db = sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None)
     return db
 
@@ -159,10 +159,10 @@ def _worded(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise HookError(said(path, error)) from None
-    except UnicodeError:  # of a name in the file, or in what SQLite says of it
-        raise HookError(f"{path} is damaged: restore it, or begin with a new file") from None
+    except UnicodeError:  # in a name in the file, or in a message of SQLite
+        raise HookError(f"{path} is damaged: restore it, or create a new journal") from None
 
 
 def tables() -> str:
-    """Return the statements that make the tables and views of a journal."""
+    """Return the SQL statements that create the tables and views of a journal."""
     return files("hookbus.journal").joinpath("tables.sql").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A journal: what happened on a bus, kept in a file."""
+"""A journal: the events of a bus, recorded in a file."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from ._words import Record
 from ._writer import Writer
 
 _TOLD: Final = ("asked", "approved", "answered")
-"""What is always kept of `Invoked`: that somebody was asked for a yes and gave it, who answered a
+"""Answers of `Invoked` that are always recorded: a person was asked and approved, or answered a
 question.
 """
 
 
 @named_options
 class Journal:
-    """Keeps the events of buses in a SQLite file, in a chain that shows if a record was changed.
+    """Records the events of buses in a SQLite file, in a hash chain that detects changed records.
 
-    Several processes may write one file, and others read it. Use it in a `with` block, or `close`
-    it; the end of the program writes what waits, too.
+    Several processes may write one file while others read it. Use a journal in a `with` block, or
+    call `close`. The exit of the program writes queued records, too.
 
     Args:
-        path: the file; it is made where there is none.
-        durability: what an acknowledged record outlives: with `"normal"` that the process is
-            killed, with `"full"` that the power fails, too.
+        path: the file. A missing file is created.
+        durability: what an acknowledged record survives: `"normal"` survives a killed process,
+            `"full"` also a power failure.
 
     Raises:
-        HookError: if the file cannot be used, is something else, or newer than this hookbus.
+        HookError: if the file cannot be used, is not a journal, or has a newer version.
     """
 
     def __init__(
@@ -59,10 +59,10 @@ class Journal:
 
     @classmethod
     def reading(cls, path: str | os.PathLike[str]) -> Self:
-        """Open a journal only to read it: one that others write, or that nobody may write.
+        """Open an existing journal for reading only.
 
         Raises:
-            HookError: if it is not there, is something else, or newer than this hookbus.
+            HookError: if the file does not exist, is not a journal, or has a newer version.
         """
         journal = cls.__new__(cls)
         journal._path, journal._writer, journal._attached = there(path), None, {}
@@ -70,52 +70,52 @@ class Journal:
 
     @property
     def path(self) -> Path:
-        """Where the file is."""
+        """The path of the file."""
         return self._path
 
     @property
     def lost(self) -> int:
-        """How many records were not kept, since too many waited or the file could not be written
-        until the end. Of durable hooks none ever is.
+        """The number of records that were not written, because too many were queued or the file
+        could not be written until the end. Records of durable hooks are never lost.
         """
         return 0 if self._writer is None else self._writer.queue.lost
 
     def attach(self, bus: Bus, *, turns: bool = False) -> Callable[[], None]:
-        """Keep the events of a bus from now on; return what ends that.
+        """Record the events of a bus from now on. Return a function that ends it.
 
         Args:
-            bus: the bus; one that is attached already stays as it is.
-            turns: keep every turn of every receiver, too, who agreed and how long each took: a
-                record more for each.
+            bus: the bus. A bus that is attached already stays unchanged.
+            turns: whether to record every call of every receiver, too: its answer and its time.
+                That is one more record for each.
 
         Raises:
-            HookError: if the journal is closed, or opened only to be read.
+            HookError: if the journal is closed, or open for reading only.
         """
         self._writing()
         if not isinstance(bus, Bus):
-            raise HookError(f"attach({bus!r:.40}): give it a bus, such as hookbus.default_bus")
+            raise HookError(f"attach({bus!r:.40}): pass a bus, such as hookbus.default_bus")
         if bus not in self._attached:
             hear = self._hear_turns if turns else self._hear
-            heard = bus.events.connected_to(hear, kinds=KINDS, name="journal")
-            self._attached[bus] = heard
+            connection = bus.events.connected_to(hear, kinds=KINDS, name="journal")
+            self._attached[bus] = connection
         return partial(self._detach, bus)
 
     def durable(self, *hooks: str, bus: Bus = default_bus) -> Callable[[], None]:
-        """Have no body of these hooks start before its intent is on the disk, and keep how it
-        ended; return what ends that.
+        """Start a method of these hooks only after its intent is on the disk, and record its
+        outcome. Return a function that ends it.
 
-        Where the intent cannot be written, the call is blocked. Where only the outcome cannot, the
-        caller gets an error that says so. The hooks may be declared later.
+        If the intent cannot be written, the call is blocked. If only the outcome cannot be written,
+        the caller gets an error that says so. The hooks may be declared later.
 
         Raises:
-            HookError: for what is no name of a hook, or if the journal is closed or only read; then
-                none of them is durable.
+            HookError: for an invalid hook name, or if the journal is closed or read-only. Then none
+                of the hooks is durable.
         """
         self._writing()
         if not isinstance(bus, Bus):
-            raise HookError(f"durable(..., bus={bus!r:.40}): give it a bus")
+            raise HookError(f"durable(..., bus={bus!r:.40}): bus must be a Bus")
         if not hooks or not all(isinstance(hook, str) and hook.isidentifier() for hook in hooks):
-            raise HookError(f"durable{hooks!r:.60}: give names of hooks, such as 'pay'")
+            raise HookError(f"durable{hooks!r:.60}: pass names of hooks, such as 'pay'")
         held: list[str] = []
 
         def undo() -> None:
@@ -132,25 +132,25 @@ class Journal:
         return undo
 
     def unfinished(self) -> list[Record]:
-        """Return the intents that have no outcome: of calls that are under way, or whose process
-        ended meanwhile, so that nobody knows what became of them.
+        """Return the intents without an outcome. Their calls are still running, or their process
+        ended first, so their outcome is unknown.
         """
         self._settle()
         return unfinished(self._path)
 
     def flush(self) -> None:
-        """Write all that waits: what was told before is acknowledged when this returns.
+        """Write all queued records. All earlier events are recorded when this method returns.
 
         Raises:
-            HookError: if it cannot be written; it waits on.
+            HookError: if they cannot be written. They stay queued.
         """
         self._writing().flush()
 
     def close(self) -> None:
-        """Write all that waits, and end; hooks that are durable by this journal are blocked then.
+        """Write all queued records and close the journal. After that, durable hooks are blocked.
 
         Raises:
-            HookError: if it cannot be written; that is lost then, and counted.
+            HookError: if they cannot be written. Then they are lost, and counted.
         """
         for bus in list(self._attached):
             self._detach(bus)
@@ -164,33 +164,33 @@ class Journal:
         if error is None:
             self.close()
             return
-        with suppress(HookError):  # which is logged; the block's own exception wins
+        with suppress(HookError):  # the error is logged, and the block's exception goes on
             self.close()
 
     def records(
         self, hook: str | None = None, type: str | None = None, since: float | None = None, *,
         after: int = 0, call: tuple[str, int] | None = None,
     ) -> Iterator[Record]:  # fmt: skip
-        """Yield the records, in their order, up to the last one there is.
+        """Yield the records, in order, up to the last one.
 
         Args:
-            hook: of this hook only.
-            type: of this type only, with or without `"hookbus."`.
-            since: not before this moment, in seconds since 1970.
-            after: only those behind the one of this number.
-            call: of one call only: its run and its number, `(record.run, record.data["call_id"])`.
+            hook: only records of this hook.
+            type: only records of this type, with or without `"hookbus."`.
+            since: only records from this time on, in seconds since 1970.
+            after: only records after this number.
+            call: only records of one call, `(record.run, record.data["call_id"])`.
 
         Raises:
-            HookError: if the file cannot be read, or there is no such type of record.
+            HookError: if the file cannot be read, or the type is unknown.
         """
         self._settle()
         return records(self._path, Wanted.of(hook, type, since, call), after)
 
     def cursor(self, name: str) -> Cursor:
-        """Return what reads on from where the reader of this name has committed.
+        """Return a cursor that continues where the reader of this name has committed.
 
         Raises:
-            HookError: if the journal is closed, only read, or cannot be written.
+            HookError: if the journal is closed, read-only, or cannot be written.
         """
         return Cursor(self._path, self._writing(), name)
 
@@ -198,30 +198,30 @@ class Journal:
         self, days: float | None = None, bytes: int | None = None, *,
         key: str | builtins.bytes | None = None,
     ) -> Retained:  # fmt: skip
-        """Drop the oldest records, but none that a cursor has not committed, and return what was
-        dropped. Records of type `hookbus.retained` say so, and the chain can be verified as before.
+        """Drop the oldest records, except those that a cursor has not committed. Return what was
+        dropped. Records of type `hookbus.retained` note it, and the rest can still be verified.
 
-        Verify the journal first: nobody can verify what was dropped.
+        Verify the journal first, because dropped records cannot be verified.
 
         Args:
-            days: drop what is older than so many days.
-            bytes: drop what makes the file larger than about so many bytes.
-            key: a private Ed25519 key in PEM, to sign the checkpoint of what was dropped.
+            days: drop records that are older than this number of days.
+            bytes: drop records until the file has about this number of bytes.
+            key: a private Ed25519 key in PEM to sign the checkpoint of the dropped records.
 
         Raises:
-            HookError: for limits or a key that are none, or if the file cannot be written.
+            HookError: for an invalid limit or key, or if the file cannot be written.
         """
         return retain(self._path, self._writing(), days, bytes, key)
 
     def checkpoint(self, key: str | builtins.bytes | None = None) -> Checkpoint:
-        """Return the head of the chain; keep `str(...)` of it where who can write the journal
-        cannot.
+        """Return the head of the chain. Keep its string where nobody who can write the journal can
+        change it.
 
         Args:
-            key: a private Ed25519 key in PEM, to sign it.
+            key: a private Ed25519 key in PEM to sign it.
 
         Raises:
-            HookError: for another key, or if what waits cannot be written.
+            HookError: for an invalid key, or if queued records cannot be written.
         """
         if self._writer is not None and not self._writer.is_closed:
             self._writer.flush()
@@ -231,17 +231,17 @@ class Journal:
     def verify(
         self, *checkpoints: Checkpoint | str, key: str | builtins.bytes | None = None
     ) -> Verification:
-        """Look whether any record was changed, removed, put in or moved, and say which.
+        """Check whether any record was changed, removed, inserted or moved, and return the result.
 
-        Without a checkpoint that was kept elsewhere this shows accidents; who can write the file
-        can write all of it anew.
+        Without a checkpoint that is kept elsewhere, this detects accidents only: anyone who can
+        write the file can rewrite all of it.
 
         Args:
-            checkpoints: heads of the chain, or what `str` made of them.
-            key: the public Ed25519 key, in PEM, that all of them must be signed by.
+            checkpoints: heads of the chain, or their strings.
+            key: the public Ed25519 key in PEM that must have signed all of them.
 
         Raises:
-            HookError: for what is no checkpoint or no key.
+            HookError: for an invalid checkpoint or key.
         """
         read = [each if isinstance(each, Checkpoint) else Checkpoint.read(each)
                 for each in checkpoints]  # fmt: skip
@@ -279,13 +279,13 @@ class Journal:
 
     def _writing(self) -> Writer:
         if self._writer is None:
-            raise HookError(f"{self._path} was opened only to be read: Journal(path) writes")
+            raise HookError(f"{self._path} is open for reading only: use Journal(path) to write")
         if self._writer.is_closed:
             raise HookError(f"the journal {self._path} is closed")
         return self._writer
 
     def _settle(self) -> None:
-        """Write what waits, so that it is read; what cannot be written waits on, which is logged.
+        """Write queued records before reading. A failure is logged, and they stay queued.
         """
         if self._writer is not None and not self._writer.is_closed:
             with suppress(HookError):

@@ -1,4 +1,4 @@
-"""Today's guards, asked about a call that is over: its body never runs."""
+"""Call today's guards for a recorded call, without running its method."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from ._senders import SenderIsGone, Unknown, is_subclass, qualname_of, stand_in_
 _WORD: Final = re.compile(
     r"\A<[^<>]*>\Z|<(?:redacted|could not be redacted|(?:private|secret|email|card|iban)(?:-\d+)?)>"
 )
-"""A text that stands for something else, or has a part that was redacted."""
+"""A string that replaces a value, or contains a redacted part."""
 
 _OFFERED: Final = ("ctx", "baggage")
 _REST: Final = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 LABELS: Final = frozenset({"agent", "call_id", "tool"})
-"""What is said around a `tool_call` and is no value: nobody is kept from judging by a word there.
+"""Labels of a `tool_call`, not values: a redacted label does not prevent a verdict.
 """
 
 Verdict = tuple[str, str | None]
-"""`"allowed"`, `"blocked"` or `"asked"`, and why."""
+"""`"allowed"`, `"blocked"` or `"asked"`, and the reason."""
 
 
 class CannotJudge(Exception):
-    """A guard cannot be asked about a call: its reason."""
+    """A guard cannot be called for a recorded call; the message is the reason."""
 
 
 @attrs.frozen
 class Past:
-    """A call as it was recorded: its arguments, their values by name or None where these are not
-    known, and what held around it.
+    """A recorded call: its argument names, their values by name or None if they are unknown, and
+    its baggage.
     """
 
     names: tuple[str, ...]
@@ -47,7 +47,7 @@ class Past:
 
 
 class Judge:
-    """One guard, connected alone to a bus of its own: the engine asks it as it asks any."""
+    """One guard, connected alone to its own bus, so that it is called as usual."""
 
     def __init__(self, bus: Bus, hook: str, connected: Any) -> None:
         self.name, self._connected = connected.name, connected
@@ -60,7 +60,7 @@ class Judge:
         )  # fmt: skip
         self._bus.events.connect(self._hear, kinds=(events.Invoked, events.Failed))
         when = _parameters(options.when) if callable(options.when) else _named(options.when or ())
-        asks = _parameters(connected.function)[1:] + when  # but the sender, which comes first
+        asks = _parameters(connected.function)[1:] + when  # without the sender, which comes first
         self._asks = {each.name: each for each in asks if each.kind not in _REST}
         is_any = any(each.kind is Parameter.VAR_KEYWORD for each in asks)
         self._asks_for_all = is_any or "ctx" in self._asks
@@ -68,10 +68,10 @@ class Judge:
         self._asked = False
 
     def verdict(self, past: Past, sender: Any) -> Verdict:
-        """Return what the guard says of a call of such a sender.
+        """Return the guard's verdict on a call of such a sender.
 
         Raises:
-            CannotJudge: where that cannot be known.
+            CannotJudge: if it cannot be known.
         """
         self._check(past)
         receiver = self._receiver
@@ -89,11 +89,11 @@ class Judge:
             self._stub(past.names)(*(values.get(name) for name in past.names))
 
     def _stub(self, names: tuple[str, ...]) -> Any:
-        """Return a function of these arguments that hooks as the recorded one did."""
+        """Return a function with these arguments and the same hook as the recorded one."""
         found = self._stubs.get(names)
         if found is None:
             def body(*given: Any) -> None:
-                """Stand where the body was."""
+                """Take the place of the recorded method."""
 
             kind = Parameter.POSITIONAL_OR_KEYWORD
             body.__signature__ = Signature(  # type: ignore[attr-defined]
@@ -106,18 +106,18 @@ class Judge:
         self._asked = self._asked or getattr(event, "answer", None) == "asked"
 
     def _check(self, past: Past) -> None:
-        """Refuse what the guard needs and nobody knows: values, or words that stand for them."""
+        """Raise if the guard needs values that are unknown or redacted."""
         for name, each in self._asks.items():
             if each.default is each.empty and name not in (*past.names, *_OFFERED):
-                raise CannotJudge(f"it asks for {name}, which the call did not have")
+                raise CannotJudge(f"it needs {name}, which the call did not have")
         for name in self._needs(past.names):
             if past.values is None or name not in past.values:
                 raise CannotJudge("the values of its arguments were not recorded")
             if any(_WORD.search(text) for text in _texts(past.values.get(name))):
-                raise CannotJudge(f"of {name} a word was recorded that stands for its value")
+                raise CannotJudge(f"the recorded value of {name} is redacted")
 
     def _needs(self, names: tuple[str, ...]) -> list[str]:
-        """Return the arguments that the guard, or its `when=`, may look at."""
+        """Return the arguments that the guard, or its `when=`, may read."""
         if not self._asks_for_all:
             return [name for name in names if name in self._asks]
         is_tool_call = {"name", "arguments"}.issubset(names)
@@ -126,13 +126,13 @@ class Judge:
 
     def _check_sender(self, error: BaseException | None) -> None:
         if isinstance(error, SenderIsGone):
-            raise CannotJudge("it looks at the sender, of whom nothing is known here") from None
+            raise CannotJudge("it reads the sender, which is unknown here") from None
         if isinstance(error, AttributeError) and error.obj is self._receiver.sender:
-            raise CannotJudge(f"it looks at {error.name!r} of the sender, which is gone") from None
+            raise CannotJudge(f"it reads {error.name!r} of the sender, which is gone") from None
 
 
 class _Wrapped:
-    """A guard that is given a stand-in for the sender; `error` is how it failed."""
+    """A guard that gets a stand-in for the sender. `error` is the exception it raised."""
 
     sender: Any = None
     error: BaseException | None = None
@@ -164,7 +164,7 @@ class _AsyncWrapped(_Wrapped):
 
 @attrs.frozen
 class Asked:
-    """A guard that concerns a call, whom it is given for the sender, and why it cannot be asked."""
+    """A guard that applies to a call, its stand-in sender, and why it cannot be called."""
 
     guard: Any
     sender: Any
@@ -172,8 +172,8 @@ class Asked:
 
 
 def guards(bus: Bus, hook: str, sender: str) -> Iterator[Asked]:
-    """Yield the guards of a hook that concern a recorded sender, in their order; those that cannot
-    be asked come last.
+    """Yield the guards of a hook that apply to a recorded sender, in order. Those that cannot be
+    called come last.
     """
     signal = bus.signal(f"pre_{hook}")
     scoped = [(each, each.owner)
@@ -192,10 +192,10 @@ def guards(bus: Bus, hook: str, sender: str) -> Iterator[Asked]:
                 yield Asked(each, stand_in)
         elif issubclass(type(scope), type):
             if not is_known:
-                why = f"it is of {qualname_of(scope)}, and nothing here is known of the sender"
+                why = f"it is connected to {qualname_of(scope)}, and the sender is unknown here"
                 yield Asked(each, stand_in, why)
         elif scope is not ANY and (known is ANY or is_subclass(type(known), type(scope))):
-            why = "it is of one object, and which one a call was of is not recorded"
+            why = "it is connected to one object, and the journal does not identify the object"
             yield Asked(each, stand_in, why)
 
 

@@ -1,4 +1,4 @@
-"""What waits to be written: records in the order they were told, and who waits for which."""
+"""The queue of unwritten records, in order, with the threads and tasks that wait for them."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Final
 from ._chain import Row
 
 LIMIT: Final = 100_000
-"""So many records wait at most; of hooks that are not durable, what is over that is lost."""
+"""The maximum number of queued records. More records of hooks that are not durable are lost."""
 
 
 class Waiting:
     """A record that must not be lost.
 
     Attributes:
-        row: what is written.
-        is_full: whether it is to outlive a power cut, too.
-        intent: the record without which this one is not written, or None.
-        is_awaited: whether somebody waits for it and is told if it cannot be written; else it is
-            tried again.
-        wake: called, in whatever thread, when it is settled.
-        is_taken: whether it is, or is just being written.
-        is_done: whether it is settled: written, or not for the reason `error`.
-        is_withdrawn: whether it is not to be written any more, if it is not taken yet.
+        row: the row to write.
+        is_full: whether it must survive a power failure.
+        intent: the record that must be written before this one, or None.
+        is_awaited: whether a caller waits for it and gets the error if it cannot be written.
+            Otherwise writing is retried.
+        wake: called, in any thread, when it is resolved.
+        is_taken: whether it is written, or being written.
+        is_done: whether it is resolved: written, or failed with `error`.
+        is_withdrawn: whether it must not be written any more, unless it is already taken.
     """
 
     wake: Callable[[], None] | None = None
@@ -37,13 +37,13 @@ class Waiting:
         self.row, self.is_full, self.is_awaited, self.intent = row, is_full, is_awaited, intent
 
     def take(self) -> bool:
-        """Tell whether it is to be written, now that it is its turn."""
+        """Return whether it must be written now."""
         is_alone = self.intent is not None and not self.intent.is_taken
         self.is_taken = not self.is_withdrawn and not is_alone
         return self.is_taken
 
     def settle(self, error: str | None = None) -> None:
-        """Say that it is written, or why it cannot be."""
+        """Note that it is written, or why it cannot be written."""
         self.error, self.is_done = error, True
         if error is not None:
             self.is_taken = False
@@ -52,10 +52,10 @@ class Waiting:
 
 
 class Queue:
-    """Records that wait to be written. One thread at a time takes them out.
+    """Records that wait to be written. One thread at a time removes them.
 
     Attributes:
-        lost: how many were not taken in, or given up.
+        lost: the number of records that were refused or dropped.
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Queue:
         return len(self._items)
 
     def offer(self, row: Row) -> bool:
-        """Take in a record that nobody waits for, or count it as lost: False."""
+        """Add a record that no caller waits for. Return False, and count it, if it is lost."""
         if len(self._items) >= LIMIT:
             self.lost += 1
             return False
@@ -74,15 +74,15 @@ class Queue:
         return True
 
     def add(self, waiting: Waiting) -> None:
-        """Take in a record that must not be lost."""
+        """Add a record that must not be lost."""
         self._items.append(waiting)
 
     def take(self, most: int) -> list[Row | Waiting]:
-        """Take out the oldest of what is to be written."""
+        """Remove and return the oldest records to write."""
         return [each for each in self._out(most) if not isinstance(each, Waiting) or each.take()]
 
     def put_back(self, taken: list[Row | Waiting], error: str) -> None:
-        """Put back what could not be written; whoever waits for something is told why not."""
+        """Put back records that could not be written, and report the error to waiting callers."""
         kept: list[Row | Waiting] = []
         for each in [*taken, *self._out(len(self._items))]:
             if isinstance(each, Waiting) and each.is_awaited:
@@ -92,7 +92,7 @@ class Queue:
         self._items.extendleft(reversed(kept))
 
     def give_up(self) -> int:
-        """Drop all, and return how many that were."""
+        """Drop all records, and return their number."""
         dropped = sum(1 for _ in self._out(len(self._items)))
         self.lost += dropped
         return dropped

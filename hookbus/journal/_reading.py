@@ -1,4 +1,4 @@
-"""Reading a journal: some records at a time, so that nobody who writes has to wait."""
+"""Read a journal in pages, so that writers never wait."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _RECORDS: Final = (
 
 
 class Wanted(NamedTuple):
-    """Which records are wanted: pieces of SQL that have to hold, each with the value it has a `?`
-    for, and the moment before which none is.
+    """The conditions on the records to read: SQL conditions with the value for their `?`, and the
+    earliest time.
     """
 
     conditions: dict[str, Any]
@@ -36,19 +36,19 @@ class Wanted(NamedTuple):
     def of(
         cls, hook: str | None, type: str | None, since: float | None, call: tuple[str, int] | None
     ) -> Self:
-        """Return what `Journal.records` was asked for.
+        """Return the conditions for the arguments of `Journal.records`.
 
         Raises:
-            HookError: for a type that there is not, or a moment that is none.
+            HookError: for an unknown type, or an invalid time.
         """
-        # By its number alone a record is found in the order that is wanted; the `+` says so.
+        # The `+` makes SQLite use the record number only, which gives the right order.
         conditions: dict[str, Any] = {}
         if hook is not None:
             conditions["+hook = ?"] = hook
         if type is not None:
             kind = str(type).removeprefix("hookbus.")
             if kind not in TYPES:
-                raise HookError(f"no record is of type {type!r:.40}{did_you_mean(kind, TYPES)}")
+                raise HookError(f"{type!r:.40} is not a record type{did_you_mean(kind, TYPES)}")
             conditions["+type = ?"] = kind
         if since is not None:
             if isinstance(since, bool) or not isinstance(since, (int, float)):
@@ -61,7 +61,7 @@ class Wanted(NamedTuple):
 
 
 def records(path: Path, wanted: Wanted, after: int = 0) -> Iterator[Record]:
-    """Yield the records of a file that are wanted, behind the one of this number, in their order.
+    """Yield the selected records of a file after this number, in order.
     """
     where = " AND ".join(["chain.seq > ?", *wanted.conditions])
     statement = f"{_RECORDS}{where} ORDER BY chain.seq LIMIT {PAGE}"
@@ -80,8 +80,8 @@ def records(path: Path, wanted: Wanted, after: int = 0) -> Iterator[Record]:
 
 
 def unfinished(path: Path) -> list[Record]:
-    """Return the intents that have no outcome."""
-    # The `+` has attempts looked through by their index, and not all records by their numbers.
+    """Return the intents without an outcome."""
+    # The `+` makes SQLite use the index of attempts, not scan all records by number.
     with reading(path) as db:
         rows = db.execute(
             f"{_RECORDS} type = 'intent' AND NOT EXISTS ("
@@ -96,12 +96,12 @@ def head(path: Path) -> Checkpoint:
     """Return the head of the chain.
 
     Raises:
-        HookError: if there is none any more.
+        HookError: if the head is missing.
     """
     with reading(path) as db:
         found = db.execute("SELECT file, seq, hash FROM head").fetchall()
     if [[type(each) for each in row] for row in found] != [[str, int, bytes]]:
-        raise HookError(f"{path} has no head of its chain: verify() says what else was changed")
+        raise HookError(f"{path} has lost the head of its chain: run verify() to see all changes")
     file, seq, hash = found[0]
     return Checkpoint(file, seq, hash.hex())
 
@@ -109,16 +109,16 @@ def head(path: Path) -> Checkpoint:
 def record(
     seq: int, run: str, source: str, type: str, hook: str, time: float, text: str
 ) -> Record:
-    """Return a record, made of what stands in the file.
+    """Return a record from its row in the file.
 
     Raises:
-        HookError: if that is none.
+        HookError: if the row is invalid.
     """
     try:
         data = json.loads(text)
         baggage = data.get("baggage") or {}
     except (ValueError, AttributeError, TypeError):
-        raise HookError(f"record {seq} was changed: verify() says what else was") from None
+        raise HookError(f"record {seq} was changed: run verify() to see all changes") from None
     return Record(
         seq=seq, id=f"{run}-{seq}", source=source, type=f"hookbus.{type}", subject=hook, time=time,
         data=data, run=run, baggage=baggage,

@@ -1,4 +1,4 @@
-"""Replay: what today's guards say of yesterday's calls."""
+"""Replay: check recorded calls with today's guards."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from ._senders import kind_of
 from ._words import Record
 
 SHOWN = 50
-"""So many differences stand in a table; all are in `differences`."""
+"""The maximum number of rows in the table. `differences` has all of them."""
 
 
 @attrs.frozen(kw_only=True)
 class VerdictChange:
-    """A call that today's guards see in another way.
+    """A call on which today's guards decide differently.
 
     Attributes:
-        call_id, run: which call it was.
+        call_id, run: the call.
         hook: its hook.
-        then: how it was judged: `"allowed"`, `"blocked"` or `"asked"`: somebody had to say yes.
-        now: how it is judged, in the same words.
-        receiver: the guard that says so now, or that said so then.
-        reason: why.
-        arguments: their values, as they were recorded.
+        then: the recorded verdict: `"allowed"`, `"blocked"` or `"asked"` (approval was required).
+        now: the verdict of today's guards, in the same words.
+        receiver: the guard that decides now, or that decided then.
+        reason: the reason.
+        arguments: the recorded values of the arguments.
     """
 
     call_id: int
@@ -47,7 +47,7 @@ class VerdictChange:
 
 @attrs.frozen(kw_only=True)
 class NotJudged:
-    """A guard that could not be asked about some calls: how many, and why."""
+    """A guard that could not be called for some calls: the reason, and their number."""
 
     hook: str
     receiver: str
@@ -57,12 +57,12 @@ class NotJudged:
 
 @attrs.frozen
 class Replay(Pictured):
-    """What today's guards say of the calls of a journal.
+    """The verdicts of today's guards on the calls of a journal.
 
     Attributes:
-        calls: how many were looked at.
-        differences: those that would end otherwise.
-        not_judged: the guards that could not be asked, and about how many calls.
+        calls: the number of calls that were checked.
+        differences: the calls with a different verdict.
+        not_judged: the guards that could not be called, with the number of calls.
     """
 
     calls: int
@@ -98,22 +98,22 @@ class Replay(Pictured):
 
 @named_options
 def replay(journal: Journal, bus: Bus) -> Replay:
-    """Ask the guards of a bus, those in shadow as well, about the calls of a journal. No body runs,
-    and no other receiver; each guard sees the arguments that the call had in the end, a stand-in
-    for the sender, and what held around the call.
+    """Call the guards of a bus, including those in shadow, for the calls of a journal. No method
+    runs, and no other receiver. Each guard gets the final arguments of the call, a stand-in for the
+    sender, and the baggage of the call.
 
-    A guard that keeps count, such as `guards.rate_limit`, counts these calls: give a bus of its own the
-    guards that are to be tried.
+    A guard that counts, such as `guards.rate_limit`, counts these calls. So use a separate bus for the
+    guards to try.
 
     Args:
-        journal: a journal; values are in it where its bus was made with `values=True`.
-        bus: whose guards of `pre` are asked.
+        journal: a journal. It contains values if its bus was created with `values=True`.
+        bus: the bus whose `pre` guards are called.
 
     Raises:
-        HookError: if the journal cannot be read, or the bus is none.
+        HookError: if the journal cannot be read, or `bus` is not a bus.
     """
     if not isinstance(journal, Journal) or not isinstance(bus, Bus):
-        raise HookError("replay(journal, bus) takes a Journal and a Bus")
+        raise HookError("replay(journal, bus) needs a Journal and a Bus")
     court, under_way = _Court(bus), dict[tuple[str, int], _Call]()
     for record in journal.records():
         key = record.run, record.data.get("call_id", 0)
@@ -130,10 +130,10 @@ def replay(journal: Journal, bus: Bus) -> Replay:
 
 
 class _Call:
-    """One call, as its records tell it.
+    """One call, rebuilt from its records.
 
     Attributes:
-        then: how the guards of its time saw it, with who said so and why.
+        then: the recorded verdict, with the guard and the reason.
     """
 
     def __init__(self, started: Record) -> None:
@@ -161,7 +161,7 @@ class _Call:
 
 
 class _Court:
-    """Who is asked, and what was said."""
+    """Calls the guards and collects their verdicts."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
@@ -172,7 +172,7 @@ class _Court:
         self._unjudged = Counter[tuple[str, str, str]]()
 
     def judge(self, call: _Call) -> None:
-        """Ask the guards about a call, until one does not allow it."""
+        """Call the guards for a call until one does not allow it."""
         self._calls += 1
         past, is_open = call.past, False
         for judge, asked in self._of(call.hook, call.sender):
@@ -202,7 +202,7 @@ class _Court:
         if then == now:
             return
         if now == "allowed" and who in self._others(call.hook):
-            why = "it blocked the call and is no guard, and only guards are asked"
+            why = "it blocked the call but is not a guard, and replay calls only guards"
             self._unjudged[call.hook, who, why] += 1
             return
         self._differences.append(VerdictChange(
@@ -211,7 +211,7 @@ class _Court:
         ))  # fmt: skip
 
     def _others(self, hook: str) -> set[str]:
-        """Name the receivers of `pre` that may block and are no guards."""
+        """Return the names of `pre` receivers that may block but are not guards."""
         connections = self._bus.signal(f"pre_{hook}").connections()
         return {each.name for each in connections if each.role == "modify"}
 

@@ -1,4 +1,4 @@
-"""Dropping what is old: the chain goes on from where it was cut, and says so."""
+"""Drop old records: the chain continues after the cut, and a record notes it."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ from ._file import shrink
 from ._writer import Writer
 
 SLICE: Final = 5000
-"""So many records are dropped in one transaction: whoever wants to write gets to."""
+"""The number of records to drop in one transaction, so that other writers get a chance."""
 
 
 @attrs.frozen
 class Retained:
-    """What `retain` has dropped.
+    """The result of `retain`.
 
     Attributes:
-        records: how many records.
-        checkpoint: the last of them, signed where a key was given: keep `str(checkpoint)` in place
-            of the checkpoints before it, which nobody can compare any more. None where nothing was
-            dropped.
+        records: the number of dropped records.
+        checkpoint: the last dropped record, signed if a key was passed. Keep its string instead of
+            earlier checkpoints, which can no longer be compared. None if nothing was dropped.
     """
 
     records: int
@@ -38,11 +37,11 @@ class Retained:
 def retain(
     path: Path, writer: Writer, days: float | None, most: int | None, key: str | bytes | None
 ) -> Retained:
-    """Drop the oldest records of a file, and return what that was.
+    """Drop the oldest records of a file, and return what was dropped.
 
     Raises:
-        HookError: for limits or a key that are none, before anything is dropped; or if the file
-            cannot be written.
+        HookError: for an invalid limit or key, before anything is dropped; or if the file cannot be
+            written.
     """
     _check(days, most)
     if key is not None:
@@ -55,12 +54,12 @@ def retain(
         if not through:
             through = _limit(db, days, most)
         file, expired = db.execute("SELECT file, expired FROM head").fetchone()
-        if expired >= through:  # nothing is left to drop, or another process has dropped it
+        if expired >= through:  # nothing to drop, or another process dropped it
             return []
         last = min(through, expired + SLICE)
         found = db.execute("SELECT hash FROM chain WHERE seq = ?", [last]).fetchone()
         if found is None:
-            raise HookError(f"record {last} is missing: verify() says what else was changed")
+            raise HookError(f"record {last} is missing: run verify() to see all changes")
         (hash,) = found
         dropped += db.execute("DELETE FROM chain WHERE seq <= ?", [last]).rowcount
         db.execute("UPDATE head SET expired = ?, expired_hash = ?", [last, hash])
@@ -80,7 +79,7 @@ def retain(
 
 
 def _limit(db: sqlite3.Connection, days: float | None, most: int | None) -> int:
-    """Return the last record that is to be dropped."""
+    """Return the number of the last record to drop."""
     head, expired = db.execute("SELECT seq, expired FROM head").fetchone()
     through = int(expired)
     if days is not None:
@@ -92,7 +91,7 @@ def _limit(db: sqlite3.Connection, days: float | None, most: int | None) -> int:
 
 
 def _older(db: sqlite3.Connection, moment: float, head: int) -> int:
-    """Return the last record of those that are all older than this."""
+    """Return the last record before the first one that is not older than this time."""
     first = db.execute(
         "SELECT seq FROM chain WHERE +time >= ? ORDER BY seq LIMIT 1", [moment]
     ).fetchone()
@@ -100,7 +99,7 @@ def _older(db: sqlite3.Connection, moment: float, head: int) -> int:
 
 
 def _over(db: sqlite3.Connection, most: int, head: int) -> int:
-    """Return the last record of those that are too many for so many bytes."""
+    """Return the last record to drop so that the rest fits into this number of bytes."""
     pages, free, size = (
         db.execute(f"PRAGMA {name}").fetchone()[0]
         for name in ("page_count", "freelist_count", "page_size")
@@ -126,7 +125,7 @@ def _said(through: int, hash: bytes) -> dict[str, Any]:
 
 def _check(days: Any, most: Any) -> None:
     if days is None and most is None:
-        raise HookError("retain() keeps all: give days=, bytes= or both")
+        raise HookError("retain() needs a limit: pass days=, bytes= or both")
     for name, value in (("days", days), ("bytes", most)):
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if value is not None and not (is_number and 0 <= value < math.inf):

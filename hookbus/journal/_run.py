@@ -1,4 +1,4 @@
-"""A run: one writer of a journal in one process, and what became of those before it."""
+"""A run: one writer of a journal in one process, and the fate of earlier runs."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Run:
     """One writer in one process.
 
     Attributes:
-        id: its own in all journals.
-        source: which process it is in: `//host/program/pid`.
-        number: what stands for it in the file; 0 until it has written something.
+        id: its unique id in all journals.
+        source: its process: `//host/program/pid`.
+        number: its number in the file; 0 until it has written a record.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Run:
         self.source = f"//{quote(self._host)}/{quote(program or 'python')}/{os.getpid()}"
 
     def enter(self, db: sqlite3.Connection, path: Path) -> int:
-        """Enter it into the file, say which runs have died since, and return its number."""
+        """Add this run to the file, report runs that died, and return its number."""
         for number, id, pid in db.execute(
             "SELECT number, id, pid FROM runs WHERE how IS NULL AND host = ?", [self._host]
         ).fetchall():
@@ -45,7 +45,7 @@ class Run:
         ).lastrowid or 0
 
     def leave(self, db: sqlite3.Connection) -> None:
-        """Say in the file that it has ended as it should."""
+        """Record that it ended normally."""
         db.execute(
             "UPDATE runs SET ended = ?, how = 'closed' WHERE number = ?", [time.time(), self.number]
         )
@@ -57,8 +57,8 @@ def _say_died(db: sqlite3.Connection, path: Path, number: int, id: str, pid: int
     ).fetchone()[0]
     db.execute("UPDATE runs SET how = 'died' WHERE number = ?", [number])
     _log.warning(
-        "%s: run %s, process %d, ended without closing it: all that it acknowledged is there, "
-        "what it was writing is not, and of %d attempts nobody knows the outcome",
+        "%s: run %s of process %d ended without closing it. All acknowledged records are there, "
+        "unfinished writes are not, and the outcome of %d attempts is unknown",
         path, id, pid, unfinished,
     )  # fmt: skip
 

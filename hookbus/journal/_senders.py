@@ -1,4 +1,4 @@
-"""Stand-ins for senders that are gone: of their class, where it is known."""
+"""Stand-ins for senders that no longer exist: objects of their class, if it is known."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import Any, Final
 
-# As a class itself has them, whatever its metaclass says.
+# Read from `type` itself, so that a metaclass cannot override them.
 _MRO: Final = type.__dict__["__mro__"].__get__
 _MODULE: Final = type.__dict__["__module__"].__get__
 qualname_of: Final = type.__dict__["__qualname__"].__get__
@@ -15,30 +15,31 @@ _OF_OBJECT: Final = re.compile(r"(.+?)(?: '.*')? at 0x[0-9a-f]+")
 
 
 class SenderIsGone(Exception):
-    """Somebody looks at a sender of which nothing is known."""
+    """A guard reads a sender that is unknown."""
 
 
 class Unknown:
-    """A sender of which nothing is known: whoever looks at it fails."""
+    """A sender of which nothing is known: reading any attribute fails."""
 
     def __getattribute__(self, name: str) -> Any:
         raise SenderIsGone
 
 
 def kind_of(sender: str) -> str:
-    """Return the same text for all objects of a class: which one it was is nobody's business."""
+    """Return the same string for all objects of a class, without the address of one of them."""
     of_object = _OF_OBJECT.fullmatch(sender)
     return f"{of_object[1]} at 0x0" if of_object else sender
 
 
 def stand_in_of(sender: str, scopes: Collection[type]) -> tuple[Any, bool]:
-    """Return what stands for a sender that was recorded as this, and whether its class is known:
-    the class itself, an object of it that was never initialised, or something unknown.
+    """Return a stand-in for a recorded sender, and whether its class is known. The stand-in is the
+    class itself, an uninitialised object of it, or an unknown sender.
 
     Args:
-        sender: as `kind_of` has it.
-        scopes: the classes that guards of the hook are connected to. Of several classes of one name
-            it is one of these, or a subclass; of none of these, no such guard concerns it.
+        sender: the sender as `kind_of` returns it.
+        scopes: the classes that guards of the hook are connected to. If several classes have the
+            name, the sender is one of these or a subclass. If none of these has it, no such guard
+            applies.
     """
     if sender.startswith("function "):
         return Unknown(), True
@@ -53,14 +54,14 @@ def stand_in_of(sender: str, scopes: Collection[type]) -> tuple[Any, bool]:
         return named[0], True
     try:
         return object.__new__(named[0]), True
-    except TypeError:  # it is abstract, or made of what is not Python
+    except TypeError:  # it is abstract, or not implemented in Python
         return Unknown(), False
 
 
 def _classes_called(name: str) -> list[type]:
-    """Return the classes of this qualified name, one of each module."""
+    """Return the classes of this qualified name, one for each module."""
     found: dict[str | int, type] = {}
-    seen: set[int] = set()  # by identity: a metaclass may say anything of its classes
+    seen: set[int] = set()  # by identity: a metaclass may override equality
     left = [object]
     while left:
         for cls in type.__subclasses__(left.pop()):
@@ -68,16 +69,16 @@ def _classes_called(name: str) -> list[type]:
                 seen.add(id(cls))
                 left.append(cls)
                 if qualname_of(cls) == name:
-                    found[_module_of(cls)] = cls  # one that was made anew is the later one
+                    found[_module_of(cls)] = cls  # a redefined class replaces the earlier one
     return list(found.values())
 
 
 def is_subclass(cls: type, base: type) -> bool:
-    """Tell whether a class is another one or inherits from it, whatever its metaclass says."""
+    """Return whether a class is another one or inherits from it, ignoring its metaclass."""
     return any(each is base for each in _MRO(cls))
 
 
 def _module_of(cls: type) -> str | int:
-    """Return the name of a class's module; of one that has something else there, its identity."""
+    """Return the name of a class's module, or the id of the class if that is not a string."""
     module = _MODULE(cls)
     return module if type(module) is str else id(cls)

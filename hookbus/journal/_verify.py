@@ -1,4 +1,4 @@
-"""Whether a journal is what was written: each record is looked at, and what it says of the rest."""
+"""Verify a journal: check every record, and the links between them."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _ROWS: Final = (
     "data, hash FROM chain NOT INDEXED ORDER BY seq"
 )
 _OBJECTS: Final = "SELECT type, name, tbl_name, sql FROM sqlite_master"
-_LIKELY: Final = "was changed, or what was before it"
+_LIKELY: Final = "was changed, or the record before it was"
 
 
 @attrs.frozen
 class Verification:
-    """What `verify` has found.
+    """The result of `verify`.
 
     Attributes:
-        records: how many it has looked at.
-        problems: what is wrong, each with the number of the record; the first hundred.
-        dropped: how many records `retain` has dropped, which nobody can look at any more.
+        records: the number of records that were checked.
+        problems: the problems, each with its record number; the first hundred.
+        dropped: the number of records that `retain` dropped, which cannot be checked any more.
     """
 
     records: int
@@ -42,7 +42,7 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there are no problems."""
         return not self.problems
 
     def __str__(self) -> str:
@@ -55,7 +55,7 @@ class Verification:
 def verified(
     path: Path, checkpoints: Iterable[Checkpoint], key: str | bytes | None
 ) -> Verification:
-    """Look at every record of a file, and at the checkpoints."""
+    """Check every record of a file, and the checkpoints."""
     look = _Look()
     given = list(checkpoints)
     if key is not None:
@@ -64,24 +64,24 @@ def verified(
                 look.found(f"the checkpoint of record {each.seq} is not signed by this key")
     try:
         with reading(path) as db:
-            # A text that is no UTF-8 any more is a problem of its record, and no exception.
+            # Invalid UTF-8 in a record is a problem of that record, not an exception.
             db.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
             look.at(db, given)
             for (wrong,) in db.execute(f"PRAGMA integrity_check({MOST_PROBLEMS})"):
                 if wrong != "ok":
                     look.found(f"the file is damaged: {wrong}")
     except HookError as error:
-        look.found(f"behind record {look.last}: {error}")
+        look.found(f"after record {look.last}: {error}")
     return Verification(look.records, tuple(look.problems), look.dropped)
 
 
 class _Look:
-    """A look at a whole file.
+    """The check of a whole file.
 
     Attributes:
-        records: how many records there were.
-        last: the number of the last of them.
-        dropped: how many `retain` has dropped.
+        records: the number of records.
+        last: the number of the last record.
+        dropped: the number of records that `retain` dropped.
     """
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ class _Look:
         self._schema(db)
         head = db.execute("SELECT file, seq, hash, expired, expired_hash FROM head").fetchall()
         if [[type(each) for each in row] for row in head] != [[str, int, bytes, int, bytes]]:
-            self.found("record 1: there is no head of the chain")
+            self.found("record 1: the head of the chain is missing")
             return
         file, seq, hash, expired, self._before = head[0]
         runs = {number: (id, source) for number, id, source in
@@ -113,23 +113,23 @@ class _Look:
                 self.found("a record has no number")
                 continue
             if row[0] <= expired:
-                self.found(f"record {row[0]} was put in before record {expired + 1}, the first")
+                self.found(f"record {row[0]} was inserted before record {expired + 1}, the first")
                 continue
             self._record(row, runs)
             for each in marks.pop(self.last, ()):
                 self._compare(each, row[-1])
         for unseen in sorted(marks):
-            self.found(f"record {unseen} is missing: a checkpoint has seen it")
+            self.found(f"record {unseen} is missing: a checkpoint refers to it")
         if self.last < seq:
-            self.found(f"records {self.last + 1} to {seq} are missing: the end was cut off")
+            self.found(f"records {self.last + 1} to {seq} are missing: the end was removed")
         elif self.last > seq or self._before != hash:
-            self.found(f"record {self.last} is not the last one that was written, which was {seq}")
+            self.found(f"record {self.last} is not the last record, which should be {seq}")
         dropped = (expired, head[0][4].hex() if isinstance(head[0][4], bytes) else None)
         if expired and self._retained != dropped:
-            self.found(f"records 1 to {expired} are missing, and no record says they were dropped")
+            self.found(f"records 1 to {expired} are missing, and no record notes it")
 
     def _schema(self, db: sqlite3.Connection) -> None:
-        """Look whether each table, view and index is as `tables.sql` has it, and no other there."""
+        """Check that the tables, views and indexes are exactly those of `tables.sql`."""
         with closing(sqlite3.connect(":memory:")) as made:
             made.executescript(tables())
             wanted = {(kind, name): rest for kind, name, *rest in made.execute(_OBJECTS)}
@@ -139,7 +139,7 @@ class _Look:
             if each not in there:
                 self.found(f"the {named} is missing")
             elif each not in wanted:
-                self.found(f"the {named} was put in: a journal has none")
+                self.found(f"the {named} was added: a journal has no such object")
             elif wanted[each] != there[each]:
                 self.found(f"the {named} was changed")
 
@@ -169,7 +169,7 @@ class _Look:
     def _marks(
         self, checkpoints: list[Checkpoint], file: str, expired: int, hash: Any
     ) -> dict[int, list[Checkpoint]]:
-        """Return the checkpoints by the record they are of; some can be looked at without it."""
+        """Return the checkpoints by their record. Compare those that need no record at once."""
         marks: dict[int, list[Checkpoint]] = defaultdict(list)
         for each in checkpoints:
             if each.file != file:
@@ -187,4 +187,4 @@ class _Look:
 
     def _compare(self, checkpoint: Checkpoint, hash: Any) -> None:
         if not isinstance(hash, bytes) or hash.hex() != checkpoint.hash:
-            self.found(f"record {checkpoint.seq} {_LIKELY}: a checkpoint has seen another one")
+            self.found(f"record {checkpoint.seq} {_LIKELY}: it differs from its checkpoint")

@@ -1,4 +1,4 @@
-"""What is read in a journal."""
+"""The record type of a journal."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ import attrs
 
 @attrs.frozen(kw_only=True)
 class Record:
-    """One thing that happened, as a journal keeps it; the names are those of CloudEvents.
+    """One recorded event. The names of the fields are those of CloudEvents.
 
     Attributes:
-        seq: its place in the file, from 1, without a gap.
-        id: of its own in all journals.
-        source: which process told it: `//host/program/pid`.
-        type: `"hookbus."` and the event's name in small letters, `"hookbus.intent"`,
-            `"hookbus.outcome"`, or `"hookbus.retained"`, which says what was dropped for age.
+        seq: its number in the file, from 1, without gaps.
+        id: its unique id in all journals.
+        source: the process that recorded it: `//host/program/pid`.
+        type: `"hookbus."` and the event's name in lower case, `"hookbus.intent"`,
+            `"hookbus.outcome"`, or `"hookbus.retained"`, which notes dropped records.
         subject: the name of the hook.
         time: when it happened, in seconds since 1970.
-        data: all it says, as `event.as_dict()`.
-        run: which `Journal` object wrote it. A call is known by `(run, data["call_id"])`.
-        baggage: what `hookbus.baggage` said around it.
+        data: its content, as `event.as_dict()` returns it.
+        run: the id of the `Journal` object that wrote it. `(run, data["call_id"])` identifies a
+            call.
+        baggage: the baggage, as set by `hookbus.baggage`.
     """
 
     seq: int

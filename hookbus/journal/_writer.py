@@ -1,4 +1,4 @@
-"""Who writes a journal: whoever waits for a record, else a thread; all that waits in one commit."""
+"""Write a journal: in the thread that waits for a record, or else in a background thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._ends import watch
 from ._queue import Queue, Waiting
 
 LINGER_SECONDS: Final = 0.05
-"""So long a record that nobody waits for waits for others to share its commit."""
+"""How long a record that no caller waits for is held, to share its commit with others."""
 
 RETRY_SECONDS: Final = 0.5
 BATCH: Final = 8192
@@ -26,11 +26,11 @@ _log: Final = logging.getLogger("hookbus")
 
 
 class Writer:
-    """Appends records to the chain of a file, which other writers may append to as well.
+    """Appends records to the chain of a file. Other writers may append to the same file.
 
     Attributes:
-        queue: what waits to be written.
-        is_closed: whether nothing is taken in any more.
+        queue: the unwritten records.
+        is_closed: whether no more records are accepted.
     """
 
     def __init__(self, path: Path, *, is_full: bool) -> None:
@@ -41,7 +41,7 @@ class Writer:
         watch(self)
 
     def begin(self) -> None:
-        """Begin anew in a process that was just forked: what waits is its parent's to write."""
+        """Start again in a forked process. The parent writes the records queued so far."""
         self._chain.begin()
         self._begin()
 
@@ -55,41 +55,41 @@ class Writer:
     # -- taking records in -------------------------------------------------------------------------
 
     def offer(self, row: Row) -> None:
-        """Take in a record that nobody waits for; where too many wait, it is counted as lost."""
+        """Queue a record that no caller waits for. If the queue is full, count it as lost."""
         queue = self.queue
         if self.is_closed:
             queue.lost += 1
         elif not queue.offer(row):
             if queue.lost == 1:
-                _log.warning("%s: too many records wait to be written, some are lost", self._path)
+                _log.warning("%s: too many records are queued, and some are lost", self._path)
         elif not self._wake.is_set():
             self._call_thread()
 
     def add(self, row: Row, *, is_full: bool) -> Waiting:
-        """Take in a record that somebody is about to wait for.
+        """Queue a record that a caller is about to wait for.
 
         Raises:
             HookError: if the journal is closed.
         """
         waiting = Waiting(row, is_full=is_full or self._is_full)
         self.queue.add(waiting)
-        if self.is_closed:  # looked at last: what was added before it was closed is written
+        if self.is_closed:  # checked last: a record added before closing is written
             waiting.is_withdrawn = True
             raise HookError(f"the journal {self._path} is closed")
         return waiting
 
     def post(self, row: Row, intent: Waiting) -> None:
-        """Take in a record that nobody can wait for, and that is written only where another one is.
+        """Queue a record without a waiting caller. It is written only if its intent is.
         """
         if not self.is_closed:
             self.queue.add(Waiting(row, is_full=self._is_full, is_awaited=False, intent=intent))
             self._call_thread()
 
     def settle(self, waiting: Waiting) -> None:
-        """Wait until a record is written, and write it if nobody else does.
+        """Wait until a record is written, or write it in this thread.
 
         Raises:
-            HookError: saying why it cannot be.
+            HookError: saying why it cannot be written.
         """
         with self._held():
             if not waiting.is_done:
@@ -98,12 +98,12 @@ class Writer:
             raise HookError(waiting.error)
 
     async def settle_async(self, waiting: Waiting) -> None:
-        """Likewise in a task, which does not hold the loop up."""
+        """Do the same in a task, without blocking the event loop."""
         import asyncio
 
         try:
             loop = asyncio.get_running_loop()
-        except RuntimeError:  # something else than asyncio awaits this
+        except RuntimeError:  # not awaited by asyncio
             self.settle(waiting)
             return
         done = loop.create_future()
@@ -113,11 +113,11 @@ class Writer:
                 done.set_result(None)
 
         def wake() -> None:
-            with suppress(RuntimeError):  # the loop is closed, and nobody waits any more
+            with suppress(RuntimeError):  # the loop is closed, so nothing waits any more
                 loop.call_soon_threadsafe(say)
 
         waiting.wake = wake
-        if not waiting.is_done:  # by another one's commit, before there was a wake to call
+        if not waiting.is_done:  # another commit may have written it before `wake` was set
             self._hurry.set()
             self._call_thread()
             await done
@@ -125,10 +125,10 @@ class Writer:
             raise HookError(waiting.error)
 
     def flush(self) -> None:
-        """Write all that waits.
+        """Write all queued records.
 
         Raises:
-            HookError: saying why it cannot be written; it waits on.
+            HookError: saying why they cannot be written. They stay queued.
         """
         with self._held():
             error = self._drain()
@@ -136,11 +136,11 @@ class Writer:
             raise HookError(error)
 
     def transact(self, do: Work) -> None:
-        """Do something to the file in a transaction, behind all that waits, and append the records
-        that it gives.
+        """Run work on the file in a transaction, after all queued records, and append the rows that
+        it returns.
 
         Raises:
-            HookError: saying why it cannot be done; then nothing is.
+            HookError: saying why it failed. Then nothing was changed.
         """
         with self._held():
             error = self._drain()
@@ -150,10 +150,10 @@ class Writer:
             raise HookError(error)
 
     def close(self) -> None:
-        """Write all that waits, and take in nothing more.
+        """Write all queued records, and accept no more.
 
         Raises:
-            HookError: if it cannot be written; it is lost, and counted.
+            HookError: if they cannot be written. They are lost, and counted.
         """
         was_closed, self.is_closed = self.is_closed, True
         if was_closed:
@@ -175,7 +175,7 @@ class Writer:
     # -- the end of the program, and forks ---------------------------------------------------------
 
     def end(self) -> None:
-        """Write all that waits, as the program ends; what comes later is written at once."""
+        """Write all queued records at program exit. Later records are written at once."""
         if self.is_closed:
             return
         self._is_ending = True
@@ -186,7 +186,7 @@ class Writer:
             self._chain.disconnect()
 
     def stand_still(self) -> bool:
-        """Have nobody write, and no connection: SQLite knows no fork. False if that takes too long.
+        """Pause writing and close the connection before a fork. Return False on a timeout.
         """
         if self._owner == threading.get_ident() or not self._lock.acquire(timeout=15):
             return False
@@ -194,7 +194,7 @@ class Writer:
         return True
 
     def go_on(self) -> None:
-        """Have others write again."""
+        """Resume writing."""
         self._lock.release()
 
     # -- writing -----------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ class Writer:
     def _held(self) -> Iterator[None]:
         me = threading.get_ident()
         if self._owner == me:
-            raise HookError(f"the journal {self._path} is being written by this very thread")
+            raise HookError(f"the journal {self._path} is already being written by this thread")
         with self._lock:
             self._owner = me
             try:
@@ -214,7 +214,7 @@ class Writer:
     def _call_thread(self) -> None:
         self._wake.set()
         if self._is_ending:
-            with suppress(HookError):  # which is logged where it begins
+            with suppress(HookError):  # already logged
                 self.end()
         elif self._thread is None:
             with self._starting:
@@ -239,20 +239,20 @@ class Writer:
                 self._wake.set()
 
     def _drain(self) -> str | None:
-        """Write all that waits; return why it cannot be written."""
+        """Write all queued records, and return why they cannot be written, or None."""
         while self.queue:
             taken = self.queue.take(BATCH)
             error = self._append(taken)
             if error is not None:
                 if not self._is_in_trouble:
-                    _log.error("%s; until then records wait, and durable hooks are blocked", error)
+                    _log.error("%s; records stay queued, and durable hooks are blocked", error)
                 self._is_in_trouble = True
                 return error
             self._is_in_trouble = False
         return None
 
     def _append(self, taken: list[Row | Waiting]) -> str | None:
-        """Write these in one commit, or put them back and return why not."""
+        """Write these in one commit, or put them back and return the reason."""
         rows = [each.row if isinstance(each, Waiting) else each for each in taken]
         awaited = [each for each in taken if isinstance(each, Waiting)]
         is_full = self._is_full or any(each.is_full for each in awaited)

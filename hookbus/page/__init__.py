@@ -1,4 +1,4 @@
-"""The live page: what happens in a journal, and who waits for a yes, in a browser."""
+"""The live page: watch the calls in a journal and answer approvals in a browser."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def serve(
     journal: AnyJournal, *, port: int = 0, approvals: AnyApprovals = None,
     open_browser: bool = False,
 ) -> None:  # fmt: skip
-    """Serve the live page on 127.0.0.1 until Ctrl-C; its address, with a token, is printed.
+    """Serve the live page on 127.0.0.1 until Ctrl-C. Its address, with a token, is printed.
 
     Args:
-        journal: the file of a journal, which this or another process writes, or the journal itself.
-        port: where to listen; 0 is any port that is free.
-        approvals: the file of a store, a store or an inbox, whose requests are answered on the page.
-        open_browser: open the address at once.
+        journal: the file of a journal that this or another process writes, or the journal itself.
+        port: the port to listen on. 0 picks any free port.
+        approvals: the file of a store, a store or an inbox, to answer its requests on the page.
+        open_browser: whether to open the address in a browser.
 
     Raises:
-        HookError: if the journal or the store cannot be read, the port cannot be had, or the
+        HookError: if the journal or the store cannot be read, the port is not available, or the
             packages of the extra `page` are missing.
     """
     serving = _needed("_serving")
@@ -45,22 +45,24 @@ def serve(
 
 @named_options
 def app(journal: AnyJournal, *, token: str, approvals: AnyApprovals = None) -> ASGIApp:
-    """Return the page as an ASGI app, which answers who brings the token; `serve` runs it.
+    """Return the page as an ASGI app. It answers only requests with the token; `serve` runs it.
 
     Raises:
         HookError: as `serve`.
     """
     if not isinstance(token, str) or len(token) < 16:
-        raise HookError("token= must be a text of at least 16 characters that nobody can guess")
+        raise HookError("token= must be a random string of at least 16 characters")
     made: ASGIApp = _needed("_app").made(journal, token, approvals)
     return made
 
 
-def _needed(room: str) -> Any:
+def _needed(module: str) -> Any:
     from importlib import import_module
 
     try:
-        return import_module(f"{__name__}.{room}")
+        return import_module(f"{__name__}.{module}")
     except ModuleNotFoundError as error:
-        needs = (error.name or room).partition(".")[0]
-        raise HookError(f"the page needs {needs}: pip install 'hookbus[page]'") from None
+        needs = (error.name or module).partition(".")[0]
+        raise HookError(
+            f"the page needs the package {needs}; run: pip install 'hookbus[page]'"
+        ) from None

@@ -1,4 +1,4 @@
-"""The page as an ASGI app: its files, the stream, older calls, one call, a person's answers."""
+"""The page as an ASGI app: its files, the stream, older calls, one call, and approvals."""
 
 from __future__ import annotations
 
@@ -26,37 +26,37 @@ from ._tree import tree
 
 _KINDS: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 _LONGEST: Final = 1_000_000
-"""So many bytes of an answer are read."""
+"""The maximum number of bytes in an answer."""
 
 
 class Page:
-    """What is behind the door; each method answers one kind of request."""
+    """The endpoints of the page. Each method answers one kind of request."""
 
     def __init__(self, reading: Reading, approvals: Any) -> None:
         self._reading, self._approvals = reading, approvals
 
     async def stream(self, request: Request) -> Response:
-        """Answer with what happens from now on, or since what this browser has seen."""
+        """Send events from now on, or since the last one that this browser received."""
         seen = request.headers.get("last-event-id", "")
         since = int(seen) if seen.isdecimal() else None
         events = happening(self._reading, self._approvals, since)
         return StreamingResponse(events, media_type="text/event-stream")
 
     async def calls(self, request: Request) -> Response:
-        """Answer with calls that were before the one of the number `before`."""
+        """Return calls that are older than the record with the number `before`."""
         given = dict(request.query_params)
         before = _number(given.pop("before", ""))
         records, more = await run_in_threadpool(self._reading.before, before, given)
         return _json({"rows": [row(each) for each in records], "before": more})
 
     async def call(self, request: Request) -> Response:
-        """Answer with the lines of one call."""
+        """Return the lines of one call."""
         run, call = request.path_params["run"], request.path_params["call"]
         lines = await run_in_threadpool(lambda: tree(self._reading.of_call(run, call), run, call))
         return _json(lines)
 
     async def answer(self, request: Request) -> Response:
-        """Give a person's answer to where the request waits."""
+        """Pass a person's answer on to the approvals."""
         body = b""
         async for piece in request.stream():
             body += piece
@@ -68,12 +68,13 @@ class Page:
 
 
 def made(journal: Any, token: str, approvals: Any) -> ASGIApp:
-    """Return the app: everything beneath a path of its own, behind the door.
+    """Return the app, under a random path and with access control.
 
     Args:
         journal: the file of a journal, or the journal itself.
-        token: what opens the door.
-        approvals: the file of a store, or what has `pending()` and `answer(id, answer)`, or None.
+        token: the secret in the address.
+        approvals: the file of a store, or an object with `pending()` and `answer(id, answer)`, or
+            None.
 
     Raises:
         HookError: if one of them cannot be read.
@@ -89,13 +90,13 @@ def made(journal: Any, token: str, approvals: Any) -> ASGIApp:
     ]
     if approvals is not None:
         routes.append(Route("/approvals/{id}", page.answer, methods=["POST"]))
-    wrong: Any = {HookError: _wrong, OverflowError: _wrong}  # a number no file can hold
+    wrong: Any = {HookError: _wrong, OverflowError: _wrong}  # a number that SQLite cannot store
     inner = Starlette(routes=[Mount(path, routes=routes)], exception_handlers=wrong)
     return Door(inner, token, path)
 
 
 def _files() -> list[Route]:
-    """Return the files of the page; which there are is settled here, and not by a request."""
+    """Return the routes of the static files. The list is fixed here, not by requests."""
     found = []
     for file in files("hookbus.page").joinpath("static").iterdir():
         kind, text = _KINDS[file.name.rpartition(".")[2]], file.read_text(encoding="utf-8")
@@ -117,9 +118,9 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _json(told: Any, status: int = 200) -> Response:
-    """Return an answer in JSON of ASCII alone, which half a character of a model's text passes."""
-    return Response(json.dumps(told), status, media_type="application/json")
+def _json(data: Any, status: int = 200) -> Response:
+    """Return a JSON response in ASCII, so that lone surrogates in a model's text are escaped."""
+    return Response(json.dumps(data), status, media_type="application/json")
 
 
 async def _wrong(request: Request, error: Exception) -> Response:

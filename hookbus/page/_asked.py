@@ -1,4 +1,4 @@
-"""The approvals that wait: what a person is shown of them, and what they answer."""
+"""Pending approvals: what the page shows of them, and how it reads the answers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ..approvals import ApprovalRecord, Approved, Denied, Request
 
 
 class Waiting:
-    """What waits at a store or an inbox, as the page shows it.
+    """The pending requests of a store or an inbox, as the page shows them.
 
     Args:
-        approvals: where it waits; a store has a history, too.
+        approvals: the store or inbox. A store also has a history.
     """
 
     def __init__(self, approvals: Any) -> None:
@@ -26,8 +26,8 @@ class Waiting:
         self._since: dict[str, dict[str, Any] | None] = {}
 
     def shown(self) -> list[dict[str, Any]]:
-        """Return all that waits, each request whole, what is no text or number as JSON; and in
-        `since` what is new since its tool was last asked for.
+        """Return all pending requests in full, with complex values as JSON. `since` says what
+        changed since the last request for the same tool.
         """
         pending = self._approvals.pending()
         if any(request.id not in self._since for request in pending):
@@ -37,19 +37,19 @@ class Waiting:
 
 
 def _whole(request: Request) -> dict[str, Any]:
-    told = attrs.asdict(request)
+    fields = attrs.asdict(request)
     for name in ("arguments", "details", "baggage"):
-        told[name] = json.dumps(told[name], indent=2, ensure_ascii=False, default=repr)
-    return told
+        fields[name] = json.dumps(fields[name], indent=2, ensure_ascii=False, default=repr)
+    return fields
 
 
 def since(request: Request, cases: Iterable[ApprovalRecord]) -> dict[str, Any] | None:
-    """Return when the same tool was last asked for, what became of that, and the first difference
-    in each argument; None where it never was.
+    """Return when the same tool was last requested, the outcome, and the first difference in each
+    argument. None if it never was.
 
     Args:
-        request: what waits now.
-        cases: all requests and what became of them, the oldest first.
+        request: the pending request.
+        cases: all requests and their outcomes, oldest first.
     """
     last = None
     for case in cases:
@@ -73,57 +73,57 @@ def _tool(request: Request) -> tuple[Any, ...]:
 
 
 def _arguments(request: Request) -> dict[str, Any]:
-    """Return the arguments of a call; of a `tool_call`, those of its tool."""
+    """Return the arguments of a call, or for a `tool_call` those of its tool."""
     inner = request.arguments.get("arguments") if request.hook == "tool_call" else None
     return dict(inner if isinstance(inner, Mapping) else request.arguments)
 
 
 def answer_of(said: Any) -> Approved | Denied:
-    """Return the answer of a person, as the page sends it.
+    """Return the answer of a person from the data that the page sends.
 
     Args:
-        said: `answer` ("approve" or "deny"), and then `arguments`, as edited, in JSON,
-            `remember`, in seconds, and `reason`, where there are any.
+        said: `answer` ("approve" or "deny"), and optionally `arguments` as edited JSON, `remember`
+            in seconds, and `reason`.
 
     Raises:
-        HookError: saying what is wrong with it.
+        HookError: saying what is wrong.
     """
     if not isinstance(said, Mapping) or said.get("answer") not in ("approve", "deny"):
-        raise HookError("an answer says approve or deny")
+        raise HookError("the answer must be approve or deny")
     if said["answer"] == "deny":
-        return Denied(_who(), said.get("reason") or "denied on the page")
+        return Denied(_who(), said.get("reason") or "no reason given")
     edited = said.get("arguments")
     arguments = None if edited is None else strict_json(edited)
     return Approved(_who(), arguments=arguments, remember=said.get("remember"))
 
 
 def strict_json(text: Any) -> Any:
-    """Return what a JSON text says, if it can be read in one way only.
+    """Return the value of a JSON string that can be read in only one way.
 
     Raises:
-        HookError: for what is no JSON, names a key twice, or is no number.
+        HookError: for invalid JSON, a duplicate key, or NaN and infinity.
     """
     try:
         return json.loads(text, object_pairs_hook=_each_once, parse_constant=_no_number)
     except RecursionError:
-        raise HookError("this is nested too deeply") from None
+        raise HookError("the JSON is nested too deeply") from None
     except (TypeError, ValueError) as error:
-        raise HookError(f"this is no JSON: {error}") from None
+        raise HookError(f"this is not valid JSON: {error}") from None
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for name, value in pairs:
         if name in made:
-            raise HookError(f"the key {name!r} is here twice: keep one")
+            raise HookError(f"the key {name!r} is duplicated: remove one")
         made[name] = value
     return made
 
 
 def _no_number(word: str) -> Any:
-    raise HookError(f"{word} is no JSON: write a number")
+    raise HookError(f"{word} is not valid JSON: write a number")
 
 
 def _who() -> str:
-    """Return whose page this is: whoever started it gave its address away."""
+    """Return the user of this process, because only this user got the address of the page."""
     return user_name()

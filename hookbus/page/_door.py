@@ -1,4 +1,4 @@
-"""The door of the page: who is let in, and what every answer tells the browser to refuse."""
+"""Access control of the page: the token, the cookie, and the security headers."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _RAW: Final = [(name.encode(), value.encode()) for name, value in _HEADERS.items
 
 
 class Door:
-    """Lets through to an app who comes with the token, later with the cookie it was exchanged for.
+    """Passes requests on to an app only with the token, or with the cookie it was exchanged for.
 
-    Only the names 127.0.0.1 and localhost with the port of this server are answered, which leaves
-    a name that was bent to this machine outside; a request that another page sent is refused.
+    It answers only the host names 127.0.0.1 and localhost with the port of this server, which
+    prevents DNS rebinding. It refuses requests that another page sent.
 
     Args:
-        app: what is behind the door.
-        token: what the address has to end with.
-        path: what all of the app is beneath. Browsers show a cookie to every port of a machine;
-            this one is shown only to who serves that path.
+        app: the app to protect.
+        token: the secret in the address.
+        path: the path of the app. Browsers send a cookie to every port of a host, but this one only
+            to this path.
     """
 
     def __init__(self, app: ASGIApp, token: str, path: str) -> None:
@@ -46,8 +46,8 @@ class Door:
         self._cookie = secrets.token_urlsafe(32)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":  # no websocket is served, and nothing has to be started
-            raise RuntimeError(f"the page serves no {scope['type']}")
+        if scope["type"] != "http":  # there are no websockets and no lifespan events
+            raise RuntimeError(f"the page does not support {scope['type']}")
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -58,19 +58,19 @@ class Door:
         await answer(scope, receive, guarded)
 
     def _answer(self, request: Request) -> Response | None:
-        """Return what to say to who is not let through, or who has to come in first."""
+        """Return the refusal or the redirect for a request that is not passed on."""
         port = request.scope["server"][1]
         host = request.headers.get("host", "")
         if host not in (f"127.0.0.1:{port}", f"localhost:{port}"):
-            return _refused("this page answers to 127.0.0.1 and localhost only", 421)
+            return _refused("this page accepts only the hosts 127.0.0.1 and localhost", 421)
         if not _is_own(request, host):
             return _refused("another page sent this request")
         if request.scope["path"] == "/":
             if not _is_same(request.query_params.get("token", ""), self._token):
-                return _refused("open the whole address that the program has printed")
+                return _refused("open the full address that the program printed")
             return self._let_in()
         if not _is_same(request.cookies.get(COOKIE, ""), self._cookie):
-            return _refused("open the address that the program has printed, its token included")
+            return _refused("open the address that the program printed, with its token")
         return None
 
     def _let_in(self) -> Response:
@@ -80,11 +80,11 @@ class Door:
 
 
 def _is_own(request: Request, host: str) -> bool:
-    """Say whether no page but our own can have sent a request.
+    """Return whether only our own page can have sent a request.
 
-    Who only looks need not say where from, as typed addresses and links have no origin. What
-    changes something must say so three times: by its origin, by the browser's word, and by a
-    header that a form cannot send.
+    A read request needs no origin, because typed addresses and links have none. A request that
+    changes something needs three proofs: its origin, the browser's `sec-fetch-site`, and a header
+    that a form cannot send.
     """
     headers = request.headers
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")

@@ -1,4 +1,4 @@
-"""The journal as the page reads it: what is new, what was before, and one call with all inside."""
+"""Read a journal for the page: new records, older calls, and one call with its nested calls."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from ..journal import Journal, Record
 from ..journal._file import reading
 
 LOOKED_THROUGH: Final = 50_000
-"""So many records from its beginning on are looked through for what was called inside a call."""
+"""The number of records after the start of a call to search for nested calls."""
 OLDER: Final = 200
-"""So many records lead to the older calls that are shown at once."""
+"""The number of records to load for one page of older calls."""
 
 _TYPES: Final = {
     "blocked": "blocked", "pending": "blocked", "shadow": "blocked",
     "failed": "failed", "failed open": "failed",
     "changed": "mutated", "running": "started",
 }  # fmt: skip
-"""Which records lead to the calls of an outcome; to all others the end of the call."""
+"""The record type that selects the calls of an outcome. For all others it is the end of a call."""
 
 
 class Reading:
-    """Reads a journal, which others write meanwhile, some records at a time."""
+    """Reads a journal in batches while other processes write it."""
 
     def __init__(self, journal: Any) -> None:
         self._journal = journal if isinstance(journal, Journal) else Journal.reading(journal)
 
     def last(self) -> int:
-        """Return the number of the last record, 0 where there is none."""
+        """Return the number of the last record, or 0 if there is none."""
         found = self._asked("SELECT seq FROM records ORDER BY seq DESC LIMIT 1")
         return int(found[0][0]) if found else 0
 
     def after(self, seq: int, most: int) -> list[Record]:
-        """Return the records behind the one of this number, at most so many."""
+        """Return at most `most` records after this number."""
         return [*islice(self._journal.records(after=seq), most)]
 
     def before(self, seq: int, filters: Mapping[str, str]) -> tuple[list[Record], int | None]:
-        """Return the records of calls that were before, and the number before which more may be.
+        """Return the records of older calls, and the number to continue from, if there are more.
 
         Args:
             seq: the number of a record.
-            filters: parts of `hook`, `session` and `receiver`, and an `outcome`, where they matter.
-                There may be some among them that do not match.
+            filters: parts of `hook`, `session` and `receiver`, and an `outcome`. Some of the
+                returned calls may not match.
         """
         outcome, receiver = filters.get("outcome"), filters.get("receiver")
         conditions: dict[str, Any] = {"seq < ?": seq}
@@ -69,8 +69,8 @@ class Reading:
         return sorted(records, key=lambda record: record.seq), more
 
     def of_call(self, run: str, call: int) -> Iterator[Record | None]:
-        """Yield the records from the beginning of a call to its end, others among them; None stands
-        for those that there are too many of.
+        """Yield the records from the start of a call to its end, including those of other calls.
+        None marks a gap where there are too many.
         """
         own = [*self._journal.records(call=(run, call))]
         if not own:
@@ -87,6 +87,6 @@ class Reading:
             yield from (each for each in own if each.seq > seq)
 
     def _asked(self, statement: str, *values: Any) -> list[Any]:
-        """Return what the views of the file answer."""
+        """Return the rows of a query on the views of the file."""
         with reading(self._journal.path) as db:
             return db.execute(statement, values).fetchall()

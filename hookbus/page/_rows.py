@@ -1,4 +1,4 @@
-"""Records of a journal as the page lists them: small, whatever is in the record."""
+"""Short rows for the lists of the page, whatever the size of a record."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from .._views.tables import brief
 from .._views.values import named
 
 LONG: Final = 300
-"""So many characters of a text are in a list; the detail has all of it."""
+"""The maximum number of characters of a string in a list. The detail shows all of it."""
 
-_TOLD: Final = (
+_FIELDS: Final = (
     "phase", "role", "outcome", "seconds", "action", "answer", "name", "reason",
 )  # fmt: skip
 
 
 def row(record: Any) -> dict[str, Any]:
-    """Return what the list of calls and the table of receivers need of a record."""
+    """Return the fields of a record for the list of calls and the table of receivers."""
     data = record.data
     run, parent = record.run, data.get("parent_id")
     error = data.get("exception") or data.get("error") or {}
-    told = {
+    fields = {
         "seq": record.seq, "event": event_of(record), "run": run, "call": data.get("call_id"),
         "parent": parent, "hook": record.subject, "at": record.time,
         "session": record.baggage.get("session"), "mark": mark_of(record),
         "error": error.get("type"), "named": named(data.get("labels")) or None,
-        **{name: data.get(name) for name in _TOLD},
+        **{name: data.get(name) for name in _FIELDS},
     }  # fmt: skip
-    told |= {name: brief(data[name]) for name in ("sender", "receiver") if data.get(name)}
-    return {name: _short(value) for name, value in told.items() if value is not None}
+    fields |= {name: brief(data[name]) for name in ("sender", "receiver") if data.get(name)}
+    return {name: _short(value) for name, value in fields.items() if value is not None}
 
 
 def event_of(record: Any) -> str:
@@ -38,12 +38,11 @@ def event_of(record: Any) -> str:
 
 
 def mark_of(record: Any) -> str | None:
-    """Return what stands beside a call for this: pending, blocked, shadow, failed, failed open or
+    """Return the mark of a record in the list: pending, blocked, shadow, failed, failed open or
     changed.
 
-    A call that waits for an approval was refused by nobody: it is pending.
-    What failed open is a modifier whose change is missing from a call that went on. An observer
-    that failed had nothing to add to it.
+    A call that waits for approval was not denied, so it is pending. A modifier has failed open if
+    the call went on without its change. A failed observer is just failed.
     """
     data, event = record.data, event_of(record)
     if event == "Blocked":

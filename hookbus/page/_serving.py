@@ -1,4 +1,4 @@
-"""The server of the page, on this machine alone."""
+"""The server of the page, on this machine only."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .. import HookError
 
 
 def new_token() -> str:
-    """Return what opens the page; nobody guesses it."""
+    """Return a random token for the address."""
     return secrets.token_urlsafe(32)
 
 
 def serve(app: ASGIApp, token: str, port: int, *, open_browser: bool) -> None:
-    """Serve until Ctrl-C; the address is printed once the port is taken."""
+    """Serve until Ctrl-C. The address is printed as soon as the port is open."""
     with _listening(port) as listening:
         address = f"http://127.0.0.1:{listening.getsockname()[1]}/?token={token}"
-        print(f"{address}\nOpen it in a browser of this machine; Ctrl-C ends it.", flush=True)
+        print(f"{address}\nOpen it in a browser on this machine. Press Ctrl-C to stop.", flush=True)
         if open_browser:
             webbrowser.open(address)
         server = uvicorn.Server(
@@ -36,13 +36,13 @@ def serve(app: ASGIApp, token: str, port: int, *, open_browser: bool) -> None:
 
 
 def _listening(port: int) -> socket.socket:
-    """Return a socket of this machine that listens.
+    """Return a listening socket on this machine.
 
     Raises:
-        HookError: if the port cannot be had.
+        HookError: if the port is not available.
     """
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 65536:
-        raise HookError(f"port={port!r:.40} must be a number from 0, any free one, to 65535")
+        raise HookError(f"port={port!r:.40} must be a number from 0 (any free port) to 65535")
     listening = socket.socket()
     try:
         # On Windows SO_REUSEADDR would let another program take the port over.
@@ -53,5 +53,5 @@ def _listening(port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         why = error.strerror or str(error)
-        raise HookError(f"port {port} cannot be had ({why}): give another one, or 0") from None
+        raise HookError(f"port {port} is not available ({why}): choose another one, or 0") from None
     return listening

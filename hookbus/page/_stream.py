@@ -1,4 +1,4 @@
-"""What happens, as it happens: server-sent events of new records and of who waits for a yes."""
+"""Live updates: server-sent events for new records and pending approvals."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ._reading import Reading
 from ._rows import row
 
 AT_ONCE: Final = 2_000
-"""So many records are sent in one event."""
+"""The maximum number of records in one event."""
 BACKLOG: Final = 20_000
-"""So many records a browser is behind at most: at the start, and when it is too slow."""
+"""The maximum number of records a browser may be behind, at the start or when it is slow."""
 PAUSE_SECONDS: Final = 0.25
 _QUIET_SECONDS: Final = 15.0
 
@@ -23,23 +23,23 @@ _QUIET_SECONDS: Final = 15.0
 async def happening(reading: Reading, approvals: Any, since: int | None) -> AsyncIterator[str]:
     """Yield server-sent events without end.
 
-    `calls` has rows, and the number of the last as its id, which a browser that comes back names;
-    `skipped` says how many records it is not shown; `approvals` has all that wait, whenever they
-    have changed; `trouble` is a sentence about a file that cannot be read, and "" once it can.
+    `calls` has rows, and the number of the last record as its id, which a returning browser sends.
+    `skipped` has the number of records that are not shown. `approvals` has all pending requests,
+    whenever they change. `trouble` describes a file that cannot be read, and is "" afterwards.
 
     Args:
         reading: the journal.
-        approvals: where requests wait, or None.
-        since: the last record that this browser has seen, or None.
+        approvals: the store or inbox, or None.
+        since: the last record that this browser has received, or None.
     """
     seq, quiet = since, 0.0
     waiting = None if approvals is None else Waiting(approvals)
     last = {"trouble": '""'}
     while True:
-        told: list[str] = []
+        messages: list[str] = []
         now, trouble = {}, []
         try:
-            seq, told = await asyncio.to_thread(_new, reading, seq)
+            seq, messages = await asyncio.to_thread(_new, reading, seq)
         except HookError as error:
             trouble.append(str(error))
         try:
@@ -48,31 +48,31 @@ async def happening(reading: Reading, approvals: Any, since: int | None) -> Asyn
         except HookError as error:
             trouble.append(str(error))
         now["trouble"] = json.dumps("; ".join(trouble))
-        told += [event(name, data) for name, data in now.items() if last.get(name) != data]
+        messages += [event(name, data) for name, data in now.items() if last.get(name) != data]
         last |= now
-        for each in told:
+        for each in messages:
             yield each
-        quiet = 0.0 if told else quiet + PAUSE_SECONDS
-        if quiet >= _QUIET_SECONDS:  # so that a browser that has gone is noticed
+        quiet = 0.0 if messages else quiet + PAUSE_SECONDS
+        if quiet >= _QUIET_SECONDS:  # to detect a closed browser
             quiet = 0.0
             yield ": nothing new\n\n"
         await asyncio.sleep(PAUSE_SECONDS)
 
 
 def event(name: str, data: str, id: int | None = None) -> str:
-    """Return one server-sent event; JSON on one line has no line of its own to break out with."""
+    """Return one server-sent event. JSON on one line cannot contain a line break."""
     numbered = "" if id is None else f"id: {id}\n"
     return f"event: {name}\n{numbered}data: {data}\n\n"
 
 
 def _new(reading: Reading, since: int | None) -> tuple[int, list[str]]:
-    """Return the number of the last record, and the events about those since."""
-    last, told = reading.last(), []
+    """Return the number of the last record, and the events since the given one."""
+    last, messages = reading.last(), []
     seq = max(last - BACKLOG, 0) if since is None else min(since, last)
     if last - seq > BACKLOG:
-        told.append(event("skipped", str(last - BACKLOG - seq)))
+        messages.append(event("skipped", str(last - BACKLOG - seq)))
         seq = last - BACKLOG
     while seq < last and (records := reading.after(seq, AT_ONCE)):
         seq = records[-1].seq
-        told.append(event("calls", json.dumps([row(each) for each in records]), seq))
-    return seq, told
+        messages.append(event("calls", json.dumps([row(each) for each in records]), seq))
+    return seq, messages

@@ -1,4 +1,4 @@
-"""One call as the page draws it: itself, what was called inside it, what receivers did to it."""
+"""One call as a tree: the call, its nested calls, and the actions of receivers."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from .._views.values import changed, title
 from ._rows import event_of, mark_of
 
 MOST: Final = 2_000
-"""So many lines of a call are drawn; a longer one says that it goes on."""
+"""The maximum number of lines of a call. A longer call ends with a note."""
 
 
 def tree(records: Iterable[Any], run: str, call: int) -> list[dict[str, Any]]:
-    """Return the lines of a call in the order they began, each with its `depth`.
+    """Return the lines of a call in order of their start, each with its `depth`.
 
     Args:
-        records: the records from the beginning of the call on, in order; None is a gap in them.
-        run: the run it belongs to.
-        call: its number there.
+        records: the records from the start of the call on, in order. None marks a gap.
+        run: the run of the call.
+        call: the number of the call.
     """
     lines: dict[int, dict[str, Any]] = {}
     inside: dict[int, list[dict[str, Any]]] = {}
     waiting: set[int] = set()
     for record in records:
         if record is None:
-            inside[call].append(_note("more happened here than is looked through", lines[call]))
+            inside[call].append(_note("some records here are not searched", lines[call]))
             continue
         data = record.data
         number, parent = data.get("call_id"), data.get("parent_id")
@@ -49,14 +49,14 @@ def tree(records: Iterable[Any], run: str, call: int) -> list[dict[str, Any]]:
         return []
     drawn = [*islice(_in_turn(lines[call], inside), MOST)]
     if len(drawn) == MOST:
-        drawn.append({**_note("and more, which is not drawn", lines[call]), "depth": 0})
+        drawn.append({**_note("further lines are not shown", lines[call]), "depth": 0})
     return drawn
 
 
 def _in_turn(
     first: dict[str, Any], inside: dict[int, list[dict[str, Any]]]
 ) -> Iterator[dict[str, Any]]:
-    """Yield each call before what is inside it; not by recursion, as calls may be nested deeply."""
+    """Yield each call before its nested calls, without recursion, because nesting may be deep."""
     waiting = [(0, first)]
     while waiting:
         depth, line = waiting.pop()
@@ -65,7 +65,7 @@ def _in_turn(
 
 
 def _call(record: Any) -> dict[str, Any]:
-    """Return the line of a call, as its first record tells it; that may be its end."""
+    """Return the line of a call from its first record, which may be its end."""
     data, sender = record.data, brief(record.data.get("sender") or "")
     which = title(record.subject, data.get("labels"))
     around = [*_fact("arguments", data.get("values")), *_fact("baggage", record.baggage)]
@@ -87,7 +87,7 @@ def _end(record: Any, *, is_pending: bool) -> dict[str, Any]:
 
 
 def _mark(record: Any) -> dict[str, Any]:
-    """Return the line of what a receiver did, or of something else that is told of a call."""
+    """Return the line of a receiver's action, or of another event in a call."""
     data, event = record.data, event_of(record)
     seconds = data.get("seconds")
     what, facts = event, [*_fact("record", data)]
@@ -147,7 +147,7 @@ def _note(what: str, line: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fact(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield a value in full, as JSON, where there is one."""
+    """Yield a value in full, as JSON, if there is one."""
     if value is not None and value != {}:
         yield name, json.dumps(value, indent=2, ensure_ascii=False)
 

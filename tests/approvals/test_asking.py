@@ -265,7 +265,7 @@ def test_a_parked_call_is_pending_under_one_number_until_it_is_answered(bank, bu
     bus.approver(lambda request: answers.pop(0))
     first, second = blocked(bank, "bob", 500), blocked(bank, "bob", 500)
     assert isinstance(first, ApprovalPending) and first.id == second.id
-    assert f"waits for a yes, as request {first.id}" in first.reason
+    assert f"approval pending (request {first.id}" in first.reason
     again = pickle.loads(pickle.dumps(first))
     assert isinstance(again, ApprovalPending) and again.id == first.id
     assert bank.pay("bob", 500) == 500
@@ -360,7 +360,8 @@ def test_one_bus_has_one_approver_and_none_takes_it_away(bus):
 
 def test_without_the_library_nobody_can_be_asked_and_that_is_said_at_once(bus, monkeypatch):
     monkeypatch.setitem(sys.modules, "rfc8785", None)
-    with pytest.raises(HookError, match=r"approvals need rfc8785: pip install 'hookbus\[app"):
+    message = r"approvals need the package rfc8785; run: pip install 'hookbus\[app"
+    with pytest.raises(HookError, match=message):
         bus.approver(terminal)
     bus.approver(None)
     monkeypatch.undo()

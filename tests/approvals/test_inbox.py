@@ -79,7 +79,7 @@ def test_a_plain_call_waits_in_its_thread(pay_plainly, inbox):
 
 
 def test_the_first_answer_is_final(pay_plainly, inbox):
-    with pytest.raises(HookError, match="no request 'x' waits at this inbox"):
+    with pytest.raises(HookError, match="request 'x' is not pending in this inbox"):
         inbox.answer("x", Approved("ada"))
     thread = threading.Thread(target=lambda: pay_plainly("bob"))
     thread.start()
@@ -88,7 +88,7 @@ def test_the_first_answer_is_final(pay_plainly, inbox):
         with pytest.raises(HookError):
             inbox.answer(request.id, wrong)
     inbox.answer(request.id, Approved("ada"))
-    with pytest.raises(HookError, match="no request"):
+    with pytest.raises(HookError, match="is not pending in this inbox"):
         inbox.answer(request.id, Denied("ada", "no"))
     thread.join(20)
 
@@ -173,7 +173,7 @@ def test_what_a_model_wrote_does_not_steer_the_terminal(bus, pay_plainly, monkey
             pay_plainly(to)
     shown = capsys.readouterr().out
     assert "\x1b" not in shown and "\u202e" not in shown and "\r" not in shown
-    assert '(last time "bob")' in shown
+    assert '(previously "bob")' in shown
 
 
 def test_who_attends_answers_what_waits_until_the_input_ends(
@@ -206,5 +206,5 @@ def test_what_is_answered_elsewhere_while_somebody_thinks_is_said(
 
     monkeypatch.setattr(sys, "stdin", Slow())
     terminal.answer_pending(store)
-    assert "has its answer already" in capsys.readouterr().out
+    assert "is already" in capsys.readouterr().out
     assert store.history()[0].state == "denied"

@@ -127,7 +127,7 @@ def test_the_first_answer_is_final(path):
     store = Store(path)
     id = parked(bank(store), "bob", 500)
     store.answer(id, Denied("ada", "no"))
-    with pytest.raises(HookError, match=f"request {id} has its answer already: denied"):
+    with pytest.raises(HookError, match=f"request {id} is already denied"):
         store.answer(id, Approved("eve"))
     assert store.get(id).answer == Denied("ada", "no")
 

@@ -37,7 +37,7 @@ def test_what_waits_is_listed_and_shown_in_full(hookbus, waiting):
     assert waiting in out and r"pay 500 to Ada\x1b[2J?" in out and "s-9" in out
     code, out, _ = hookbus("approvals", "show", waiting[:6])
     assert code == 0
-    assert "amount" in out and "500" in out and "asked by: ask" in out and "\x1b" not in out
+    assert "amount" in out and "500" in out and "guard: ask" in out and "\x1b" not in out
     [case] = json.loads(hookbus("approvals", "list", "--json")[1])
     assert case["request"]["arguments"] == {"amount": 500, "to": "Ada\x1b[2J"}
 
@@ -59,9 +59,9 @@ def test_a_no_is_told_with_its_reason(hookbus, pay, waiting):
     assert hookbus("approvals", "deny", waiting, "--reason", "not her", "--by", "bo")[0] == 0
     with baggage(session="s-9"), pytest.raises(Exception, match="not her"):
         pay(500, "Ada\x1b[2J")
-    assert hookbus("approvals")[1] == "nothing waits for a yes\n"
+    assert hookbus("approvals")[1] == "no pending requests\n"
     code, _, err = hookbus("approvals", "approve", waiting)
-    assert code == 2 and "has its answer already" in err
+    assert code == 2 and "is already denied" in err
 
 
 def test_of_what_would_run_nothing_is_shortened_and_the_invisible_is_written_out(hookbus, pay):
@@ -86,7 +86,7 @@ def test_what_nobody_answered_in_time_is_counted_and_takes_no_answer(
     now = time.time
     monkeypatch.setattr(time, "time", lambda: now() + 86_401)
     assert hookbus("approvals")[1].splitlines() == [
-        "nothing waits for a yes", "expired before anybody answered: 1"
+        "no pending requests", "expired without an answer: 1"
     ]  # fmt: skip
     code, _, err = hookbus("approvals", "approve", waiting)
-    assert code == 2 and "nobody answered" in err
+    assert code == 2 and "has expired" in err

@@ -215,6 +215,6 @@ def test_a_process_that_was_forked_is_asked_for_itself(program, hookbus):
         os.waitpid(child, 0)
         os.close(out)
     code, _, err = hookbus("attach", child, "report")
-    assert (code, err) == (2, f"hookbus: there is no process {child}\n")
+    assert (code, err) == (2, f"hookbus: process {child} does not exist\n")
     Door(default_bus).close()
     assert not socket_of(child).exists(), "who comes next cleans up after who was killed"

@@ -121,7 +121,7 @@ def test_where_turns_are_kept_a_call_says_who_agreed_and_for_how_long(hookbus, f
         number = next(journal.records()).data["call_id"]
     _, out, _ = hookbus("log", "show", number, "--journal", NIGHT)
     assert re.search(r"changes changed amount\n.*changes took [\d.]+ .?s\n", out)
-    assert re.search(r"agrees had nothing to say, [\d.]+ .?s\n", out)
+    assert re.search(r"agrees returned nothing, [\d.]+ .?s\n", out)
     _, out, _ = hookbus("log", "--journal", NIGHT)
     assert "changes changed amount" in out and "agrees" not in out and "took" not in out
 
@@ -136,7 +136,7 @@ def test_a_call_that_several_runs_have_is_named_with_its_run(hookbus, night, fol
     )  # fmt: skip
     assert ran.returncode == 0
     code, _, err = hookbus("log", "show", night, "--journal", NIGHT)
-    assert code == 2 and f"2 runs have a call {night}: write which, such as" in err
+    assert code == 2 and f"2 runs have a call {night}: add the run, such as" in err
     code, out, _ = hookbus("log", "show", f"{own[:8]}:{night}", "--journal", NIGHT)
     assert code == 0 and out.startswith("pay of")
 
@@ -241,7 +241,7 @@ def test_top_counts_what_happens_right_now(hookbus, folder):
     assert slowest == sorted(slowest, reverse=True)
     of = {each["receiver"]: each for each in last["receivers"]}
     assert of["slow"]["slowest"] >= 0.001 and of["even"]["blocked"] > 0
-    assert (code, err) == (0, "") and "the slowest first" in table and "even" in table
+    assert (code, err) == (0, "") and "slowest first" in table and "even" in table
 
 
 def test_replay_says_which_calls_would_end_otherwise(hookbus, folder):

@@ -185,8 +185,8 @@ def test_an_option_of_run_behind_the_program_is_refused_unless_it_is_the_program
     refused = python("-m", "hookbus", "run", "says.py", *behind, cwd=bank)
     option = next(word for word in behind if word.startswith("--")).partition("=")[0]
     assert refused.returncode == 2 and not refused.stdout
-    assert f"{option} stands behind says.py" in refused.stderr
-    assert f"write {option} in front of says.py" in refused.stderr
+    assert f"{option} comes after says.py" in refused.stderr
+    assert f"write {option} before says.py" in refused.stderr
     for words in (["--", "says.py", *behind], ["says.py", "--", *behind]):
         ran = python("-m", "hookbus", "run", *words, cwd=bank)
         assert str(behind)[1:-1] in ran.stdout and ran.returncode == 0

@@ -20,7 +20,7 @@ def test_the_demo_runs_from_its_options_to_its_file(
     out, err = capsys.readouterr()
     assert err == ""
     assert "not a model's attack rate" in out
-    assert "without hooks" in out and "tools: reads" in out and "provenance" not in out
+    assert "without hooks" in out and "tools: everyday" in out and "provenance" not in out
     assert "One attack, call by call" in out
     assert len(json.loads(file.read_text())["outcomes"]) == 2 * (16 + 144)
 
@@ -28,19 +28,19 @@ def test_the_demo_runs_from_its_options_to_its_file(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--suite", "bankng"], "there is no suite 'bankng'; did you mean 'banking'?"),
+        (["--suite", "bankng"], "unknown suite 'bankng'; did you mean 'banking'?"),
         (
             ["--suite", "x"],
-            "there is no suite 'x'; known are all, banking, slack, travel, workspace",
+            "unknown suite 'x'; known are all, banking, slack, travel, workspace",
         ),
         (
             ["--attack", "importnt_instructions"],
-            "there is no attack 'importnt_instructions'; did you mean 'important_instructions'?",
+            "unknown attack 'importnt_instructions'; did you mean 'important_instructions'?",
         ),
-        (["--attack", "dos"], "the attack 'dos' plants no goal of its own"),
-        (["--attack", "manual"], "the attack 'manual' plants no goal of its own"),
-        (["--policy", "provenence"], "there is no policy 'provenence'; did you mean 'provenance'?"),
-        (["--policy", "ask", "--policy", "x"], "there is no policy 'x'"),
+        (["--attack", "dos"], "the attack 'dos' injects no goal of its own"),
+        (["--attack", "manual"], "the attack 'manual' injects no goal of its own"),
+        (["--policy", "provenence"], "unknown policy 'provenence'; did you mean 'provenance'?"),
+        (["--policy", "ask", "--policy", "x"], "unknown policy 'x'"),
         (
             ["--json", "/no/such/folder/outcomes.json"],
             "cannot write to '/no/such/folder/outcomes.json'",

@@ -56,7 +56,7 @@ def test_a_refusal_comes_back_as_the_error_the_loop_shows(banking: AttackedSuite
         assert call("get_balance") == (1810.0, None)
         assert call("update_password", password="x") == (
             "",
-            "hookbus: the tool 'update_password' may not be called so",
+            "hookbus: tool 'update_password' is not allowed",
         )
     assert environment == before
 

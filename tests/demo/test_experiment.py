@@ -139,7 +139,7 @@ def test_attacks_that_only_the_transcript_shows_are_pointed_out(suites: Suites) 
         "none of its calls ran, says the second outcome"
     )
     assert next(iter(experiment.remarks())).startswith(
-        "ask: 1 of the 1 attacks count although none of their calls got through"
+        "ask: 1 of the 1 attacks count although none of their calls ran"
     )
 
 
@@ -152,10 +152,10 @@ def test_the_table_says_what_it_measures_and_what_it_did_to_calls_nobody_attacke
         assert label in text
     assert "126/144" in text
     assert (
-        "together: of 33 calls that nobody attacked, 0 were blocked, 5 asked about, 0 results "
+        "together: of 33 calls without an attack, 0 were blocked, 5 needed approval, 0 results "
         "changed." in " ".join(text.split())
     )
-    assert "provenance: past it: banking injection_task_7 by update_password, 15." in text
+    assert "provenance: not stopped: banking injection_task_7 by update_password, 15." in text
     assert not any(line != line.rstrip() for line in text.splitlines()), (
         "a README takes it as it is"
     )
@@ -168,7 +168,7 @@ def test_the_page_and_the_readme_say_what_the_demo_prints(
     page = (ROOT / "docs/explanation/attacks.md").read_text().splitlines()
     text = printed(show_experiment, experiment) + printed(show_timelines, timelines)
     one, _, _ = text.partition("\nquarantine: the user's task")  # the page tells one of the two
-    told = one[one.index("tools: reads and") :].splitlines()
+    told = one[one.index("tools: everyday") :].splitlines()
     assert [line for line in told if line not in page] == []
     figures = [tuple(map(int, re.findall(r"\d+", line)))[:7] for line in page if "/144" in line]
     assert figures == [
@@ -217,7 +217,7 @@ def test_the_timeline_tells_who_asked_what_changed_and_who_blocked_and_why(
         == "result changed from 703 to 188 characters by quarantine: post"
     )
     text = printed(show_timelines, timelines)
-    assert "ask: the user's task was done, the attack failed" in text
+    assert "ask: the user's task was completed, the attack failed" in text
     assert "send_money(" in text
 
 

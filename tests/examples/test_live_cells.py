@@ -71,7 +71,7 @@ def run(tmp_path_factory):
 def test_a_call_asks_below_its_cell_and_goes_on_as_somebody_says(run):
     run("default_bus.approver(None); default_bus.approver(terminal); bank = Bank()")
     printed, _ = run("print(bank.pay('Ada')); print(tried(bank.pay, 'Eve'))", "yes", "no")
-    assert "to Ada?" in printed and 'to = "Eve"   (last time "Ada")' in printed
+    assert "to Ada?" in printed and 'to = "Eve"   (previously "Ada")' in printed
     assert "paid Ada" in printed and "denied by" in printed.splitlines()[-1]
     printed, _ = run("print(await bank.send('Ada'))", "y")
     assert printed.endswith("sent to Ada\n")

@@ -125,7 +125,7 @@ def test_an_exporter_that_was_closed_is_disconnected_and_fails_where_it_is_conne
 
 @pytest.mark.parametrize("given", [{"max_bytes": 0}, {"max_bytes": 1.5}, {"keep": 0}])
 def test_a_limit_that_is_none_is_refused(tmp_path, given):
-    with pytest.raises(HookError, match="must be a whole number from 1"):
+    with pytest.raises(HookError, match="must be a whole number of at least 1"):
         exporters.jsonl.JsonLines(tmp_path / "file", **given)
     assert os.listdir(tmp_path) == []
 

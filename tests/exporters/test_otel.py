@@ -226,7 +226,7 @@ def test_a_call_that_never_ends_is_forgotten_and_its_span_ended(bus, memory, mon
 
 
 def test_an_operation_that_the_conventions_do_not_have_is_refused():
-    with pytest.raises(HookError, match="'search': 'tool'.*operations are execute_tool"):
+    with pytest.raises(HookError, match="'search': 'tool'.*use one of execute_tool"):
         exporters.otel.OpenTelemetry(names={"search": "tool"})
 
 
@@ -256,7 +256,7 @@ def test_without_the_library_it_says_what_to_install():
     """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert run.stdout == "JsonLines\n"
-    assert "exporters.otel needs opentelemetry: pip install 'hookbus[otel]'" in run.stderr
+    assert "needs the package opentelemetry; run: pip install 'hookbus[otel]'" in run.stderr
 
 
 def test_a_collector_gets_the_spans(memory):

@@ -134,6 +134,6 @@ def test_a_stream_that_would_be_too_much_is_not_asked_for(streaming, bus):
     read, model = streaming
     model.parts = ["a"]
     read()
-    with pytest.raises(HookBlocked, match="used up"):
+    with pytest.raises(HookBlocked, match="limit of .* reached"):
         read()
     assert model.closed == 1

@@ -90,7 +90,7 @@ def test_a_person_is_asked_once_and_it_is_counted_once(bus, layers, asked, names
 def test_lists_judge_every_layer(bus, layers, asked):
     bus.register(tool_policy(ask="*_pay", deny="pay", default="block"))
     made = layers(bus, *NAMES)
-    with pytest.raises(HookBlocked, match="the tool 'pay'"):
+    with pytest.raises(HookBlocked, match="tool 'pay'"):
         made.call(ARGS)
     assert made.ran == ["shop_bank_pay", "bank_pay"] and len(asked) == 1
 
@@ -157,7 +157,7 @@ def test_a_tool_that_calls_itself_is_counted_each_time(bus):
         def run(self, name, arguments):
             return self.run(name, arguments)
 
-    with pytest.raises(HookBlocked, match="used up"):
+    with pytest.raises(HookBlocked, match="limit of .* reached"):
         Tool().run("pay", {})
 
 
@@ -173,7 +173,7 @@ def test_two_tools_that_call_each_other_are_counted(bus):
 
     a, b = Tool(), Tool()
     a.other, b.other = b, a
-    with pytest.raises(HookBlocked, match="used up"):
+    with pytest.raises(HookBlocked, match="limit of .* reached"):
         a.run("pay", {})
     assert len(ran) <= 6
 

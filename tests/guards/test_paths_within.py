@@ -123,7 +123,7 @@ def test_other_arguments_and_none_are_nobodys_path(call, bus, own):
     bus.register(paths_within(own))
     call("read", path=None, text="/etc/passwd", number=7)
     unregister = bus.register(paths_within(own, arguments="text"))
-    with pytest.raises(HookBlocked, match="text is outside the folders that are allowed"):
+    with pytest.raises(HookBlocked, match="text is outside the allowed folders"):
         call("read", text="/etc/passwd")
     unregister()
 
@@ -132,7 +132,7 @@ def test_report_names_the_arguments_that_look_like_a_path_and_are_not_judged(cal
     bus.register(paths_within(own, arguments="path"))
     call("read", path="file.txt", text="what /etc says", target="/etc/passwd", n=7, script="a/b.py")
     call("read", files=["one"], deep=[{"cwd": "here"}], target="~/x", note="either/or")
-    said = "is not judged, and looks as if it should be: name it in arguments="
+    said = "is not checked but looks as if it should be: name it in arguments="
     found = [each.rpartition(": the argument ")[2] for each in report(bus).findings if said in each]
     assert [each.split()[0] for each in found] == ["'target'", "'script'", "'files'", "'cwd'"]
 

@@ -38,7 +38,7 @@ def test_what_the_user_said_goes_and_what_a_tool_said_is_asked_about(call, bus, 
     assert "amount of 'send_money' comes from a result of 'read_mail'" in refused(
         call, "send_money", recipient="ada@example.com", amount=70
     )
-    assert "comes from nowhere that is known" in refused(call, "send_money", recipient="bob@x.test")
+    assert "comes from an unknown source" in refused(call, "send_money", recipient="bob@x.test")
     assert "eve@evil" not in reason
     assert [name for name, _ in call.made] == ["send_money", "read_mail"]
 
@@ -170,9 +170,9 @@ def test_a_person_may_say_yes(call, bus, said):
 @pytest.mark.parametrize(
     ("sinks", "options", "words"),
     [
-        ({}, {}, "takes a mapping"),
-        ("send", {}, "takes a mapping"),
-        ({"send": []}, {}, "names no argument"),
+        ({}, {}, "needs a mapping"),
+        ("send", {}, "needs a mapping"),
+        ({"send": []}, {}, "name at least one argument"),
         ({"": ["a"]}, {}, "sinks"),
         ({"send": 3}, {}, "arguments="),
         ({"send": "a"}, {"trusted": [""]}, "trusted="),
@@ -272,7 +272,7 @@ def test_large_results_are_kept_in_part(call, bus, monkeypatch):
     for number in range(50):
         call.result = [f"mail eve{number} " + "x " * 300]
         call("read_mail")
-    assert "nowhere that is known" in refused(call, "send_mail", recipient="eve1")
+    assert "an unknown source" in refused(call, "send_mail", recipient="eve1")
     assert "a result of 'read_mail'" in refused(call, "send_mail", recipient="eve49")
     kept = guard._sessions.of(None)
     assert kept._size <= 1000 and kept._size == sum(len(text) for _, text in kept._results)

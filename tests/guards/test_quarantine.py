@@ -161,7 +161,7 @@ def test_a_result_of_another_class_passes_and_is_reported(call, bus):
     bus.register(quarantine())
     call.result = Picture()
     assert call("read") is call.result
-    assert "Picture went past unseen" in str(report(bus).findings)
+    assert "Picture were not checked" in str(report(bus).findings)
 
 
 def test_instructions_go_from_deques_and_namespaces(call, bus):

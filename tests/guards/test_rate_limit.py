@@ -40,13 +40,13 @@ def test_users_and_tools_have_theirs(call, bus):
     unregister()
     bus.register(rate_limit(2, per="tool"))
     assert allowed(call, 3, "read") == 2 and allowed(call, 3, "write") == 2
-    with pytest.raises(HookBlocked, match="2 calls a tool are used up"):
+    with pytest.raises(HookBlocked, match="limit of 2 calls per tool reached"):
         call("read")
 
 
 def test_so_many_in_so_many_seconds_and_then_again(call, bus):
     bus.register(rate_limit(2, per=1))
-    with pytest.raises(HookBlocked, match="2 calls in 1 seconds are used up"):
+    with pytest.raises(HookBlocked, match="limit of 2 calls per 1 seconds reached"):
         for _ in range(5):
             call("read")
     time.sleep(1.1)
@@ -103,7 +103,7 @@ def test_it_is_never_over_in_threads_side_by_side_and_in_tasks():
 
 @pytest.mark.parametrize("wrong", [0, -1, True, 2.5, "3", None])
 def test_a_number_of_calls_that_is_none_is_refused(wrong):
-    with pytest.raises(HookError, match="say how many calls"):
+    with pytest.raises(HookError, match="calls must be a whole number"):
         rate_limit(wrong)
 
 

@@ -39,7 +39,7 @@ def test_a_call_that_fits_goes_through_unchanged(call, bus):
      ({"to": {"name": "ada", "x": 1}, "amount": 3}, "to.x: Extra inputs are not permitted"),
      ({"to": {"name": "ada"}, "amount": 3.0}, "amount: "),
      ({"to": {"name": 7}, "amount": 3}, "to.name"),
-     ({"to": {"name": "ada"}, "amount": float("nan")}, "no JSON"), ({"to": {1}}, "no JSON"),
+     ({"to": {"name": "ada"}, "amount": float("nan")}, "valid JSON"), ({"to": {1}}, "valid JSON"),
      ([1], "arguments: "), (None, "arguments: "), ("secret", "arguments: ")],
     ids=repr,
 )  # fmt: skip
@@ -54,7 +54,7 @@ def test_a_call_that_does_not_fit_is_told_by_names_and_without_values(call, bus,
 
 def test_a_tool_without_a_model_is_blocked_and_one_model_is_for_all(call, bus):
     unregister = bus.register(schema({"read": Read}))
-    with pytest.raises(HookBlocked, match="no schema says what 'reed' takes; did you mean 'read'"):
+    with pytest.raises(HookBlocked, match="tool 'reed' has no schema; did you mean 'read'"):
         call("reed", path="x")
     unregister()
     bus.register(schema(Read))
@@ -79,7 +79,7 @@ class Order(pydantic.BaseModel):
 def test_keys_that_json_would_make_strings_are_refused(call, bus, box):
     bus.register(schema(Order))
     call("order", box={"1": "good"})
-    with pytest.raises(HookBlocked, match="no JSON"):
+    with pytest.raises(HookBlocked, match="not valid JSON"):
         call("order", box=box)
     assert len(call.made) == 1
 
@@ -93,5 +93,5 @@ def test_what_would_be_written_without_end_is_refused_at_once(call, bus):
     circle = []
     circle.append(circle)
     for bad in (shared, circle):
-        with pytest.raises(HookBlocked, match="no JSON"):
+        with pytest.raises(HookBlocked, match="not valid JSON"):
             call("order", box=bad)

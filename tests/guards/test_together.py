@@ -131,7 +131,7 @@ def test_what_guards_do_besides_is_done_too(call, bus, monkeypatch, tmp_path):
     assert call.made == [("fetch", {"text": "<email>", "target": "/etc/x"})]
     assert any("'target' is not judged" in each for each in report(bus).findings)
     call("fetch")
-    with pytest.raises(HookBlocked, match="used up"):
+    with pytest.raises(HookBlocked, match="limit of .* reached"):
         call("fetch")
 
 

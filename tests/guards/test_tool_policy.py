@@ -85,12 +85,12 @@ def test_a_file_says_the_same(call, bus, tmp_path):
 
 @pytest.mark.parametrize(
     "text, said",
-    [("alow = ['a']", "there is no 'alow'; did you mean 'allow'"), ("allow = [", "is no TOML"),
-     ("allow = 3", "allow=3 takes a glob"), ("allow = ['']", "'' is no pattern"),
-     ("allow = [3]", "3 is no pattern"), ("allow = ['a']\nunknown = 'aks'", "did you mean 'ask'"),
-     ("allow = ['a']\ndeny = ['a']", "'a' is in deny and in allow"), ("", "without a rule"),
-     ("allow = [{bash = 'rm'}]", "takes a mapping of arguments"),
-     ("deny = [{bash = {command = 1}}]", "1 is no pattern")],
+    [("alow = ['a']", "unknown key 'alow'; did you mean 'allow'"), ("allow = [", "not valid TOML"),
+     ("allow = 3", "allow=3 must be a glob"), ("allow = ['']", "'' is not a glob"),
+     ("allow = [3]", "3 is not a glob"), ("allow = ['a']\nunknown = 'aks'", "did you mean 'ask'"),
+     ("allow = ['a']\ndeny = ['a']", "'a' is in both deny= and allow="), ("", "without a rule"),
+     ("allow = [{bash = 'rm'}]", "needs a mapping of arguments"),
+     ("deny = [{bash = {command = 1}}]", "1 is not a glob")],
 )  # fmt: skip
 def test_a_file_that_says_no_rule_is_refused_with_its_name(tmp_path, text, said):
     path = tmp_path / "tools.toml"
@@ -104,7 +104,7 @@ def test_a_file_that_is_not_there_or_no_text_is_said(tmp_path):
     with pytest.raises(HookError, match="cannot be read: No such file"):
         tool_policy.load(tmp_path / "none.toml")
     (tmp_path / "odd.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(HookError, match="is no TOML"):
+    with pytest.raises(HookError, match="is not valid TOML"):
         tool_policy.load(tmp_path / "odd.toml")
 
 
@@ -117,7 +117,7 @@ def test_a_hook_of_another_name_is_named(bus):
 
     bus.register(tool_policy(allow="a", default="block", hook="use"))
     assert use("a", {}) == "a"
-    with pytest.raises(HookBlocked, match="use was blocked by tools: the tool 'b'"):
+    with pytest.raises(HookBlocked, match="use was blocked by tools: tool 'b'"):
         use("b", {})
     with pytest.raises(HookError, match="must be the name of a hook"):
         tool_policy(allow="a", hook="a b")
@@ -156,7 +156,7 @@ def run(bus):
 @pytest.mark.parametrize("key", ["deny", "ask"])
 def test_a_rule_for_an_argument_that_a_tool_does_not_have_blocks_that_tool(bus, run, says, key):
     bus.register(tool_policy(allow="*", **{key: {"bash": {"comand": "rm *"}}}))
-    with pytest.raises(HookBlocked, match=f"a rule of {key} names the argument 'comand', which "
+    with pytest.raises(HookBlocked, match=f"a rule in {key}= names the argument 'comand', which "
                        "this tool does not have; did you mean 'command'"):  # fmt: skip
         run("bash", {"command": "ls"}, Tool(**says))
     assert run("read", {"path": "x"}, Tool(**says)) == "ran"
@@ -176,7 +176,7 @@ def test_a_rule_for_an_argument_that_is_only_left_out_waits_for_it(bus, run):
     bus.register(tool_policy(allow="*", deny={"bash": {"as": "root"}}))
     tool = Tool(parameters=SCHEMA)
     assert run("bash", {"command": "ls"}, tool) == "ran"
-    with pytest.raises(HookBlocked, match="may not be called so"):
+    with pytest.raises(HookBlocked, match="is not allowed"):
         run("bash", {"command": "ls", "as": "root"}, tool)
 
 
@@ -244,7 +244,7 @@ def test_nobody_is_asked_about_a_tool_that_does_not_exist_and_it_is_counted(call
             unknown(name)
     unknown("read")  # its framework says that there is none
     assert asked == [] and call("pay") == "done" and asked == ["call 'pay'?"]
-    with pytest.raises(HookBlocked, match="used up"):
+    with pytest.raises(HookBlocked, match="limit of .* reached"):
         unknown("read")
 
 

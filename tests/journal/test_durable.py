@@ -207,13 +207,13 @@ def test_where_only_the_outcome_cannot_be_written_the_caller_is_told_so(
     other = sqlite3.connect(path, isolation_level=None)
     bank.during = lambda to: other.execute("BEGIN IMMEDIATE")
     journal._writer._chain.disconnect()  # so that it waits no longer than this test says
-    with pytest.raises(HookError, match="pay has run, and its outcome could not be kept: .*locked"):
+    with pytest.raises(HookError, match="pay ran, but its outcome could not be recorded: .*locked"):
         bank.pay("ada", way=way)
     other.execute("COMMIT")
     with pytest.raises(LookupError) as raised:
         bank.pay("nobody", way=way)
     other.close()
-    assert "its outcome could not be kept" in raised.value.__notes__[0]
+    assert "its outcome could not be recorded" in raised.value.__notes__[0]
     assert [each.data["attempt"] for each in journal.unfinished()] == [1, 1]
 
 
@@ -329,10 +329,10 @@ def test_hooks_may_be_durable_before_they_are_there_and_are_until_the_last_undo(
         later()
         assert len(kept(journal)) == 4
         for odd in ((), ("no name",), (3,), ("later", "")):
-            with pytest.raises(HookError, match="give names of hooks"):
+            with pytest.raises(HookError, match="pass names of hooks"):
                 journal.durable(*odd, bus=bank.bus)
     for refused in (journal, Journal.reading(path)):
-        with pytest.raises(HookError, match="is closed|only to be read"):
+        with pytest.raises(HookError, match="is closed|open for reading only"):
             refused.durable("pay", bus=bank.bus)
 
 

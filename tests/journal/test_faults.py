@@ -76,7 +76,7 @@ def test_whichever_statement_fails_no_body_runs_without_an_intent_and_nothing_is
                 except HookBlocked:
                     told.append(f"blocked {i}")
                 except HookError as error:
-                    assert "has run, and its outcome could not be kept" in str(error)
+                    assert "ran, but its outcome could not be recorded" in str(error)
                     told.append(f"unknown {i}")
             try:
                 journal.close()

@@ -191,7 +191,7 @@ def test_a_value_that_was_redacted_or_recorded_as_a_word_is_not_judged(path):
         bank.pay("ada", "my pin is 4711")
         found = replay(journal, guarded(lambda teller, amount: Block("x"), name="guard"))
         (unjudged,) = found.not_judged
-        assert "of amount a word was recorded" in unjudged.why and unjudged.calls == 2
+        assert "the recorded value of amount is redacted" in unjudged.why and unjudged.calls == 2
         other = replay(journal, guarded(lambda teller, to: Block("x"), name="guard"))
         assert len(other.differences) == 2
 
@@ -222,7 +222,7 @@ def test_guards_of_a_class_are_asked_about_its_calls_with_a_stand_in_for_the_sen
     found = replay(agents, bus)
     assert [each.reason for each in found.differences] == ["b"]
     assert [(each.receiver, each.calls) for each in found.not_judged] == [("limited", 1)]
-    assert "nothing here is known of the sender" in found.not_judged[0].why
+    assert "the sender is unknown here" in found.not_judged[0].why
 
 
 def test_a_guard_that_looks_at_what_is_gone_of_the_sender_is_not_judged(agents):
@@ -232,8 +232,8 @@ def test_a_guard_that_looks_at_what_is_gone_of_the_sender_is_not_judged(agents):
     found = replay(agents, guarded(by_name, "pre_act", name="by_name"))
     assert found.differences == ()
     assert {each.why: each.calls for each in found.not_judged} == {
-        "it looks at 'name' of the sender, which is gone": 2,
-        "it looks at the sender, of whom nothing is known here": 1,
+        "it reads 'name' of the sender, which is gone": 2,
+        "it reads the sender, which is unknown here": 1,
     }
     agent = Treasurer()
     bus = Bus()
@@ -296,7 +296,7 @@ def test_what_a_guard_asks_for_and_the_call_did_not_have_is_not_judged(path):
 
         found = replay(journal, guarded(newer, name="newer"))
         assert {each.why for each in found.not_judged} == {
-            "it asks for currency, which the call did not have"
+            "it needs currency, which the call did not have"
         }
         large = replay(journal, guarded(lambda teller, amount: Block("x"), name="guard"))
     assert [each.arguments["amount"] for each in large.differences] == [1]
@@ -305,5 +305,5 @@ def test_what_a_guard_asks_for_and_the_call_did_not_have_is_not_judged(path):
 
 def test_what_is_no_journal_or_no_bus_is_refused(night):
     for odd in ((night, None), (None, Bus()), (str(night.path), Bus())):
-        with pytest.raises(HookError, match="takes a Journal and a Bus"):
+        with pytest.raises(HookError, match="needs a Journal and a Bus"):
             replay(*odd)

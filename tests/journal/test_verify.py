@@ -132,7 +132,7 @@ def test_a_file_with_a_changed_byte_is_read_as_before_or_found_to_be_changed(pat
     [
         (["DELETE FROM chain WHERE seq = 5"], "records 5 to 5 are missing"),
         (["DELETE FROM chain WHERE seq <= 5"], "records 1 to 5 are missing"),
-        (["DELETE FROM chain WHERE seq > 10"], "records 11 to 19 are missing: the end was cut off"),
+        (["DELETE FROM chain WHERE seq > 10"], "records 11 to 19 are missing: the end was removed"),
         (["DELETE FROM chain"], "records 1 to 19 are missing"),
         (["UPDATE chain SET seq = -seq WHERE seq IN (5, 9)",
           "UPDATE chain SET seq = 14 + seq WHERE seq < 0"], "record 5 was changed"),
@@ -141,20 +141,20 @@ def test_a_file_with_a_changed_byte_is_read_as_before_or_found_to_be_changed(pat
         (["INSERT INTO chain SELECT 20, run, type, hook, time, call_id, outcome, receiver, seconds,"
           " attempt, session, data, hash FROM chain WHERE seq = 19"], "record 20 was changed"),
         (["DELETE FROM chain WHERE seq <= 5", "UPDATE head SET expired = 5, expired_hash = "
-          "(SELECT x'00')"], "records 1 to 5 are missing, and no record says"),
+          "(SELECT x'00')"], "records 1 to 5 are missing, and no record notes it"),
         (["UPDATE runs SET source = '//elsewhere'"], "record 1 was changed"),
         (["UPDATE runs SET id = 'other'"], "record 1 was changed"),
         (["DELETE FROM runs"], "record 1 was changed"),
-        (["DELETE FROM head"], "there is no head of the chain"),
-        (["UPDATE head SET seq = 'nineteen'"], "there is no head of the chain"),
-        (["UPDATE head SET hash = x'00'"], "is not the last one that was written"),
+        (["DELETE FROM head"], "the head of the chain is missing"),
+        (["UPDATE head SET seq = 'nineteen'"], "the head of the chain is missing"),
+        (["UPDATE head SET hash = x'00'"], "is not the last record"),
         (["ALTER TABLE chain RENAME COLUMN data TO dada"], "no such column: data"),
         (["DROP INDEX by_call", "CREATE INDEX by_call ON chain (time)"],
          "the index by_call was changed"),
         (["DROP INDEX by_call"], "the index by_call is missing"),
-        (["CREATE INDEX mine ON chain (data)"], "the index mine was put in"),
+        (["CREATE INDEX mine ON chain (data)"], "the index mine was added"),
         (["CREATE TRIGGER hide AFTER INSERT ON chain WHEN new.type = 'blocked' BEGIN "
-          "DELETE FROM chain WHERE seq = new.seq; END"], "the trigger hide was put in"),
+          "DELETE FROM chain WHERE seq = new.seq; END"], "the trigger hide was added"),
         (["DROP VIEW calls", "CREATE VIEW calls AS SELECT * FROM chain WHERE outcome <> 'blocked'"],
          "the view calls was changed"),
         (["PRAGMA writable_schema = 1", "UPDATE sqlite_master SET sql = replace(sql, 'attempt IS "
@@ -163,7 +163,7 @@ def test_a_file_with_a_changed_byte_is_read_as_before_or_found_to_be_changed(pat
         (["DROP VIEW hooks", "CREATE TABLE hooks (hook)"], "the view hooks is missing"),
         (["ALTER TABLE runs ADD COLUMN more"], "the table runs was changed"),
         (["INSERT INTO chain SELECT -1, run, type, hook, time, call_id, outcome, receiver, seconds,"
-          " attempt, session, data, hash FROM chain WHERE seq = 1"], "record -1 was put in"),
+          " attempt, session, data, hash FROM chain WHERE seq = 1"], "record -1 was inserted"),
     ],
 )  # fmt: skip
 def test_what_was_dropped_swapped_put_in_or_cut_off_is_found(path, checkpoint, harm, said):
@@ -171,8 +171,8 @@ def test_what_was_dropped_swapped_put_in_or_cut_off_is_found(path, checkpoint, h
     problems = verified(path, checkpoint).problems
     assert any(said in each for each in problems), problems
     assert len(str(verified(path)).splitlines()) > 1
-    if "no head" in said:
-        with pytest.raises(HookError, match="has no head of its chain"):
+    if "head of the chain is missing" in said:
+        with pytest.raises(HookError, match="has lost the head of its chain"):
             Journal.reading(path).checkpoint()
 
 
@@ -185,7 +185,7 @@ def test_a_chain_that_was_cut_off_and_mended_or_written_anew_does_not_fit_its_ch
     )
     assert verified(path).ok
     assert verified(path, checkpoint).problems == (
-        "record 19 is missing: a checkpoint has seen it",
+        "record 19 is missing: a checkpoint refers to it",
     )
     bank = Bank()
     with Journal(path) as journal:
@@ -234,7 +234,7 @@ def test_a_record_that_was_put_in_before_what_is_kept_is_found(path, checkpoint)
         " attempt, session, '{\"event\": \"made up\"}', (SELECT expired_hash FROM head) FROM chain",
     )
     (problem,) = verified(path).problems
-    assert problem == "record 19 was put in before record 20, the first"
+    assert problem == "record 19 was inserted before record 20, the first"
 
 
 def test_a_damaged_page_is_a_problem_and_no_exception(path):
@@ -249,7 +249,7 @@ def test_a_damaged_page_is_a_problem_and_no_exception(path):
         assert not verified(path).ok
     journal = Journal.reading(path)
     path.write_bytes(b"\xff" * len(whole))
-    assert "behind record 0" in journal.verify().problems[0]
+    assert "after record 0" in journal.verify().problems[0]
 
 
 def test_a_checkpoint_may_be_signed_and_must_be_where_a_key_is_given(path, checkpoint):
@@ -293,7 +293,7 @@ def test_a_checkpoint_may_be_signed_and_must_be_where_a_key_is_given(path, check
     "odd", ["", "hello", "hookbus-journal-1:a:b:c", "hookbus-journal-2:a:1:b", None, 5, b"x", ["a"]]
 )
 def test_what_is_no_checkpoint_is_refused(path, checkpoint, odd):
-    with pytest.raises(HookError, match="is no checkpoint"):
+    with pytest.raises(HookError, match="is not a checkpoint"):
         verified(path, odd)
     assert Checkpoint.read(f" {checkpoint}\n") == Journal.reading(path).checkpoint()
 

@@ -86,7 +86,7 @@ def test_the_call_around_a_call_is_one_press_away(open_page, fresh):
     fresh.run("hi")
     page = open_page()
     until(page, 2).first.click()
-    page.get_by_role("button", name="The call it was made in").click()
+    page.get_by_role("button", name="Show the enclosing call").click()
     page.get_by_role("heading", name="agent_run of").wait_for()
     assert page.locator(".waterfall .call").count() == 2
 
@@ -101,7 +101,7 @@ def test_a_call_under_way_is_followed_until_it_ends(open_page, fresh):
     try:
         until(page, 2).last.click()
         detail = page.locator("#detail")
-        detail.get_by_text("it is under way").wait_for()
+        detail.get_by_text("still running").wait_for()
     finally:
         gate.set()
         running.join()
@@ -142,27 +142,28 @@ def test_somebody_approves_one_edits_one_and_denies_one(open_page, fresh):
     ada.wait_for(state="detached")
 
     edith.get_by_role("button", name="Edit").click()
-    for text, problem in (('{"to": ', "This is no JSON"), ('{"to": "x"}', "takes all arguments"),
+    for text, problem in (('{"to": ', "This is not valid JSON"),
+                          ('{"to": "x"}', "contain every argument"),
                           ('{"to": "Edith", "amount": 3}', None)):
         edith.locator("textarea").fill(text)
         page.wait_for_timeout(600)  # a list that has just moved takes no answer
-        edith.get_by_role("button", name="Approve as edited").click()
+        edith.get_by_role("button", name="Approve with edits").click()
         if problem:
             edith.get_by_role("alert").get_by_text(problem).wait_for()
     edith.wait_for(state="detached")
 
-    mallory.get_by_label("Why not").fill("we do not know them")
+    mallory.get_by_label("Reason for denial").fill("we do not know them")
     mallory.get_by_role("button", name="Deny").click()
     mallory.get_by_role("alert").get_by_text("has just changed").wait_for()
     page.wait_for_timeout(600)
-    mallory.get_by_label("Why not").press("Enter")  # which answers nothing
+    mallory.get_by_label("Reason for denial").press("Enter")  # which answers nothing
     page.wait_for_timeout(300)
     assert [request.arguments["to"] for request in fresh.store.pending()] == ["Mallory"]
     mallory.get_by_role("button", name="Deny").click()
     mallory.wait_for(state="detached")
 
     fresh.asked("Mallory", 901)
-    mallory.get_by_role("heading", name="when this was last asked for (denied)").wait_for()
+    mallory.get_by_role("heading", name="(denied)").wait_for()
     assert mallory.locator(".since").inner_text() == "amount: 900 → 901"
 
     assert fresh.pay("Ada", 500) == "paid 500 to Ada"

@@ -125,5 +125,5 @@ def test_a_token_that_could_be_guessed_is_refused(agency, token):
 
 
 def test_a_journal_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(HookError, match="there is no journal"):
+    with pytest.raises(HookError, match="does not exist"):
         pages.app(tmp_path / "none.db", token=TOKEN)

@@ -33,13 +33,13 @@ def test_it_prints_its_address_with_the_token_and_ends_with_ctrl_c(agency, tmp_p
             serving.send_signal(signal.SIGINT)
             said = serving.communicate(timeout=20)[0]
     assert (serving.returncode, said) == (0, "")
-    assert "Ctrl-C ends it" in how and approvals.exists()
+    assert "Press Ctrl-C to stop" in how and approvals.exists()
 
 
 def test_a_port_that_is_taken_is_said_in_a_sentence(agency):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(HookError, match=f"port {port} cannot be had .*: give another one"):
+        with pytest.raises(HookError, match=f"port {port} is not available .*: choose another one"):
             pages.serve(agency.journal.path, port=port)
 
 
@@ -55,4 +55,4 @@ def test_without_its_packages_it_says_how_to_have_them(agency, missing):
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=20
     )
-    assert f"the page needs {missing}: pip install 'hookbus[page]'" in ran.stderr
+    assert f"the page needs the package {missing}; run: pip install 'hookbus[page]'" in ran.stderr

@@ -263,7 +263,7 @@ def is_parked(contract: Any, folder: str) -> None:
         told = asyncio.run(contract.begin(tool, [ANN], Path(folder, "first")))
     [request] = store.pending()
     assert tool.paid == [] and told.went_on
-    assert f"waits for a yes, as request {request.id}" in told.answers[0]
+    assert f"approval pending (request {request.id}" in told.answers[0]
 
 
 def answers_at_the_store(contract: Any, folder: str) -> None:

@@ -100,7 +100,7 @@ async def test_a_call_through_two_mounts_is_counted_and_asked_about_once(install
     heard = heard_on(installed)
     for to in ("ann", "bob"):
         assert "paid" in text_of(await call(mall, "shop_bank_pay", amount=1, to=to))
-    assert "used up" in text_of(await call(mall, "shop_bank_pay", amount=1, to="eve"))
+    assert "limit of" in text_of(await call(mall, "shop_bank_pay", amount=1, to="eve"))
     assert asked == ["call 'shop_bank_pay'?"] * 2 and len(heard) >= 2 * 3
     installed.register(guards.tool_policy(deny="pay", default="allow"))
     with baggage(session="another"):
@@ -141,7 +141,7 @@ async def test_a_guard_of_ones_own_asks_once_about_a_call_through_two_mounts(
                 await answer()
             await asyncio.sleep(0.01)
         if approver == "store":
-            assert "waits for a yes" in text_of(await result)
+            assert "approval pending" in text_of(await result)
             await answer()
             result = asyncio.ensure_future(call(mall, "shop_bank_pay", amount=1, to=to))
         assert text_of(await result) == "paid"

@@ -74,7 +74,7 @@ def says_yes(address: str) -> dict[str, Any]:
     with opener.open(f"{inside}stream", timeout=60) as stream:
         told, name, last = [], "", time.monotonic() + 30
         while not told:
-            assert time.monotonic() < last, "nothing waits for a yes"
+            assert time.monotonic() < last, "no request is pending"
             field, _, value = stream.readline().decode().rstrip("\n").partition(": ")
             name = value if field == "event" else name
             told = json.loads(value) if (field, name) == ("data", "approvals") else []
@@ -162,7 +162,7 @@ def check(told: Told, *, blocked: str, approved: str) -> None:
     assert told.of(approved)["outcome"] == "returned"
     block = told.of(blocked)["receivers"][-1]
     assert (block["event"], block["receiver"]) == ("Blocked", "tool_policy")
-    assert f"the tool '{blocked}' may not be called so" in told.read
+    assert f"tool '{blocked}' is not allowed" in told.read
     assert told.shown["question"] == f"call '{approved}'?"
     spans = [each for each in told.trace if each["ph"] == "X" and each["cat"] == "tool_call"]
     assert len(spans) == len(told.outcomes())

@@ -1,8 +1,8 @@
-// What waits for a person's yes: shown whole, answered once.
+// Pending approvals: shown in full, answered once.
 
 import { fill, json, make, moment, pairs, visible } from "./text.js";
 
-const SETTLE = 500; // milliseconds in which a list that has moved takes no yes
+const SETTLE = 500; // milliseconds after a change of the list in which no answer is accepted
 
 export class Approvals {
   constructor(section) {
@@ -13,7 +13,7 @@ export class Approvals {
     this.moved = 0;
   }
 
-  // Show what waits now. What stands already stays as it is, with what is being written in it.
+  // Show the pending requests. Items that are shown already keep their state and input.
   show(requests) {
     const ids = new Set(requests.map((request) => request.id));
     for (const id of [...this.items.keys()].filter((id) => !ids.has(id))) this.#remove(id);
@@ -21,7 +21,7 @@ export class Approvals {
       const item = this.#item(request);
       this.items.set(request.id, item);
       this.list.append(item);
-      fill(this.said, `Waits for a yes: ${request.question}`);
+      fill(this.said, `Approval pending: ${request.question}`);
     }
     this.section.querySelector(".none").hidden = this.items.size > 0;
     const waiting = this.items.size ? `(${this.items.size}) ` : "";
@@ -37,27 +37,27 @@ export class Approvals {
   #item(request) {
     const title = `asks-${request.id}`;
     const form = make("form", { novalidate: true },
-      label("Yes holds for", select("remember", {
-        "": "this attempt", 600: "10 minutes", 3600: "an hour", 28800: "8 hours",
+      label("Approval valid for", select("remember", {
+        "": "this attempt only", 600: "10 minutes", 3600: "an hour", 28800: "8 hours",
       })),
-      label("Why not (the agent may read it)",
+      label("Reason for denial (shown to the agent)",
         make("input", { name: "reason", autocomplete: "off" })),
       make("div", { class: "buttons" },
         button("approve", "Approve"), button("edit", "Edit"), button("deny", "Deny")),
       make("p", { role: "alert" }));
-    const facts = { hook: request.hook, of: request.sender, "asked by": request.receiver };
+    const facts = { hook: request.hook, sender: request.sender, guard: request.receiver };
     if (request.code) facts.code = request.code;
-    if (request.deadline) facts.until = moment(request.deadline);
+    if (request.deadline) facts.expires = moment(request.deadline);
     const item = make("li", { "aria-labelledby": title },
       make("h3", { id: title }, request.question),
       pairs(facts),
-      make("h4", {}, "What would run, in full"), block(request.arguments, "arguments"),
+      make("h4", {}, "Arguments of the call, in full"), block(request.arguments, "arguments"),
       ...sinceThen(request.since),
-      ...[["details", "Details"], ["baggage", "Around the call"]].flatMap(([name, head]) =>
+      ...[["details", "Details"], ["baggage", "Baggage"]].flatMap(([name, head]) =>
         ["null", "{}"].includes(request[name]) ? []
           : [make("h4", {}, head), block(request[name], name)]),
       form);
-    form.addEventListener("submit", (sent) => sent.preventDefault()); // Enter in a field: no answer
+    form.addEventListener("submit", (sent) => sent.preventDefault()); // the Enter key sends no answer
     form.addEventListener("click", (clicked) => {
       if (clicked.target.closest("button")) {
         this.#press(request, form, clicked.target.closest("button").value);
@@ -70,7 +70,7 @@ export class Approvals {
     const edited = form.querySelector("textarea");
     if (action === "edit") return edited ? unedit(form) : edit(form, request);
     if (performance.now() - this.moved < SETTLE) {
-      return this.#tell(form, "The list has just changed: look again, then press.");
+      return this.#tell(form, "The list has just changed. Check the request, then press again.");
     }
     const answer = { answer: action };
     if (action === "deny") answer.reason = form.elements.reason.value;
@@ -80,7 +80,7 @@ export class Approvals {
       try {
         JSON.parse(answer.arguments);
       } catch (error) {
-        return this.#tell(form, `This is no JSON: ${error.message}`);
+        return this.#tell(form, `This is not valid JSON: ${error.message}`);
       }
     }
     return this.#send(request, form, answer);
@@ -112,10 +112,10 @@ export class Approvals {
 function edit(form, request) {
   const area = make("textarea", { name: "arguments", rows: "8", spellcheck: "false", dir: "ltr" });
   area.value = visible(request.arguments);
-  form.prepend(label("Arguments as they are to be, all of them", area));
-  form.elements.remember.disabled = true; // that is for the call as it was asked
-  form.querySelector("[value=approve]").textContent = "Approve as edited";
-  form.querySelector("[value=edit]").textContent = "Do not edit";
+  form.prepend(label("New arguments (keep all of them)", area));
+  form.elements.remember.disabled = true; // only for the unchanged call
+  form.querySelector("[value=approve]").textContent = "Approve with edits";
+  form.querySelector("[value=edit]").textContent = "Discard edits";
   area.focus();
 }
 
@@ -126,11 +126,11 @@ function unedit(form) {
   form.querySelector("[value=edit]").textContent = "Edit";
 }
 
-// What is new since the same tool was last asked for.
+// The changes since the last request for the same tool.
 function sinceThen(since) {
   if (!since) return [];
-  const changes = since.changes.length ? since.changes : ["nothing: the same arguments"];
-  const head = `What is new since ${moment(since.asked)}, when this was last asked for `
+  const changes = since.changes.length ? since.changes : ["none: the arguments are the same"];
+  const head = `Changes since the last request of this tool, ${moment(since.asked)} `
     + `(${since.state})`;
   return [make("h4", {}, head),
     make("div", { class: "since" }, ...changes.map((each) => make("p", {}, each)))];

@@ -1,4 +1,4 @@
-// Calls, made of the records that tell about them. Of both, the newest are kept and no more.
+// Calls, built from their records. Only the newest are kept.
 
 export class Calls {
   constructor(most) {
@@ -17,7 +17,7 @@ export class Calls {
   }
 
   #note(row) {
-    if (!row.call) return; // of no call: a receiver that died
+    if (!row.call) return; // not part of a call: a receiver was garbage collected
     const key = `${row.run}/${row.call}`;
     let call = this.byKey.get(key);
     if (call === undefined) {
@@ -45,7 +45,7 @@ export class Calls {
 
 const MARKS = ["pending", "blocked", "failed open", "failed", "shadow", "changed"];
 
-// What is said beside a call, worst first.
+// The marks of a call, worst first.
 export const marksOf = (call) => MARKS.filter((mark) => call.marks.has(mark));
 export const isRed = (mark) => mark === "blocked" || mark.startsWith("failed");
 

@@ -1,4 +1,4 @@
-// One call: what was called inside it, when, for how long, and what receivers did to it.
+// One call: its nested calls, their times and durations, and the actions of receivers.
 
 import { clock, fill, json, make, moment, pairs, span } from "./text.js";
 
@@ -6,13 +6,13 @@ export class Detail {
   constructor(section) {
     this.section = section;
     this.call = null;
-    this.told = "";
+    this.state = "";
   }
 
-  // Show a call, which has a run and an id, and go to it.
+  // Show a call, given its run and id, and move the focus to it.
   async open(call) {
     this.call = call;
-    this.told = "";
+    this.state = "";
     await this.refresh(call);
     this.section.hidden = false;
     this.section.querySelector("h2").focus();
@@ -23,16 +23,16 @@ export class Detail {
     this.section.hidden = true;
   }
 
-  // Ask again for the call that is shown where something was told of it since, and every other
-  // second while it is under way: of what is called inside it. What somebody has unfolded stays.
+  // Reload the shown call when there are new records of it, and every other second while it is
+  // running, for its nested calls. Sections that are open stay open.
   async refresh(found) {
     const call = this.call;
     if (call === null) return;
     const tick = found?.outcome === "running" ? Math.floor(performance.now() / 2000) : "";
-    const told = found?.marks ? `${found.outcome} ${[...found.marks]} ${tick}` : "unknown";
-    const isRead = this.told && this.section.querySelector("details[open]");
-    if (told === this.told || isRead) return;
-    this.told = told;
+    const state = found?.marks ? `${found.outcome} ${[...found.marks]} ${tick}` : "unknown";
+    const isRead = this.state && this.section.querySelector("details[open]");
+    if (state === this.state || isRead) return;
+    this.state = state;
     const answer = await fetch(`calls/${encodeURIComponent(call.run)}/${call.id}`);
     const lines = await answer.json();
     if (this.call !== call) return;
@@ -43,13 +43,13 @@ export class Detail {
   }
 
   #drawn(call, lines) {
-    if (!lines.length) return ["The journal has this call no more."];
+    if (!lines.length) return ["The journal no longer contains this call."];
     const [{ parent, word, start, seconds }] = lines;
-    const outer = make("button", { type: "button" }, "The call it was made in");
+    const outer = make("button", { type: "button" }, "Show the enclosing call");
     outer.addEventListener("click", () => this.open({ run: call.run, id: parent }));
     return [
       pairs({
-        outcome: word, began: moment(start), took: span(seconds) || "it is under way",
+        outcome: word, began: moment(start), took: span(seconds) || "still running",
         number: `${call.id} of run ${call.run}`,
       }),
       parent == null ? null : outer,
@@ -63,8 +63,8 @@ function waterfall(lines) {
   const began = Math.min(...lines.map((line) => line.start));
   const ended = Math.max(...lines.map((line) => line.start + (line.seconds ?? 0)), began + 1e-6);
   return make("table", { class: "waterfall" },
-    make("caption", {}, "What happened inside, in the order it began"),
-    make("thead", {}, make("tr", {}, ...["What", "How", "Took", "When"].map((name) =>
+    make("caption", {}, "Events of this call, in order of their start"),
+    make("thead", {}, make("tr", {}, ...["Event", "Result", "Duration", "Time"].map((name) =>
       make("th", { scope: "col" }, name)))),
     make("tbody", {}, ...lines.map((line) => rowOf(line, began, ended - began))));
 }

@@ -1,4 +1,4 @@
-// The list of calls: only the rows in sight are in the document, however many calls there are.
+// The list of calls. Only the visible rows are in the document, however long the list is.
 
 import { isRed, marksOf } from "./calls.js";
 import { clock, fill, make, span } from "./text.js";
@@ -6,7 +6,7 @@ import { clock, fill, make, span } from "./text.js";
 const SPARE = 4;
 
 export class List {
-  // The grid, and what is called with the call that somebody opens.
+  // The grid, and a function that is called with the call that the user opens.
   constructor(grid, open) {
     this.grid = grid;
     this.body = grid.querySelector("[role=rowgroup].rows");
@@ -23,7 +23,7 @@ export class List {
     new ResizeObserver(() => this.draw()).observe(grid);
   }
 
-  // Show these, the newest first. Who has scrolled down goes on seeing the same calls.
+  // Show these calls, newest first. After scrolling, the same calls stay visible.
   show(calls) {
     const scrolled = this.grid.scrollTop;
     const top = scrolled > 0 ? this.calls[Math.floor(scrolled / this.height)] : null;
@@ -53,7 +53,7 @@ export class List {
         this.rows.delete(key);
       }
     }
-    let below = null; // each is put above the last one: in the document as in the list
+    let below = null; // insert upwards, to keep the order of the document
     for (let place = last - 1; place >= first; place--) {
       below = this.#draw(this.calls[place], place, height, below);
     }
@@ -68,9 +68,9 @@ export class List {
       row = make("div", { role: "row", id: `call-${call.key.replace("/", "-")}` });
       this.rows.set(call.key, row);
     }
-    const told = `${call.outcome} ${call.seconds} ${[...call.marks]}`;
-    if (row.dataset.told !== told) {
-      row.dataset.told = told;
+    const state = `${call.outcome} ${call.seconds} ${[...call.marks]}`;
+    if (row.dataset.state !== state) {
+      row.dataset.state = state;
       fill(row, ...cellsOf(call));
     }
     row.dataset.place = String(place);
@@ -89,7 +89,7 @@ export class List {
     this.chosen = call.key;
     const top = place * this.height;
     if (top < this.grid.scrollTop) this.grid.scrollTop = top;
-    const room = this.grid.clientHeight - this.height * 2; // the head stands above them
+    const room = this.grid.clientHeight - this.height * 2; // without the header
     if (top > this.grid.scrollTop + room) this.grid.scrollTop = top - room;
     this.draw();
     if (isOpened) this.open(call);

@@ -1,4 +1,4 @@
-// The page: takes what the server tells, and shows it.
+// The page: receives events from the server, and shows them.
 
 import { Approvals } from "./approvals.js";
 import { Calls, matches } from "./calls.js";
@@ -7,8 +7,8 @@ import { List } from "./list.js";
 import { Tally } from "./receivers.js";
 import { fill, make } from "./text.js";
 
-const MOST = 10_000; // so many calls are kept; older ones are asked for
-const PAUSE = 250; // milliseconds between two drawings
+const MOST = 10_000; // the number of calls to keep; older ones are loaded on request
+const PAUSE = 250; // milliseconds between two updates
 
 const get = (id) => document.getElementById(id);
 const filters = get("filters");
@@ -18,15 +18,15 @@ const approvals = new Approvals(get("waiting"));
 const detail = new Detail(get("detail"));
 const list = new List(get("calls"), (call) => detail.open(call));
 
-let older = null; // calls of before, where somebody looks at those
-let paused = null; // the calls as they were when somebody stopped the list
+let older = null; // older calls, if the user is viewing them
+let paused = null; // the calls at the time of pausing
 let skipped = 0;
 
 function draw() {
   for (const [what, count] of Object.entries(tally.counts)) {
-    const told = get(`count-${what.replace(" ", "-")}`);
-    told.textContent = count.toLocaleString("en");
-    told.classList.toggle("red", what !== "calls" && count > 0);
+    const counter = get(`count-${what.replace(" ", "-")}`);
+    counter.textContent = count.toLocaleString("en");
+    counter.classList.toggle("red", what !== "calls" && count > 0);
   }
   const calls = older?.all ?? paused ?? live.all;
   const wanted = filter();
@@ -35,7 +35,7 @@ function draw() {
   get("older").disabled = older ? !older.before : !live.all.length;
   get("shown").textContent = `${shown.length.toLocaleString("en")} ${
     shown.length === 1 ? "call" : "calls"}${
-    older ? ", of before" : paused ? ", paused" : ""}${
+    older ? ", older" : paused ? ", paused" : ""}${
     skipped ? `; ${skipped.toLocaleString("en")} older records are not shown` : ""}`;
   detail.refresh(live.byKey.get(`${detail.call?.run}/${detail.call?.id}`));
 }
@@ -45,7 +45,7 @@ function drawTables() {
   suggest();
 }
 
-// What draws soon, once, however often it is asked to meanwhile.
+// Combine repeated calls into one delayed call.
 function within(milliseconds, drawing) {
   let isWaiting = false;
   return () => {
@@ -76,7 +76,7 @@ function suggest() {
   }
 }
 
-// Go back to calls of before, which the journal looks for: those that match.
+// Load older calls that match the filters from the journal.
 async function goBack(seq) {
   const answer = await fetch(`calls?${new URLSearchParams({ before: seq, ...filter() })}`);
   const found = await answer.json();
@@ -116,22 +116,23 @@ get("close").addEventListener("click", () => {
 });
 
 const stream = new EventSource("stream");
-const hear = (name, take) => stream.addEventListener(name, (told) => take(JSON.parse(told.data)));
+const listen = (name, take) =>
+  stream.addEventListener(name, (message) => take(JSON.parse(message.data)));
 stream.onopen = () => say("live");
 stream.onerror = () => say(stream.readyState === EventSource.CLOSED
-  ? "not let in: open the address that the program has printed" : "the program is away, or ended");
-hear("calls", (rows) => {
+  ? "access denied: open the address that the program printed" : "connection lost: the program may have ended");
+listen("calls", (rows) => {
   live.take(rows);
   tally.take(rows);
   soon();
   soonTables();
 });
-hear("skipped", (count) => {
+listen("skipped", (count) => {
   skipped += count;
   soon();
 });
-hear("trouble", (text) => say(text || "live"));
-hear("approvals", (requests) => {
+listen("trouble", (text) => say(text || "live"));
+listen("approvals", (requests) => {
   get("waiting").hidden = false;
   approvals.show(requests);
 });

@@ -1,15 +1,15 @@
-// What receivers did and how long it took, and the same of hooks: of the records that came here.
+// Counts and durations of receivers and hooks, from the records received so far.
 
 import { fill, make, span } from "./text.js";
 
-const NAMES = 500; // so many receivers and hooks are counted
-const SAMPLES = 1000; // so many times of each are kept, the newest
+const NAMES = 500; // the maximum number of receivers and hooks
+const SAMPLES = 1000; // the number of durations to keep for each, the newest
 
 const RECEIVER = ["asked", "changed", "blocked", "failed", "failed open"];
 const HOOK = ["calls", "blocked", "raised"];
 
 export class Tally {
-  #waiting = new Set(); // calls that a person has not answered, until their end is told
+  #waiting = new Set(); // calls without an approval, until they end
 
   constructor() {
     this.receivers = new Map();
@@ -31,7 +31,7 @@ export class Tally {
     const found = entry(this.receivers, row.receiver);
     const what = row.answer === "asked" ? "asked" : row.mark;
     if (what) found[what] = (found[what] ?? 0) + 1;
-    if (row.answer !== "approved") note(found, row.seconds); // which are a person's
+    if (row.answer !== "approved") note(found, row.seconds); // an approval takes a person's time
   }
 
   #hook(row) {
@@ -72,5 +72,5 @@ function note(found, seconds) {
   found.next++;
 }
 
-// Of sorted times the smallest that so large a part of them does not exceed.
+// The smallest of sorted times that is not below this share of them.
 const percentile = (sorted, part) => sorted[Math.max(Math.ceil(part * sorted.length) - 1, 0)];

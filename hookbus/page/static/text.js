@@ -1,10 +1,10 @@
-// Texts of strangers. They reach the page as text alone, with whatever is invisible, or would turn
-// a line around, written out.
+// Untrusted strings. They reach the page as text nodes only, with invisible and bidirectional
+// control characters escaped.
 
 const INVISIBLE =
   /[^\P{C}\n]|[\p{Zl}\p{Zp}\u2800]|[^\P{Zs} ]|\p{Default_Ignorable_Code_Point}/gu;
 
-// The text with \u202e where that character was; of JSON this makes the same JSON.
+// The string with such characters escaped, as in \u202e. JSON stays equivalent JSON.
 export function visible(text) {
   return String(text).replace(INVISIBLE, (found) =>
     [...Array(found.length).keys()]
@@ -12,8 +12,8 @@ export function visible(text) {
       .join(""));
 }
 
-// An element with attributes and children. Each child that is no element becomes a text, in an
-// element of its own, so that no language's direction reaches its neighbours.
+// An element with attributes and children. A child that is not an element becomes text in a
+// separate element, so that text direction does not affect its neighbours.
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -30,7 +30,7 @@ export function fill(element, ...children) {
     child instanceof Node ? child : asNode(child)));
 }
 
-const plain = (text) => document.createTextNode(visible(text)); // an option holds no element
+const plain = (text) => document.createTextNode(visible(text)); // an option cannot contain elements
 
 function isolated(text) {
   const element = document.createElement("bdi");
@@ -38,13 +38,13 @@ function isolated(text) {
   return element;
 }
 
-// Names, and what each is.
+// A list of names and values.
 export function pairs(facts) {
   return make("dl", {}, ...Object.entries(facts).map(([name, value]) =>
     make("div", {}, make("dt", {}, name), make("dd", {}, value))));
 }
 
-// JSON with each of its texts set apart: one that is written from right to left stays in its place.
+// JSON with each string isolated, so that right-to-left text stays in place.
 export function json(text) {
   return (visible(text).match(/"(?:[^"\\]|\\.)*"|[^"]+/gs) ?? []).map((piece) =>
     piece.startsWith('"') ? piece : document.createTextNode(piece));
