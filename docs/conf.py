@@ -14,9 +14,10 @@ sys.path[:0] = [str(HERE), str(ROOT)]
 import site_parts  # noqa: E402
 
 import hookbus  # noqa: E402, F401
+from tests.package_metadata import AUTHOR, REPOSITORY  # noqa: E402
 
 project = "hookbus"
-author = "hookbus contributors"
+author = AUTHOR
 html_title = "hookbus"
 language = "en"
 
@@ -68,7 +69,10 @@ html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False
 html_show_sphinx = False
-html_theme_options = {"navigation_with_keys": False}
+html_theme_options = {
+    "navigation_with_keys": False,
+    "footer_icons": [{"name": "Source", "url": REPOSITORY, "html": "Source", "class": ""}],
+}
 pygments_style = "tango"
 # the default one underlines names of classes, as if they were links
 pygments_dark_style = "github-dark"

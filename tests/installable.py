@@ -2,11 +2,12 @@
 after `pip install -e '.[release]'`.
 
 The wheel and the source distribution of the files that git knows are put into `dist/` and read:
-what is in them, and whether PyPI would take them. Then each is installed into an empty environment,
-and has to do what the first page of the documentation says. A program that uses all that comes
-without extras runs there with every switch of Python that changes what is strict, from a clone that
-is installed as `--editable`, in one archive, and frozen by PyInstaller. Exit code 1 where something
-is wrong.
+what is in them, and whether PyPI would take them. The wheel is built twice, which has to give the
+same bytes, and gets a software bill of materials in `build/sbom`. Then each is installed into an
+empty environment, and has to do what the first page of the documentation says. A program that uses
+all that comes without extras runs there with every switch of Python that changes what is strict,
+from a clone that is installed as `--editable`, in one archive, and frozen by PyInstaller. Exit code
+1 where something is wrong.
 """
 
 import os
@@ -22,10 +23,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hookbus import __version__
+from tests import sbom
 from tests.whole_program import WANTED
 
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
+SBOM = ROOT / "build" / "sbom" / f"hookbus-{__version__}.cdx.json"
 SWITCHES = (
     "-I", "-P", "-O", "-OO", "-bb", "-X dev", "-W error", "-X dev -W error -bb -P",
     "-X utf8=0 -X warn_default_encoding -W error",
@@ -51,11 +54,34 @@ def tracked() -> set[str]:
     return {name for name in said.split("\0") if name and (ROOT / name).exists()}
 
 
-def build(files: set[str], folder: Path) -> list[Path]:
-    """Build both distributions from a copy of these files alone and return their paths."""
+def copy(files: set[str], folder: Path) -> None:
+    """Copy files of this clone into a folder."""
     for name in files:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
+
+
+def moment_of_release() -> str:
+    """Return when the last change was committed, in seconds since 1970."""
+    code, output = run("git", "log", "-1", "--format=%ct")
+    return sys.exit(output) if code else output.strip()
+
+
+def problems_of_second_build(wheel: Path, files: set[str], folder: Path) -> list[str]:
+    """Build the wheel again, in another folder, and return how it differs."""
+    copy(files, folder / "another" / "source")
+    out = folder / "wheel"
+    command = (sys.executable, "-m", "build", "--wheel", "--outdir", out)
+    code, output = run(*command, cwd=folder / "another" / "source")
+    if code:
+        return [f"the second build of the wheel failed: {output}"]
+    is_same = (out / wheel.name).read_bytes() == wheel.read_bytes()
+    return [] if is_same else [f"{wheel.name} has other bytes when it is built again"]
+
+
+def build(files: set[str], folder: Path) -> list[Path]:
+    """Build both distributions from a copy of these files alone and return their paths."""
+    copy(files, folder)
     shutil.rmtree(DIST, ignore_errors=True)
     code, said = run(sys.executable, "-m", "build", "--outdir", DIST, cwd=folder)
     if code:
@@ -179,6 +205,7 @@ def problems_of_clone(source: Path, folder: Path) -> list[str]:
 
 
 def main() -> int:
+    os.environ.setdefault("SOURCE_DATE_EPOCH", moment_of_release())
     with TemporaryDirectory() as place:
         files = tracked()
         paths = build(files, Path(place) / "source")
@@ -187,13 +214,16 @@ def main() -> int:
         problems = problems_of_contents(*names_in(paths), files)
         code, said = run(sys.executable, "-m", "twine", "check", "--strict", *paths)
         problems += [said] if code else []
+        problems += problems_of_second_build(paths[0], files, Path(place) / "again")
         for path in paths:
             problems += problems_of_install(path, Path(place) / path.suffix[1:])
         wheel = Path(place) / paths[0].suffix[1:]
-        scripts = "Scripts" if sys.platform == "win32" else "bin"
-        problems += problems_of_runs(wheel / scripts / "python", wheel)
+        python = wheel / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+        problems += sbom.write(paths[0], python, SBOM)
+        problems += problems_of_runs(python, wheel)
         problems += problems_of_clone(Path(place) / "source", Path(place) / "clone")
-    print(*problems, *(f"dist/{path.name}" for path in paths), sep="\n")
+    made = (path.relative_to(ROOT).as_posix() for path in (*paths, SBOM))
+    print(*problems, *made, sep="\n")
     print(f"{len(problems)} problems")
     return int(bool(problems))
 

@@ -1,6 +1,6 @@
-"""Frameworks that run on hookbus, a room each: `uninstall = adapters.langchain.install()`.
+"""Adapters for agent frameworks, a module each: `uninstall = adapters.langchain.install()`.
 
-A room is loaded when it is first asked for, and it loads its framework only in `install`.
+A module is imported on first access, and it imports its framework only in `install`.
 """
 
 from importlib import import_module

@@ -1,5 +1,5 @@
-"""How the answers of models look in parts and as a whole, under frameworks that say both in words
-of their own."""
+"""The forms of model answers, in parts and as a whole, of frameworks with their own classes for
+both."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _text_of(response: Any) -> str:
 
 
 def _adk_whole(items: list[Any]) -> Any:
-    """Return the answers that are no parts; everything where these do not say all that was said."""
+    """Return the answers that are not parts, or everything if these lack some of the content."""
     wholes = [item for item in items if not item.partial]
     said = "".join(_text_of(item) for item in wholes)
     in_parts = "".join(_text_of(item) for item in items if item.partial)
@@ -93,7 +93,7 @@ def agent_framework() -> Forms:
 def _response(events: list[Any]) -> Any:
     ended = [each for each in events if each.type in ("response.completed", "response.incomplete")]
     if not ended:
-        raise HookError("the stream of the model ended without an answer, which nobody can judge")
+        raise HookError("the stream of the model ended without an answer that guards can check")
     response = ended[-1].response
     done = [each.item for each in events if each.type == "response.output_item.done"]
     usage = import_module("agents.usage").Usage(requests=1)
@@ -175,7 +175,7 @@ SEMANTIC_KERNEL = Forms(_messages, _messages_in_parts)
 
 
 def _blocks(events: list[Any]) -> dict[str, Any]:
-    """Return the message, why it stopped, and what it used, as plain data."""
+    """Return the message, the stop reason and the usage, as plain data."""
     answer: dict[str, Any] = {"role": "assistant", "content": []}
     for event in events:
         for kind, value in event.items():
@@ -203,7 +203,7 @@ def _add_event(answer: dict[str, Any], kind: str, value: Any) -> None:
         answer["stop_reason"] = value["stopReason"]
     elif kind == "metadata":
         answer["usage"] = value.get("usage")
-    else:  # what nobody knows is judged, too
+    else:  # guards check unknown events, too
         answer[kind] = value
 
 

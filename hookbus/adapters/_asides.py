@@ -1,4 +1,5 @@
-"""What a framework tells its own listeners of a model's answer, kept until that was judged.
+"""Reports of a framework to its own listeners about a model's answer, held until guards have
+checked it.
 
 Some frameworks report an answer, whole or part by part, from within the call of the model: before
 guards have seen it. Where something may change or block the answer, the adapter keeps what would be
@@ -95,7 +96,7 @@ class Aside:
                 self.report_failed(each, error)
             except Exception as failure:  # the caller gets what the call ended with
                 kind = type(failure).__name__
-                _log.warning("listeners were not told that an answer of a model failed: %s", kind)
+                _log.warning("listeners got no report of a failed answer of a model: %s", kind)
 
     def _taken(self) -> list[Any]:
         reports, self.reports = self.reports, []
@@ -120,7 +121,7 @@ def run_judged(words: Vocabulary, attempt: Attempt, aside: Aside | None, *told: 
     Args:
         words: which have the hook.
         attempt: whose body asks the model.
-        aside: keeps the reports; None where the framework makes none.
+        aside: holds the reports; None if the framework makes none.
         told: the model, the messages, the options and the agent.
     """
     if aside is None or not is_held_back(words, told[0], is_async=False):

@@ -15,7 +15,7 @@ from ._patches import Patches
 
 
 class _Run:
-    """A run under way, within another perhaps. Its threads know it by their context."""
+    """A run in progress, perhaps inside another. Its threads find it in their context."""
 
     def __init__(self) -> None:
         self.outer, self.was_cancelled = _UNDER_WAY.get(), False
@@ -44,8 +44,8 @@ def stop_if_cancelled() -> None:
 
 
 def follow(patches: Patches, cls: Any, *names: str) -> None:
-    """Have the threads and tasks of async methods know when these are cancelled, or when nobody
-    wants more of what they give."""
+    """Let the threads and tasks of async methods know when these are cancelled, or when their
+    consumer has stopped."""
     for name in names:
         patches.wrap(cls, name, _followed)
 

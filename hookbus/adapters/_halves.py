@@ -33,7 +33,7 @@ class Instead(NamedTuple):
     """The tool must not run.
 
     Attributes:
-        value: what the framework is to be told: a refusal, or the result that replaces it.
+        value: what the framework gets instead: the text of a block, or the replaced result.
     """
 
     value: Any
@@ -82,12 +82,12 @@ class Halves:
         return Instead(half.outcome())
 
     async def end(self, key: Hashable, raw: Any) -> Any:
-        """Give a call what its tool returned, and return what the framework is to hold instead: the
-        same object where nobody changed it.
+        """Give a call the result of its tool, and return the result for the framework: the same
+        object if no receiver changed it.
 
         Raises:
-            HookError: if no call is open under the key: nobody looked at the result, and it must
-                not be told.
+            HookError: if no call is open under the key: no receiver has checked the result, so it
+                must not be delivered.
             Exception: what came out of the hooked call.
         """
         half = self._take(key)
@@ -97,11 +97,12 @@ class Halves:
         return half.outcome()
 
     async def fail(self, key: Hashable, error: Exception) -> Any:
-        """Give a call the exception that its tool raised, and return what is to be told instead.
+        """Give a call the exception that its tool raised, and return what the framework gets
+        instead.
 
         Raises:
             HookError: if no call is open under the key.
-            Exception: the same one where nobody replaced it.
+            Exception: the same one if no receiver replaced it.
         """
         half = self._take(key)
         if not half.back.done():

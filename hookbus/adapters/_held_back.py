@@ -22,7 +22,7 @@ class Kept:
         self.value = value
         try:
             self._before = deepcopy(value)
-        except Exception:  # nobody can tell whether it changes
+        except Exception:  # whether it changes is unknown
             self._before = _UNKNOWN
 
     def is_still(self, answer: Any) -> bool:

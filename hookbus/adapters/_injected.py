@@ -1,5 +1,5 @@
-"""What a framework puts among the arguments of a tool: it is no argument of the call, and is put
-back when the tool runs."""
+"""Values that a framework injects into the arguments of a tool: they are not arguments of the call,
+and are added again when the tool runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LangChain's chat models: what is asked whole, what is streamed, and who is told meanwhile."""
+"""LangChain's chat models: whole and streamed requests, and the callbacks about them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ._vocabulary import Once, Vocabulary
 
 
 def hook_models(words: Vocabulary) -> None:
-    """Have every request of a chat model come through `model_call`: `invoke`, `stream`, the events
-    of either version, and what callbacks are told of them."""
+    """Run every request of a chat model through `model_call`: `invoke`, `stream`, the events of
+    both versions, and the callbacks about them."""
     cls, patches = import_module("langchain_core.language_models").BaseChatModel, words.patches
     whole = functools.partial(_whole, words)
     patches.wrap(cls, "_generate_with_cache", whole)
@@ -37,10 +37,10 @@ _NATIVE = "_stream_chat_model_events", "_astream_chat_model_events"
 
 
 class _Manager(View):
-    """What callbacks are told by, which keeps what they are told of an answer until it is judged.
+    """A run manager that holds the callbacks about an answer until guards have checked it.
 
     Attributes:
-        told: what is kept.
+        told: the callbacks that are held.
     """
 
     def __init__(self, behind: Any, told: list[Callable[[], Any]] | None = None) -> None:
@@ -69,8 +69,8 @@ class _AsyncManager(_Manager):
 
 
 class _Answer(Once):
-    """A request that is answered whole: receivers see its message, LangChain gets the whole
-    `ChatResult`, and callbacks are told of it once nobody changes or blocks it any more."""
+    """A request with a whole answer: receivers see its message, LangChain gets the whole
+    `ChatResult`, and callbacks run once no receiver can change or block it."""
 
     def __init__(self, words: Vocabulary, owner: type, stock: Any, model: Any, manager: Any,
                  *, is_async: bool) -> None:  # fmt: skip
@@ -100,7 +100,7 @@ class _Answer(Once):
         return self._kept.value
 
     def told(self, message: Any) -> list[Callable[[], Any]]:
-        """Return what callbacks were to be told of what has become the answer."""
+        """Return the held callbacks about the final answer."""
         is_kept = isinstance(self._manager, _Manager) and self._kept.is_still(message)
         return self._manager.told if is_kept else []
 
@@ -156,7 +156,7 @@ class _Streamed(Once):
     """A request that is answered in parts. Receivers see messages, LangChain gets the chunks that
     hold them.
 
-    Callbacks are told of what comes out of this: the model itself is given none to tell.
+    Callbacks are about the items of this stream: the model itself gets none.
     """
 
     def __init__(self, owner: type, stock: Any, model: Any) -> None:
@@ -190,7 +190,7 @@ class _Streamed(Once):
 
 def _streamed(words: Vocabulary, forms: Forms, name: str, owner: type, stock: Any) -> Any:
     if owner is import_module("langchain_core.language_models").BaseChatModel:
-        return stock  # it asks `_stream`, or says that there is no stream
+        return stock  # it calls `_stream`, or reports that there is none
 
     def split(args: Any, options: dict[str, Any]) -> dict[str, Any]:
         named = dict(zip(("stop", "run_manager"), args, strict=False)) | options

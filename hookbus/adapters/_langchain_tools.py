@@ -127,7 +127,7 @@ def _hands_over(function: Any) -> bool:
 
 
 def _hook_nodes(gate: Gate) -> None:
-    """Have what a node injects be known, and calls of tools that it does not have be heard."""
+    """Recognise what a node injects, and emit calls of tools that it does not have."""
     try:
         node = import_module("langgraph.prebuilt.tool_node").ToolNode
     except ModuleNotFoundError:
@@ -189,7 +189,7 @@ def _hook_unknown(gate: Gate, node: Any) -> None:
 
 
 class _NoOutput(ValueError):
-    """What LangChain tells its model where the output was refused."""
+    """The text for LangChain's model if the output was blocked."""
 
 
 def _hook_outputs(gate: Gate) -> None:
@@ -258,7 +258,7 @@ def _interrupted(call: ToolCall, request: Request, is_new: bool) -> Approved | D
         interrupt = import_module("langgraph.types").interrupt
     except ImportError:
         return None
-    while True:  # each value that it was resumed with; where there is no more, this raises
+    while True:  # each value that it was resumed with; after the last one this raises
         try:
             value = interrupt(shown(request))
         except (RuntimeError, KeyError):  # no graph runs

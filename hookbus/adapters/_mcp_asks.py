@@ -1,4 +1,4 @@
-"""MCP's elicitation: a server asks for a yes where the client's user is."""
+"""MCP's elicitation: a server asks the client's user for approval."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class Parts(NamedTuple):
     Attributes:
         content: the blocks that a model reads.
         structured_content: the same as data, for programs; None where there is none.
-        is_error: whether it tells that the call failed.
+        is_error: whether it reports that the call failed.
     """
 
     content: list[Any]
@@ -29,8 +29,8 @@ class Parts(NamedTuple):
 def shown(result: Any) -> Any:
     """Return a result as receivers see it: text or plain data, and nothing is left out.
 
-    That is its structured content, where its text says the same; its text, where there is no more;
-    and else all blocks, and the structured content beside them.
+    That is its structured content, if its text says the same; its text, if there is nothing else;
+    otherwise all blocks with the structured content.
     """
     structured = result.structured_content
     texts = [block.text for block in result.content if block.type == "text"]
@@ -49,7 +49,7 @@ def _dumped(blocks: list[Any]) -> list[Any]:
 
 
 def _unwrapped(structured: Any) -> Any:
-    """Return the data that is no object of its own: `{"result": data}` goes over the wire."""
+    """Return data that is not an object itself: `{"result": data}` is sent."""
     is_wrapped = isinstance(structured, Mapping) and [*structured] == ["result"]
     return structured["result"] if is_wrapped else structured
 
@@ -73,9 +73,9 @@ def parts(result: Any, value: Any, schema: Any = None) -> Parts:
 
     Args:
         result: the old one; None where the tool did not run.
-        value: what is told, such as receivers are shown.
+        value: the new result, as receivers see results.
         schema: of the structured content, where the tool has one. Clients refuse a result that does
-            not fit it, so such a value is told as an error, which they do not check.
+            not fit it, so such a value is sent as an error, which they do not check.
     """
     if isinstance(value, Mapping) and {*value} == _BOTH:
         found = Parts(_blocks(value["content"]), value["structured_content"])
@@ -114,7 +114,7 @@ def _adapter(types: Any, pydantic: Any) -> Any:
 
 
 def fitting(found: Parts, schema: Any) -> Parts:
-    """Return a result that fits a tool's schema, or that tells the same as an error."""
+    """Return a result that fits a tool's schema, or an error with the same content."""
     draft, registry = import_module("jsonschema.validators"), import_module("referencing")
     validator = draft.validator_for(schema)(schema, registry=registry.Registry())
     for structured in _readings(found):

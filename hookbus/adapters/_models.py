@@ -1,4 +1,4 @@
-"""The seam that is made of the methods by which a framework's models are asked."""
+"""The seam of the methods that call a framework's models."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ def hook_models(
     vocabulary: Vocabulary, cls: Any, words: dict[str, str], forms: Forms | None = None, *,
     is_async: bool | None = None, aside: type[Aside] | None = None,
 ) -> None:  # fmt: skip
-    """Have methods of a framework's models come through hooks, with their overrides in subclasses,
-    those that there are and those that will be.
+    """Run methods of a framework's models through hooks, with their overrides in existing and
+    future subclasses.
 
-    Each takes the messages first. What else it is called with are the options, by name.
+    Each takes the messages first. Its other arguments are the options, by name.
 
     Args:
-        vocabulary: which has the hooks.
+        vocabulary: the vocabulary with the hooks.
         cls: the class; it is enough that subclasses have the methods.
-        words: the hook of each method, such as `{"generate": "model_call"}`. One of `model_stream`
-            gives items, or a coroutine of what gives them: a `model_call`, too.
-        forms: how an answer of those looks in parts and as a whole.
-        is_async: whether they are, where that cannot be seen of each: a plain function may return
+        words: the hook of each method, such as `{"generate": "model_call"}`. A method of
+            `model_stream` returns items, or a coroutine that returns them; it is a `model_call`,
+            too.
+        forms: the forms of their answers, in parts and as a whole.
+        is_async: whether they are async, where inspection cannot tell: a sync function may return
             an async generator.
-        aside: keeps what the framework itself reports of an answer until it was judged.
+        aside: holds the framework's own reports about an answer until guards have checked it.
     """
     if forms is None and "model_stream" in words.values():
         raise HookError("a model that answers in parts needs forms=")
@@ -80,8 +81,8 @@ def _seam(
 
 
 def first_of(stock: Any) -> Callable[[Any, Any], tuple[Any, tuple[Any, ...], dict[str, Any]]]:
-    """Return what takes the first argument out of a call of a method, such as the messages, and
-    names the others where the method names them."""
+    """Return a function that takes the first argument out of a call of a method, such as the
+    messages, and names the others as the method does."""
     plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
     names = [each.name for each in signature_of(stock).parameters.values()
              if each.kind is plain]  # fmt: skip

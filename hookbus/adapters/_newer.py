@@ -1,4 +1,4 @@
-"""Whether an adapter may install on a release that it was not tested with."""
+"""Checks before an adapter installs on a release that it was not tested with."""
 
 from __future__ import annotations
 
@@ -43,15 +43,14 @@ def patches_of(
     adapter: str, package: str, supported: Between | Supported, untested: Untested,
     install: Install,
 ) -> Patches:  # fmt: skip
-    """Return the patches that an adapter's `install` works with, once its framework is known to
-    fit.
+    """Return the patches for an adapter's `install`, after a check of the framework's version.
 
     Args:
         adapter: its name.
-        package: what the framework is installed under.
+        package: the name of the framework's distribution.
         supported: the versions that the adapter was tested with.
-        untested: what to do where another, newer one is installed.
-        install: puts the framework on a bus; the self-test does so.
+        untested: what to do if a newer one is installed.
+        install: hooks the framework on a bus; the self-test calls it.
 
     Raises:
         HookError: if the package is not installed, is too old, or is untested and refused or lacks
@@ -66,8 +65,8 @@ def in_place_of(
     adapter: str, package: str, supported: Between | Supported, untested: Untested,
     install: Install,
 ) -> InPlace:  # fmt: skip
-    """Return the same for what changes nothing, such as middleware: it is tested once in a
-    process."""
+    """Return the same for an adapter that changes nothing, such as middleware; it is tested once in
+    each process."""
     supported = all_of(supported)
     version = installed_version(package, *supported)
     if (adapter, version) not in _ANSWERED and not Patches.is_in_force(package):
@@ -79,8 +78,8 @@ def in_place_of(
 def require_seams(
     adapter: str, package: str, supported: Supported, untested: Untested, install: Install
 ) -> None:
-    """Check the installed version; warn where it is untested and its seams answer, if it is more
-    than a patch release."""
+    """Check the installed version; warn if it is untested, newer than a patch release, and passes
+    the check of its seams."""
     if untested not in ("check", "refuse"):
         raise HookError(f"untested={untested!r} is not known: write 'check' or 'refuse'")
     if _IS_TESTING.get():
@@ -107,10 +106,10 @@ def require_seams(
 
 
 def find_problem(adapter: str, install: Install | None = None) -> SeamProblem | None:
-    """Look for the seams of an adapter in what is installed, and run its self-test.
+    """Look for the seams of an adapter in the installed package, and run its self-test.
 
     Returns:
-        what is wrong; None where all answers.
+        the problem, or None.
     """
     home: Any = import_module(f"{__package__}._seams.{adapter}")
     token = _IS_TESTING.set(True)

@@ -37,7 +37,7 @@ class OwnHook:
 
     @property
     def __wrapped__(self) -> Hook:
-        # Where `explain` and failures say that this receiver stands.
+        # The place that `explain` and failures give for this receiver.
         hook: Hook | None = self.is_same(None)
         if hook is None:
             raise AttributeError("the hook is gone")
@@ -82,7 +82,7 @@ class Mirror(Generic[Mark]):
     """Which hooks of which owner are connected. It keeps no owner alive, and forgets what is noted
     of one with it.
 
-    A mark stands for a hook that is connected, and tells it from others.
+    A mark identifies a connected hook.
     """
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class Mirror(Generic[Mark]):
             owner: whose hooks these are.
             signal: such as `"pre_reply"`.
             hooks: the list.
-            is_same: tells whether a mark is that of a hook of the list.
+            is_same: returns whether a mark belongs to a hook of the list.
             connect: connects a hook of the list, given its place there.
 
         Raises:

@@ -24,7 +24,7 @@ class Part:
 class Whole:
     """The answer that was streamed as a whole: the result that `post` and `finally` see.
 
-    The call takes it for its result, and gives it to nobody as an item.
+    The call uses it as its result, and does not deliver it as an item.
     """
 
     __slots__ = ("value",)

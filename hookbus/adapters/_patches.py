@@ -1,5 +1,5 @@
-"""What every adapter needs: the right version of a package, attributes replaced, and all put back
-as it was."""
+"""What every adapter needs: a version check of a package, replaced attributes, and a way to restore
+them."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ _ABSENT: Final = object()
 
 
 class Patches:
-    """What one adapter has changed in its package.
+    """The changes of one adapter in its package.
 
-    Use it as a `with` block in `install`, and return its `restore`: an exception in the block takes
-    everything back.
+    Use it as a `with` block in `install`, and return its `restore`. An exception in the block
+    undoes all changes.
 
         with Patches("agentscope", "1.0.21") as patches:
             patches.replace(AgentBase, "register_class_hook", classmethod(register))
         return patches.restore
 
     Args:
-        package: the name the package is installed under.
-        supported: its versions that the adapter was tested with, or the range of them; none where
-            the version was checked before.
+        package: the name of the distribution.
+        supported: the versions that the adapter was tested with, or their range; none if the
+            version was checked before.
 
     Raises:
-        HookError: if the package is not installed, has another version, or runs on hookbus already.
+        HookError: if the package is not installed, has another version, or already runs on hookbus.
 
     Attributes:
-        bus: the bus that the package runs on, where its adapter says so.
-        is_live: whether the changes are in force. What an adapter has put in place must let calls
-            pass when they are not: somebody may have kept it.
+        bus: the bus that the package runs on, if its adapter sets it.
+        is_live: whether the changes are in force. If they are not, the functions of an adapter must
+            pass calls through, because other code may have kept references to them.
     """
 
     _in_force: ClassVar[dict[str, Patches]] = {}
@@ -75,8 +75,8 @@ class Patches:
             self.restore()
 
     def replace(self, owner: Any, name: str, value: Any) -> None:
-        """Set an attribute of a class, module or object. If somebody has replaced it since,
-        `restore` leaves theirs and warns."""
+        """Set an attribute of a class, module or object. If other code has replaced it since,
+        `restore` keeps that and warns."""
         before = vars(owner).get(name, _ABSENT)
         setattr(owner, name, value)
         placed = vars(owner)[name]
@@ -101,8 +101,8 @@ class Patches:
     def replace_everywhere(
         self, home: ModuleType, name: str, value: Any, *, also_outside: bool = False
     ) -> None:
-        """Set a function in the module that has it, and in every other of the package that has
-        imported it by name; `also_outside` of the package, and under whatever name."""
+        """Set a function in its module, and in every other module of the package that has imported
+        it by name; with `also_outside`, in all modules and under any name."""
         stock, package = getattr(home, name), f"{home.__name__.partition('.')[0]}."
         for module_name, module in list(sys.modules.items()):
             held = module.__dict__ if isinstance(module, ModuleType) else {}
@@ -115,10 +115,10 @@ class Patches:
     def wrap_function(
         self, home: ModuleType, name: str, make: Callable[[Any], Any], *, also_outside: bool = False
     ) -> None:
-        """Replace a function as `replace_everywhere` does, by what `make` returns, given it.
+        """Replace a function as `replace_everywhere` does, by the result of `make(function)`.
 
         Raises:
-            HookError: if the module has none of that name any more.
+            HookError: if the module has no such function.
         """
         made = make(self.look_for(home, name))
         self.replace_everywhere(home, name, made, also_outside=also_outside)
@@ -126,16 +126,16 @@ class Patches:
     def wrap(
         self, cls: type, name: str, make: Callable[[type, Any], Any], *, is_optional: bool = False
     ) -> None:
-        """Replace a method in a class and wherever a subclass has its own, also in those to come.
+        """Replace a method in a class and its overrides in existing and future subclasses.
 
         Args:
             cls: the class; it is enough that subclasses have the method.
             name: the method.
-            make: given the class that holds one and the function, returns what is to stand there.
-            is_optional: whether it is enough that a class to come has it.
+            make: takes the class that has the method and its function, and returns the replacement.
+            is_optional: whether no existing class needs to have it.
 
         Raises:
-            HookError: if no class there is has it.
+            HookError: if no existing class has it.
         """
         classes = [*_with_subclasses(cls)]
         found = [each for each in classes if inspect.isfunction(vars(each).get(name))]
@@ -157,12 +157,12 @@ class Patches:
 
     @classmethod
     def is_in_force(cls, package: str) -> bool:
-        """Tell whether a package runs on hookbus."""
+        """Return whether a package runs on hookbus."""
         return package in cls._in_force
 
     @classmethod
     def runs_on(cls, package: str, bus: Bus) -> bool:
-        """Tell whether a package runs on hookbus, and on this bus."""
+        """Return whether a package runs on hookbus, and on this bus."""
         patches = cls._in_force.get(package)
         return patches is not None and patches.bus is bus
 
@@ -173,21 +173,21 @@ class Patches:
         )
 
     def look_for(self, owner: Any, name: str) -> Any:
-        """Return an attribute of a module or class, which a version may not have any more.
+        """Return an attribute of a module or class, which some versions lack.
 
         Raises:
-            HookError: if it is not there.
+            HookError: if it does not exist.
         """
         if not hasattr(owner, name):
             raise self._missing(f"{getattr(owner, '__qualname__', owner.__name__)}.{name}")
         return getattr(owner, name)
 
     def on_restore(self, undo: Callable[[], None]) -> None:
-        """Have something else undone too, in the reverse order of all that was changed."""
+        """Register another function for `restore`, which undoes changes in reverse order."""
         self._undo.append(undo)
 
     def restore(self) -> None:
-        """Put everything back as it was. Twice is once."""
+        """Undo all changes. Calling it twice is safe."""
         if not self.is_live:
             return
         self.is_live = False
@@ -197,8 +197,8 @@ class Patches:
 
 
 class InPlace(Patches):
-    """What changes nothing, for an object that people put in its place themselves: it is in force
-    for good."""
+    """Patches that change nothing, for an object that you put in place yourself; always in
+    force."""
 
     _in_place: ClassVar[set[str]] = set()
 
@@ -209,7 +209,7 @@ class InPlace(Patches):
 
 
 def packages_on_hookbus() -> frozenset[str]:
-    """Return the packages whose calls come through hookbus, on whatever bus."""
+    """Return the packages whose calls go through hookbus, on any bus."""
     return frozenset((*Patches._in_force, *InPlace._in_place))
 
 
@@ -225,8 +225,8 @@ def _with_subclasses(cls: type) -> Iterator[type]:
 
 
 def carries(*names: str) -> Callable[[F], F]:
-    """Say which parameters of a hookable are what an adapter makes its call with: they are no part
-    of what a person approves.
+    """Name the parameters of a hookable that an adapter uses for its call: a person does not
+    approve them.
     """
 
     def mark(function: F) -> F:
@@ -237,8 +237,8 @@ def carries(*names: str) -> Callable[[F], F]:
 
 
 def exceptions(*paths: str) -> tuple[type[BaseException], ...]:
-    """Return the classes that are there of those named, such as `"langgraph.errors:GraphBubbleUp"`:
-    a package may not be installed, and an older release may lack one."""
+    """Return the classes with these names that exist, such as `"langgraph.errors:GraphBubbleUp"`. A
+    package may be missing, and an older release may lack a class."""
     found: list[type[BaseException]] = []
     for path in paths:
         module, _, name = path.partition(":")
@@ -250,6 +250,6 @@ def exceptions(*paths: str) -> tuple[type[BaseException], ...]:
 
 
 def declare_fields(patches: Patches, cls: type) -> None:
-    """Have the objects of a plain class sealed by the parameters of its constructor."""
+    """Seal the objects of a plain class by the parameters of its constructor."""
     names = [name for name in signature_of(cls).parameters if not name.startswith("_")]
     patches.replace(cls, "__hookbus_fields__", tuple(names))

@@ -1,4 +1,4 @@
-"""Approvals of a framework's own: where a guard asks, the run is paused, and resumed with the
+"""Approvals through a framework: a guard's `Ask` pauses the run, which is resumed with the
 answer."""
 
 from __future__ import annotations
@@ -26,11 +26,10 @@ class Pause(NamedTuple):
     """How a framework pauses a run, and resumes it.
 
     Attributes:
-        whose: from the `ToolCall`, what tells it from all others, and is the same once its run is
-            resumed.
-        ask: from the `ToolCall`, the request, and whether it is asked for the first time, the
-            `Approved` or `Denied` that the run was resumed with, or something to await it; None
-            where no run is there to pause. Else it raises what pauses the run.
+        whose: returns the identity of a `ToolCall`, which stays the same when its run is resumed.
+        ask: takes the `ToolCall`, the request, and whether it is new. Returns the `Approved` or
+            `Denied` that the run was resumed with, or an awaitable of it; None if there is no run
+            to pause. Otherwise it raises the exception that pauses the run.
     """
 
     whose: Callable[[Any], str | None]
@@ -38,7 +37,7 @@ class Pause(NamedTuple):
 
 
 class Instead(Exception):
-    """Raised where a run is paused by a result: the one that the framework is to get."""
+    """Raised if a result pauses the run; it holds that result."""
 
     def __init__(self, result: Any) -> None:
         super().__init__(result)
@@ -46,9 +45,9 @@ class Instead(Exception):
 
 
 class Pausing:
-    """An approver that parks what is asked in a store, and pauses the run meanwhile.
+    """An approver that keeps pending requests in a store, and pauses the run.
 
-    A request is of this very call of a run: what the framework tells it by is in the digest, too.
+    A request is for one call of a run: the framework's identity of the call is in the digest, too.
     """
 
     name = "Store, which pauses the run"
@@ -58,7 +57,7 @@ class Pausing:
         self.store, self.key, self.adapters = store, store.key, 0
 
     def ask(self, request: Request) -> Any:
-        """Return the answer to a call that is made again; else have its run paused."""
+        """Return the answer to a repeated call; otherwise pause its run."""
         attempt, bound = self._bound(request)
         answer, said = self.store.ask(bound), None
         if _is_parked(answer) and attempt is not None:
@@ -87,7 +86,7 @@ class Pausing:
         return last
 
     def _bound(self, request: Request) -> tuple[Any, Request]:
-        """Return the attempt that is asked about, if its run can be paused, and its request."""
+        """Return the attempt, if its run can be paused, and its request."""
         attempt = CALLED.get()
         is_its_own = request.hook == "tool_call" and attempt is not INSIDE.get()
         if not is_its_own or getattr(attempt, "pause", None) is None:
@@ -99,7 +98,7 @@ class Pausing:
         return attempt, attrs.evolve(request, digest=digest, baggage=baggage)
 
     def _note(self, parked: Any, said: Approved | Denied) -> None:
-        if self.store.get(parked.id).answer is None:  # else somebody was first, which is final
+        if self.store.get(parked.id).answer is None:  # otherwise another came first, which is final
             self.store.answer(parked.id, said)
 
 
@@ -114,7 +113,7 @@ def _asked(attempt: Any, bound: Request, parked: Any) -> tuple[Any, Request, boo
 
 @contextmanager
 def _pausing(attempt: Any, parked: Any) -> Iterator[None]:
-    """Keep what pauses the run: it is raised outside of the hooked call."""
+    """Keep the exception that pauses the run: it is raised outside the hooked call."""
     try:
         yield
     except HookError:
@@ -124,7 +123,7 @@ def _pausing(attempt: Any, parked: Any) -> Iterator[None]:
 
 
 def shown(request: Request) -> dict[str, Any]:
-    """Return what a person is shown, in JSON types: its `id` is what the answer names."""
+    """Return what a person sees, in JSON types; the answer names its `id`."""
     return {
         "id": request.id, "question": request.question, "receiver": request.receiver,
         "tool": request.arguments["name"], "arguments": request.arguments["arguments"],
@@ -132,13 +131,13 @@ def shown(request: Request) -> dict[str, Any]:
 
 
 def answered(said: Any, request: Request, *, by: str) -> Approved | Denied | None:
-    """Return what somebody said to a request; None if it was said to another one, or is no answer.
+    """Return the answer to a request; None if it belongs to another request, or is not an answer.
 
     Args:
         said: `{"id": ..., "approved": True}`, perhaps with `by` and `arguments`, as they edited
             them; or `{"id": ..., "approved": False, "reason": ...}`.
-        request: what was asked.
-        by: who said so, where that is not in it.
+        request: the request.
+        by: who answered, if the answer does not say it.
     """
     approvals = import_module("hookbus.approvals")
     if not isinstance(said, Mapping) or said.get("id") != request.id:
@@ -159,10 +158,10 @@ _ON: Final[WeakKeyDictionary[Bus, Pausing]] = WeakKeyDictionary()
 
 
 def approve_by(patches: Patches, bus: Bus, store: Any) -> None:
-    """Have a bus ask a store, until the last adapter that shares it is taken back.
+    """Use a store as the approver of a bus, until the last adapter that shares it is uninstalled.
 
     Raises:
-        HookError: if it is no store, or the bus asks somebody else.
+        HookError: if it is not a store, or the bus has another approver.
     """
     if not isinstance(store, import_module("hookbus.approvals").Store):
         raise HookError(f"approver={store!r:.60}: give a hookbus.approvals.Store(path)")

@@ -56,7 +56,7 @@ def hook_unknown(gate: Gate, kernel: Any) -> None:
     def is_there(own: Any, asked: Any, behavior: Any) -> bool:
         try:
             own.get_function(asked.plugin_name, asked.function_name)
-        except Exception:  # of whatever kind the kernel tells its model about
+        except Exception:  # of any kind that the kernel reports to its model
             return False
         filters = getattr(behavior, "filters", None)
         known = own.get_list_of_function_metadata(filters) if filters else ()

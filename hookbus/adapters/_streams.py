@@ -87,8 +87,8 @@ class _Request:
         return self._kept.value
 
     def gather_for_observers(self, items: list[Any]) -> Any:
-        """Return the answer that all items are, or None where it cannot be made of them: what
-        nobody decides by must not end the call."""
+        """Return the answer that the items make together, or None if they make none: an answer that
+        no guard needs must not end the call."""
         try:
             return self.forms.whole(items) if items else None
         except Exception as error:
@@ -97,15 +97,15 @@ class _Request:
             return None
 
     def given_out(self, answer: Any) -> Iterable[Any]:
-        """Return the items of what came out of the call: the very ones that the model gave where
-        nobody changed the answer, also in place."""
+        """Return the items of the final answer: those of the model itself, if no receiver changed
+        the answer, in place or otherwise."""
         return self._items if self._kept.is_still(answer) else self.forms.items(answer)
 
     def _leaving(self, part: Any) -> Iterable[Any]:
         """Return the items that what leaves a live call is."""
         if type(part) is Part:
             return (part.item,)
-        # A call that nobody looks at runs bare, and does not take its result out of the stream.
+        # A call without receivers runs bare, and does not take its result out of the stream.
         return () if type(part) is Whole else self.forms.items(part)
 
     # -- plain -------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What an adapter says of its framework's tool calls, and the seam that is made of it."""
+"""How an adapter describes its framework's tool calls, and the gate that hooks them."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ class ToolCall:
         name: as the model called it.
         arguments: parsed.
         call_id: the framework's number of the call, where it has one.
-        kind: function, mcp, agent, handoff, output, builtin, or unknown: there is no such tool.
-        tool: the framework's object, the sender; what carries the call where there is none.
-        agent: whose call it is, where that is known.
-        context: what the adapter needs to pack or refuse; receivers do not see it.
+        kind: function, mcp, agent, handoff, output, builtin, or unknown for a missing tool.
+        tool: the framework's object, the sender; or the object that carries the call, if there is
+            none.
+        agent: the agent of the call, if it is known.
+        context: what the adapter needs to pack a result or a block; receivers do not see it.
     """
 
     name: str
@@ -46,22 +47,22 @@ class ToolCall:
 
     @property
     def told(self) -> tuple[Any, ...]:
-        """What the hook is called with."""
+        """The arguments of the hook."""
         return (self.name, self.arguments, self.call_id, self.kind, self.tool, self.agent)
 
 
 def note_schema(sender: Any, name: str, schema: Any) -> None:
-    """Note the JSON schema of a tool whose calls have another sender, such as a session: guards
-    look there for the parameters that the tool has."""
+    """Store the JSON schema of a tool whose calls have another sender, such as a session. Guards
+    look there for the parameters of the tool."""
     sender.__dict__.setdefault("__hookbus_schemas__", {})[name] = schema
 
 
 class Refusal(NamedTuple):
-    """What a framework's `refuse` is given.
+    """The argument of `Results.refused`: a blocked call.
 
     Attributes:
         text: for a model to read.
-        blocked: who blocked it and why; for a program, raise this.
+        blocked: the receiver and the reason; raise this for a program.
         call: the call that did not happen.
     """
 
@@ -83,14 +84,13 @@ def _put(call: ToolCall, raw: Any, value: Any) -> Any:
 
 
 class Results(NamedTuple):
-    """How a framework keeps the results of its tools.
+    """How a framework represents the results of its tools.
 
     Attributes:
-        shown: from what the framework holds, the text or plain data that receivers see.
-        packed: from the call, what the framework holds, None where the tool did not run, and the
-            value that is to be told instead: what the framework is to hold, with no copy of the old
-            in it.
-        refused: from a `Refusal`, what the framework tells its model; or it raises.
+        shown: converts a result of the framework into the text or plain data that receivers see.
+        packed: takes the call, the framework's result (None if the tool did not run) and the new
+            value. Returns what the framework gets, without a copy of the old value.
+        refused: takes a `Refusal` and returns what the framework reports to its model, or raises.
     """
 
     shown: Callable[[Any], Any] = _same
@@ -114,8 +114,8 @@ Spread = Callable[[dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
 
 
 def named(names: Iterable[str], args: tuple[Any, ...], kwargs: Any) -> tuple[Any, Spread]:
-    """Return what a tool is called with by name, and what makes of that, as it has become, what to
-    call it with: by place what was given by place."""
+    """Return the arguments of a tool by name, and a function that converts them back: positional
+    arguments stay positional."""
     names = [*names]
     first, rest = names[: len(args)], args[len(names) :]
     given = {**dict(zip(first, args, strict=False)), **kwargs, **({REST: rest} if rest else {})}
@@ -132,15 +132,15 @@ def named(names: Iterable[str], args: tuple[Any, ...], kwargs: Any) -> tuple[Any
 
 
 class _UnderWay(Attempt):
-    """A tool call under way.
+    """A tool call in progress.
 
     Attributes:
-        layer: how deep inside the framework it is by now.
-        arguments: a copy of what its tool was last run with.
-        raw: what the framework holds as its result.
-        value: what receivers were shown of it.
-        pause: how its framework pauses the run, if it does.
-        paused: the request that waits for a yes, and what is raised meanwhile.
+        layer: how deep inside the framework it is now.
+        arguments: a copy of the arguments of the tool's last run.
+        raw: its result as the framework has it.
+        value: its result as receivers saw it.
+        pause: how its framework pauses the run, if it can.
+        paused: the pending request, and the exception that pauses the run.
     """
 
     raw: Any = None
@@ -153,10 +153,10 @@ class _UnderWay(Attempt):
         self.bus, self.call, self.layer, self.arguments = bus, call, layer, call.arguments
 
     def covers(self, bus: Bus, call: ToolCall, layer: int) -> bool:
-        """Tell whether a call is this very one, further inside the framework: it is asked once.
+        """Return whether a call is this one, further inside the framework: it is emitted once.
 
-        The same tool with the same arguments at the same depth is another one: a recursion. The
-        guards of another bus were not asked.
+        The same tool with the same arguments at the same depth is another call: a recursion. So is
+        a call on another bus, whose guards have not run.
         """
         if bus is not self.bus or call.tool is not self.call.tool or layer <= self.layer:
             return False
@@ -173,18 +173,17 @@ Read = Callable[..., tuple[ToolCall, Callable[[dict[str, Any]], Any]]]
 
 
 class Gate:
-    """The place that every tool call of a framework comes through.
+    """The gate that every tool call of a framework goes through.
 
     Args:
-        patches: the adapter's.
-        bus: the bus the signals live on.
-        results: how the framework keeps results.
+        patches: those of the adapter.
+        bus: the bus whose signals are emitted.
+        results: how the framework represents results.
         words: which hooks of the vocabulary the framework has.
-        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
-        approver: the store that is asked for a yes, while runs are paused; None leaves that to the
-            bus.
+        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
+        approver: the store for approvals, while runs are paused; None leaves that to the bus.
         pause: how the framework pauses a run.
-        passes: exceptions by which the framework takes control back; they are no failures.
+        passes: exceptions by which the framework takes control back; they are not failures.
 
     Attributes:
         say: as given.
@@ -203,7 +202,7 @@ class Gate:
         self.vocabulary = Vocabulary(patches, bus, words, passes)
 
     def run(self, call: ToolCall, body: Callable[[dict[str, Any]], Any], layer: int = 0) -> Any:
-        """Make a plain call of a tool; `body` runs it with the arguments as they have become."""
+        """Make a sync call of a tool; `body` runs it with the final arguments."""
         if self._passes(call, layer):
             return body(call.arguments)
         stop_if_cancelled()
@@ -244,7 +243,7 @@ class Gate:
         return is_asked or not self.patches.is_live
 
     def _told(self, under_way: _UnderWay, value: Any) -> Any:
-        """Return what the framework gets for what came out of the hooked call."""
+        """Return what the framework gets for the outcome of the hooked call."""
         if isinstance(value, Refused):
             blocked = value.blocked
             if under_way.paused is not None and under_way.paused[0] == getattr(blocked, "id", None):
@@ -255,15 +254,14 @@ class Gate:
         return self._results.packed(under_way.call, under_way.raw, value)
 
     def seam(self, cls: Any, name: str, read: Read, *, layer: int = 0) -> None:
-        """Have a method of a framework's tools come through here, with its overrides in
-        subclasses, those that there are and those that will be.
+        """Run a method of a framework's tools through this gate, with its overrides in existing and
+        future subclasses.
 
         Args:
             cls: the class.
             name: the method.
-            read: from the stock method bound to nothing and what it is called with, the call and
-                its body.
-            layer: how deep inside the framework, where a call comes through several such methods.
+            read: takes the unbound stock method and its arguments; returns the call and its body.
+            layer: how deep inside the framework, if a call goes through several such methods.
         """
         self.patches.wrap(cls, name, functools.partial(self._seam, read, layer))
 

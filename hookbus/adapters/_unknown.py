@@ -1,5 +1,5 @@
-"""Calls of tools that do not exist: a model has asked for one, and its framework answers. Such a
-call is heard, counted and refused like any other, with `kind="unknown"`.
+"""Calls of tools that do not exist: a model has requested one, and its framework answers. Such a
+call is emitted, counted and blocked like any other, with `kind="unknown"`.
 
 A framework that answers in between, with no place of its own for it, is asked once it has: nothing
 has run, and its answer is what the model is going to read.

@@ -1,4 +1,4 @@
-"""Which versions of a package an adapter was tested with, and what to install instead of another.
+"""The versions of a package that an adapter was tested with, and advice on what to install.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _CLAUSE: Final = re.compile(r"(===|==|~=|!=|<=|>=|<|>)\s*([^\s,;()]+)")
 
 
 class Between(NamedTuple):
-    """The versions that an adapter was tested with, from the oldest that passes its tests to the
-    newest. It contains patch releases of the newest, too, which `untested="refuse"` lets pass.
+    """The versions that an adapter was tested with, from the oldest to the newest. Patch releases
+    of the newest are contained, too; `untested="refuse"` accepts them.
     """
 
     oldest: str
@@ -48,12 +48,12 @@ def numbers_of(version: str) -> Numbers:
 
 
 def all_of(supported: Between | Supported) -> Supported:
-    """Return what an adapter says it supports as a tuple."""
+    """Return the supported versions of an adapter as a tuple."""
     return (supported,) if isinstance(supported, Between) else supported
 
 
 def is_tested(version: str, supported: Supported) -> bool:
-    """Tell whether a version is within what the adapter was tested with."""
+    """Return whether the adapter was tested with a version."""
     found = numbers_of(version)
     return any(
         numbers_of(each.oldest) <= found <= numbers_of(each.newest)
@@ -62,23 +62,23 @@ def is_tested(version: str, supported: Supported) -> bool:
 
 
 def is_supported(version: str, supported: Supported) -> bool:
-    """Tell whether a version was tested, or is a patch release of the newest that was."""
+    """Return whether a version was tested, or is a patch release of the newest tested one."""
     return any(version in each if isinstance(each, Between) else version == each
                for each in supported)  # fmt: skip
 
 
 def is_too_old(version: str, supported: Supported) -> bool:
-    """Tell whether a version is below all that the adapter was tested with. Such versions are
-    known to lack something."""
+    """Return whether a version is older than all tested ones. Such versions are known to lack
+    something."""
     oldest = [each.oldest if isinstance(each, Between) else each for each in supported]
     return numbers_of(version) < min(map(numbers_of, oldest))
 
 
 def installed_version(package: str, *supported: str | Between) -> str:
-    """Return the installed version of a package, whichever it is.
+    """Return the installed version of a package, supported or not.
 
     Raises:
-        HookError: if it is not installed, with what to install.
+        HookError: if it is not installed; it says what to install.
     """
     try:
         return metadata.version(package)
@@ -92,7 +92,7 @@ def require_version(package: str, *supported: str | Between) -> str:
     """Return the installed version of a package.
 
     Raises:
-        HookError: if it is not installed, or none of the supported versions.
+        HookError: if it is not installed, or not a supported version.
     """
     version = installed_version(package, *supported)
     if supported and not is_supported(version, supported):
@@ -104,7 +104,7 @@ def require_version(package: str, *supported: str | Between) -> str:
 
 
 def describe(supported: Supported) -> str:
-    """Return the versions as a person reads them."""
+    """Return the versions in words."""
     return " or ".join(map(str, supported))
 
 
@@ -112,8 +112,8 @@ def describe(supported: Supported) -> str:
 
 
 def advice_for(package: str, supported: Supported) -> str:
-    """Return what to install. It contradicts nothing that other installed packages require of this
-    one: where no supported version suits them, it names them and advises no version.
+    """Return what to install. The advice respects what other installed packages require: if no
+    supported version fits, it names these packages instead.
     """
     required = dict(_requirements(package))
     described = "; ".join(f"{name} requires {each}" for name, each in sorted(required.items()))
@@ -138,7 +138,7 @@ def _python() -> str:
 
 
 def _fitting(supported: str | Between, requirements: list[str]) -> str:
-    """Return the specifier of what both sides allow; empty where that is nothing."""
+    """Return the specifier of the versions that both sides allow; empty if there are none."""
     clauses = [found for each in requirements for found in _CLAUSE.findall(each)]
     if isinstance(supported, str):
         fits = all(_allows(sign, numbers_of(text), text, supported) for sign, text in clauses)
@@ -159,7 +159,7 @@ def _fitting(supported: str | Between, requirements: list[str]) -> str:
 
 
 def _interval(sign: str, text: str) -> tuple[Numbers, Numbers]:
-    """Return the least version that a clause allows, and the least above that it does not."""
+    """Return the lowest version that a clause allows, and the lowest above it that it excludes."""
     numbers = numbers_of(text)
     major, minor, patch = numbers
     after, most = (major, minor, patch + 1), (_LAST, 0, 0)
@@ -182,7 +182,7 @@ def _allows(sign: str, numbers: Numbers, text: str, version: str) -> bool:
 
 
 def _requirements(package: str) -> Iterator[tuple[str, str]]:
-    """Yield what else is installed that requires a package, and what it requires of it."""
+    """Yield the installed packages that require a package, with their requirements."""
     for each in metadata.distributions():
         for wants in each.requires or ():
             name = _PLAIN_NAME.match(wants)

@@ -1,4 +1,4 @@
-"""The hooks that agent frameworks have in common: tools, models and runs, under one name each."""
+"""The hooks that agent frameworks have in common, each under one name: tools, models and runs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ._patches import Patches
 
 
 class Attempt:
-    """What a hooked call of the vocabulary runs: its body, which the framework knows.
+    """One attempt of a hooked call of the vocabulary, with the body that the framework runs.
 
     Attributes:
-        body: takes the arguments that may be changed, and runs what is hooked.
-        aside: keeps what the framework reports of a model's answer, where it does.
+        body: takes the arguments that receivers may change, and runs the hooked function.
+        aside: holds what the framework reports about a model's answer, if it does.
     """
 
     aside: Any = None
@@ -31,18 +31,18 @@ CALLED: Final[ContextVar[Attempt | None]] = ContextVar("hookbus_called", default
 """Whose hooked call is made, for an approver that pauses its run."""
 
 INSIDE: Final[ContextVar[Attempt | None]] = ContextVar("hookbus_inside", default=None)
-"""Whose body runs. What a receiver calls in its turn is not inside of it."""
+"""The call whose body runs. Calls that a receiver makes are not inside it."""
 
 
 class Once(Attempt):
-    """A call of a method that is asked about once: an override that calls its parent's, or one
-    method that is made of another.
+    """A call of a method that emits once: of an override that calls its parent's method, or of a
+    method that uses another.
 
     Args:
-        of: whose method it is.
+        of: the object with the method.
         name: the method.
         owner: the class that holds it.
-        body: as an `Attempt` has it.
+        body: as in `Attempt`.
     """
 
     def __init__(self, of: Any, name: str, owner: type, body: Callable[..., Any]) -> None:
@@ -51,7 +51,7 @@ class Once(Attempt):
 
     @property
     def is_asked(self) -> bool:
-        """Whether it is made inside of one that was asked about. The same method again is not: that
+        """Whether this call is inside one that has been emitted. The same method again is not: that
         is a recursion.
         """
         outer = INSIDE.get()
@@ -61,20 +61,20 @@ class Once(Attempt):
 
 
 def depth_of(owner: type, of: Any) -> int:
-    """Return how far up the classes of an object one of them is; 0 where it is none."""
+    """Return how far up the MRO of an object a class is; 0 if it is not there."""
     mro = type(of).__mro__
     return mro.index(owner) if owner in mro else 0
 
 
 class Refused:
-    """What a blocked call gives where its verdict brings no result."""
+    """The outcome of a blocked call whose verdict has no result."""
 
     def __init__(self, blocked: HookBlocked) -> None:
         self.blocked = blocked
 
 
 def refusal(blocked: HookBlocked) -> str:
-    """Return how a refused call is told to a model: the one place where it is worded."""
+    """Return the text of a blocked call for a model: the only place with this wording."""
     return f"Error: the call was blocked by {blocked.receiver}: {blocked.reason}"
 
 
@@ -105,8 +105,8 @@ def give_async(attempt: Attempt, *arguments: Any) -> AsyncGenerator[Any, None]:
 
 
 class _Words:
-    """The hookables: each has a plain and an async form. Receivers see what they are given,
-    but for the attempt. A streamed request is a `model_call`, too, with forms of its own."""
+    """The hookables, each in a sync and an async form. Receivers see their arguments, except for
+    the attempt. A streamed request is a `model_call`, too, with its own forms."""
 
     @staticmethod
     def tool_call(
@@ -128,28 +128,28 @@ class _Words:
     def model_call(
         model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
     ) -> Any:
-        """Ask a model; `messages` and `options` can be changed."""
+        """Call a model; `messages` and `options` can be changed."""
         return _run(attempt, messages, options)
 
     @staticmethod
     async def model_call_async(
         model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
     ) -> Any:
-        """Ask a model; `messages` and `options` can be changed."""
+        """Call a model; `messages` and `options` can be changed."""
         return await _run_async(attempt, messages, options)
 
     @staticmethod
     def model_call_stream(
         model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
     ) -> Generator[Any, Any, Any]:
-        """Ask a model that answers in parts; `messages` and `options` can be changed."""
+        """Call a model that answers in parts; `messages` and `options` can be changed."""
         yield from attempt.body(messages, options)
 
     @staticmethod
     async def model_call_stream_async(
         model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
     ) -> AsyncGenerator[Any, None]:
-        """Ask a model that answers in parts; `messages` and `options` can be changed."""
+        """Call a model that answers in parts; `messages` and `options` can be changed."""
         async with aclosing(attempt.body(messages, options)) as parts:
             async for part in parts:
                 yield part
@@ -221,10 +221,10 @@ objects of the framework that live on and change, such as an agent or the usage 
 
 
 def hook_tool_call(owner: type, function: str, bus: Bus) -> Callable[[], None]:
-    """Make a function of a class the hook `tool_call`, for an adapter with a form of its own.
+    """Make a method of a class the hook `tool_call`, for an adapter with its own parameters.
 
     Returns:
-        What takes the hook back.
+        A function that removes the hook.
     """
     return instrument(
         owner, {function: "tool_call"}, bus=bus, sender="tool", labels=_LABELS["tool"],
@@ -233,14 +233,14 @@ def hook_tool_call(owner: type, function: str, bus: Bus) -> Callable[[], None]:
 
 
 class Vocabulary:
-    """The hooks of the vocabulary for one adapter, on a bus, until all is put back.
+    """The hooks of the vocabulary for one adapter, on a bus, until `restore`.
 
     Args:
-        patches: the adapter's, which take the hooks back.
-        bus: the bus their signals live on.
+        patches: those of the adapter, which remove the hooks.
+        bus: the bus with their signals.
         words: which hooks the framework has: `"tool_call"`, `"model_call"`, `"model_stream"` (the
             items of a streamed `model_call`), `"agent_run"`, `"agent_stream"`.
-        passes: exceptions by which the framework takes control back; they are no failures.
+        passes: exceptions by which the framework takes control back; they are not failures.
     """
 
     def __init__(
@@ -265,12 +265,12 @@ class Vocabulary:
                 ))  # fmt: skip
 
     def hookable(self, word: str, *, is_async: bool) -> Callable[..., Any]:
-        """Return the hookable of a word, for `explain` and to be called within `running`."""
+        """Return the hookable of a word, for `explain` and for calls within `running`."""
         found: Callable[..., Any] = getattr(self._owner, f"{word}_async" if is_async else word)
         return found
 
     def run(self, word: str, attempt: Attempt, *arguments: Any) -> Any:
-        """Make a hooked call whose body is the attempt's."""
+        """Make a hooked call with the body of the attempt."""
         previous = CALLED.get()
         try:
             CALLED.set(attempt)
@@ -279,7 +279,7 @@ class Vocabulary:
             CALLED.set(previous)
 
     async def run_async(self, word: str, attempt: Attempt, *arguments: Any) -> Any:
-        """Make a hooked call whose body is the attempt's, and await it."""
+        """Make a hooked call with the body of the attempt, and await it."""
         previous = CALLED.get()
         try:
             CALLED.set(attempt)

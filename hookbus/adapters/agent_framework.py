@@ -1,8 +1,8 @@
-"""Microsoft Agent Framework: every call of a tool and of a chat client, through hooks of hookbus.
+"""Microsoft Agent Framework: hooks around every call of a tool and of a chat client.
 
-Not covered: a decorated function that a program calls as the function it is, the runs of agents,
-and tools that run at the model's provider. A refused call is told in words and not as the result's
-`exception`: the framework sets that for what is raised, and then hides the reason from its model.
+Not covered: a decorated function that a program calls directly, the runs of agents, and tools that
+run at the model's provider. A blocked call is reported as text and not as the result's `exception`:
+the framework hides the reason of an exception from its model.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PASSES: Final = (
     "agent_framework:MiddlewareTermination", "agent_framework._middleware:MiddlewareFailure",
     "agent_framework._workflows._functional:WorkflowInterrupted",
 )  # fmt: skip
-"""What hands control back to the framework, and is no failure of a call."""
+"""Exceptions that hand control back to the framework; they are not failures of a call."""
 
 _MESSAGES: Final = ("Message", "Content", "ChatResponse", "ChatResponseUpdate")
 """Plain classes, whose objects are sealed with what holds them."""
@@ -47,26 +47,25 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools and chat clients of Agent Framework run on hookbus, those there are and those
-    to come.
+    """Hook the tools and chat clients of Agent Framework, existing and future ones.
 
-    `tool_call` (sender: the `FunctionTool`) is every `invoke` of a tool, by whatever agent,
-    workflow or program, after all middleware; a hand-off of agent-framework-orchestrations is a
-    call, too. `model_call` and `model_stream` (sender: the chat client) are its requests. A refused
-    call is a text that a model reads as the result; a program that calls a tool gets `HookBlocked`.
+    `tool_call` (sender: the `FunctionTool`) is every `invoke` of a tool, by any agent, workflow or
+    program, after all middleware. A hand-off of agent-framework-orchestrations is a tool call, too.
+    `model_call` and `model_stream` (sender: the chat client) are its requests. A blocked call gives
+    a text that a model reads as the result; a program that calls a tool gets `HookBlocked`.
 
     Args:
-        bus: the bus the signals live on.
-        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus whose signals are emitted.
+        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Returns:
-        A function that puts Agent Framework back as it was; twice is once.
+        A function that restores Agent Framework; calling it twice is safe.
 
     Raises:
-        HookError: if agent-framework-core is not installed, does not fit, or runs on hookbus
-            already.
+        HookError: if agent-framework-core is not installed, has an unsupported version, or already
+            runs on hookbus.
     """
     with patches_of("agent_framework", PACKAGE, SUPPORTED, untested, install) as patches:
         results = Results(_shown, _packed, _refused)
@@ -148,7 +147,7 @@ def _refused(refused: Refusal) -> Any:
 
 
 def _forget(context: Any) -> None:
-    """Drop what an MCP server sent besides a result that is not told."""
+    """Drop what an MCP server sent with a result that is not delivered."""
     getattr(context, "metadata", {}).pop(_HOST_DATA, None)
 
 

@@ -1,10 +1,10 @@
-"""AgentScope 2: every call of a tool, of a model and of an agent, through hooks of hookbus.
+"""AgentScope 2: hooks around every call of a tool, of a model and of an agent.
 
-Its agents have middlewares in place of the hooks of AgentScope 1, which `adapters.agentscope` is
-for. A guard is asked inside of all middlewares, and after AgentScope's permissions: what those
-refuse is nobody's call. What a tool gives in parts is given on once all of it was judged.
+For AgentScope 1 use `adapters.agentscope`. Guards run inside all middlewares and after AgentScope's
+permissions, so a call that these refuse emits nothing. A tool's parts come once guards have checked
+all of them.
 
-Not covered: realtime agents and models, and agents elsewhere (`A2AAgent`), whose tools are theirs.
+Not covered: realtime agents and models, and the tools of remote agents (`A2AAgent`).
 """
 
 from __future__ import annotations
@@ -45,26 +45,26 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools, models and agents of AgentScope 2 run on hookbus.
+    """Hook the tools, models and agents of AgentScope 2.
 
     `tool_call` (sender: the `ToolBase`) is every call of a tool, by an agent, a toolkit or a
-    program, of functions, builtins and MCP. A refused call is a `ToolChunk` with state error, which
-    the model reads; the run goes on. `model_call` and `model_stream` (sender: the `ChatModelBase`)
-    are its calls, whole or streamed, and `generate_structured_output`. Where an agent asks, a
-    refusal ends its run with `HookBlocked`: it is neither retried nor put to the fallback model.
-    `agent_run` and `agent_stream` (sender: the `Agent`) are `reply` and `reply_stream`.
+    program, for functions, builtins and MCP. A blocked call gives a `ToolChunk` with state error,
+    which the model reads; the run continues. `model_call` and `model_stream` (sender: the
+    `ChatModelBase`) are its calls, whole or streamed, and `generate_structured_output`. A block of
+    an agent's model call ends the run with `HookBlocked`, without a retry or fallback. `agent_run`
+    and `agent_stream` (sender: the `Agent`) are `reply` and `reply_stream`.
 
     Args:
-        bus: the bus the signals live on.
-        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus whose signals are emitted.
+        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Returns:
-        A function that puts AgentScope back as it was; twice is once.
+        A function that restores AgentScope; calling it twice is safe.
 
     Raises:
-        HookError: if agentscope is not installed, does not fit, or runs on hookbus already.
+        HookError: if agentscope is not installed, is unsupported, or already runs on hookbus.
     """
     with patches_of("agentscope2", "agentscope", SUPPORTED, untested, install) as patches:
         tools = import_module("agentscope.tool")

@@ -1,4 +1,4 @@
-"""AutoGen (core and AgentChat): every call of a tool, and of a chat model, through hooks."""
+"""AutoGen (core and AgentChat): hooks around every call of a tool and of a chat model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SUPPORTED: Final = Between("0.7.1", "0.7.5")
 """Versions of autogen-core; autogen-agentchat has the same."""
 
 PASSES: Final = ("autogen_agentchat.base._termination:TerminatedException",)
-"""What hands control back to the framework, and is no failure of a call."""
+"""Exceptions that hand control back to the framework; they are not failures of a call."""
 
 
 @named_options
@@ -32,31 +32,31 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools and chat models of AutoGen run on hookbus, those there are and those to come.
+    """Hook the tools and chat models of AutoGen, existing and future ones.
 
-    `tool_call` (sender: the `BaseTool`; a `Workbench` whose tools are elsewhere, such as on an MCP
-    server) is every call of a tool, by an agent, a team, another agent's tool or a program. A
-    workbench gives a refused call as a `ToolResult` that is an error; `run_json` raises
-    `HookBlocked`. A refused hand-off does not happen, and its agent's model reads why. What a tool
-    streams comes when all is there, for guards of the result. `model_call` and `model_stream`
-    (sender: the `ChatCompletionClient`) are the requests of a chat model.
+    `tool_call` (sender: the `BaseTool`, or the `Workbench` for tools elsewhere, such as on an MCP
+    server) is every call of a tool, by an agent, a team, another agent's tool or a program. For a
+    blocked call a workbench returns a `ToolResult` that is an error, and `run_json` raises
+    `HookBlocked`. A blocked hand-off does not happen, and its agent's model reads why. A streaming
+    tool delivers its parts once all are there, so that guards can check the result. `model_call`
+    and `model_stream` (sender: the `ChatCompletionClient`) are the requests of a chat model.
 
     Agents of autogen-ext that call tools without a workbench, `OpenAIAssistantAgent` and
-    `AzureAIAgent`, end their run with `HookBlocked`. Not hooked: tools that run at a provider, and
-    code that a `CodeExecutorAgent` was given, but by its model.
+    `AzureAIAgent`, end their run with `HookBlocked`. Not covered: tools that run at a provider, and
+    code that a `CodeExecutorAgent` gets from elsewhere than its model.
 
     Args:
-        bus: the bus the signals live on.
-        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus whose signals are emitted.
+        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Returns:
-        A function that puts AutoGen back as it was; twice is once.
+        A function that restores AutoGen; calling it twice is safe.
 
     Raises:
-        HookError: if autogen-core is not installed, does not fit, or runs on hookbus
-            already.
+        HookError: if autogen-core is not installed, has an unsupported version, or already runs on
+            hookbus.
     """
     with patches_of("autogen", "autogen-core", SUPPORTED, untested, install) as patches:
         tools = import_module("autogen_core.tools")
@@ -198,7 +198,7 @@ def _result(call: ToolCall, value: Any, *, is_error: bool) -> Any:
 
 
 def _refused(refused: Refusal) -> Any:
-    if refused.call.context is None:  # no workbench tells a model of it
+    if refused.call.context is None:  # no workbench reports it to a model
         raise refused.blocked
     return _result(refused.call, refused.text, is_error=True)
 
@@ -208,7 +208,7 @@ def _refused(refused: Refusal) -> Any:
 
 def _created(items: list[Any]) -> Any:
     if isinstance(items[-1], str):
-        raise HookError("the stream of the model ended without an answer, which nobody can judge")
+        raise HookError("the stream of the model ended without an answer that guards can check")
     return items[-1]
 
 
@@ -224,7 +224,7 @@ def _hook_agents(gate: Gate, say: Callable[[HookBlocked], str]) -> None:
     in a run that was cancelled.
 
     AutoGen hands over when a model has asked for it, whatever the tool of that name gave; and a run
-    in which such a tool raises never ends. It leaves the tools of a cancelled run under way, but
+    in which such a tool raises never ends. It leaves the tools of a cancelled run running, except
     for its own `CancellationToken`.
     """
     patches = gate.patches
@@ -258,7 +258,8 @@ def _hook_agents(gate: Gate, say: Callable[[HookBlocked], str]) -> None:
 
 
 async def _report_unknown(gate: Gate, tool_call: Any, found: Any) -> None:
-    """Have a call be heard of a tool that no workbench of an agent has; raise what refuses it."""
+    """Emit a call of a tool that no workbench of an agent has; raise the exception that blocks
+    it."""
 
     async def body(arguments: dict[str, Any]) -> Any:
         return found[1].content

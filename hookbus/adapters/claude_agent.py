@@ -1,12 +1,12 @@
-"""The Claude Agent SDK: every call of a tool by its CLI, the CLI's own such as Bash among them,
-through a hook of hookbus.
+"""The Claude Agent SDK: a hook around every call of a tool by its CLI, including the CLI's own
+tools such as Bash.
 
-The CLI has a hook before a tool and one after it; the two are one call here. What other PreToolUse
-hooks, `can_use_tool` and settings change of the arguments is not seen: the CLI asks them side by
-side or later. The text of a tool that failed can be added to, not changed. Tools that Anthropic
-runs and models are the CLI's alone. A guard that asks has the bus's approver asked, never the
-user of the CLI: its own "ask" says nothing of who agreed, and in some modes nobody is asked. A
-session that is open when hookbus is installed has no hook.
+The CLI has a hook before a tool and one after it; the two are one call here. Receivers do not see
+changes of the arguments by other PreToolUse hooks, `can_use_tool` and settings, because the CLI
+runs these in parallel or later. You can add to the text of a tool that failed, but not change it.
+Tools that Anthropic runs and models are not covered. A guard that returns `Ask` goes to the bus's
+approver, never to the user of the CLI: the CLI's own "ask" does not say who agreed, and in some
+modes it asks no user. A session that is open when you call `install` is not hooked.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let every `query` and `ClaudeSDKClient` that connects from now on run on hookbus.
+    """Hook every `query` and `ClaudeSDKClient` that connects from now on.
 
-    `tool_call` is every call of a tool, of a sub-agent too. The sender is one object for a session,
-    as the tools are in the CLI; `agent` is the type of the sub-agent, `kind` is mcp, agent or
-    builtin. The model reads a refused call as a tool result that is an error. A result that a
-    receiver gives in a shape that the tool's own does not have ends the run: the CLI would tell the
-    old one.
+    `tool_call` is every call of a tool, also by a sub-agent. The sender is one object for each
+    session, as the tools are in the CLI. `agent` is the type of the sub-agent; `kind` is mcp, agent
+    or builtin. The model reads a blocked call as a tool result that is an error. If a receiver
+    gives a result of another shape than the tool's own, the run ends, because the CLI would deliver
+    the old result.
 
     Args:
-        bus: the bus the signals live on.
-        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus whose signals are emitted.
+        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Returns:
-        A function that puts the SDK back as it was; twice is once.
+        A function that restores the SDK; calling it twice is safe.
 
     Raises:
-        HookError: if claude-agent-sdk is not installed, does not fit, or runs on hookbus
-            already.
+        HookError: if claude-agent-sdk is not installed, has an unsupported version, or already runs
+            on hookbus.
     """
     with patches_of("claude_agent", PACKAGE, SUPPORTED, untested, install) as patches:
         gate = Gate(patches, bus, RESULTS, say=say)
@@ -90,18 +90,18 @@ def guarded(
     bus: Bus = default_bus, *, hooks: Mapping[str, Any] | None = None,
     say: Callable[[HookBlocked], str] = refusal, untested: Untested = "check",
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the hooks that put the tool calls of one session through `tool_call`, for who will not
-    patch: `ClaudeAgentOptions(hooks=guarded())`. They cover what `install` does.
+    """Return hooks for the tool calls of one session, if you do not want to patch:
+    `ClaudeAgentOptions(hooks=guarded())`. They cover what `install` covers.
 
     Args:
-        bus: the bus the signals live on.
-        hooks: your own, which are there besides.
-        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus whose signals are emitted.
+        hooks: your own hooks, which run as well.
+        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Raises:
-        HookError: if claude-agent-sdk is not installed or does not fit.
+        HookError: if claude-agent-sdk is not installed or has an unsupported version.
     """
     patches = in_place_of("claude_agent", PACKAGE, SUPPORTED, untested, install)
     matcher = import_module("claude_agent_sdk").HookMatcher
@@ -176,8 +176,8 @@ Hook = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
 def _closing(hook: Hook) -> Callable[..., Awaitable[dict[str, Any]]]:
-    """Return the callback of a hook. The CLI tells the text of what one raises; here it is told
-    that something was raised, and closes.
+    """Return the callback of a hook. The CLI shows the text of an exception in a callback. This one
+    reports only that there was one, and blocks.
     """
 
     async def callback(given: dict[str, Any], tool_use_id: str | None, context: Any) -> Any:

@@ -1,7 +1,7 @@
-"""CrewAI: every call of a tool and of a model, through hooks of hookbus.
+"""CrewAI: hooks around every call of a tool and of a model.
 
-Not covered: a result that CrewAI takes from its cache, since no tool is called (`Crew(cache=False)`
-turns that off); functions that a program hands to `LLM.call` and that are no tools.
+Not covered: a result that CrewAI takes from its cache, since it calls no tool (`Crew(cache=False)`
+turns that off), and functions other than tools that a program passes to `LLM.call`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ._vocabulary import refusal
 SUPPORTED: Final = Between("1.15.10", "1.15.30")
 
 PASSES: Final = ("crewai.flow.async_feedback.types:HumanFeedbackPending",)
-"""What hands control back to the framework, and is no failure of a call."""
+"""Exceptions that hand control back to the framework; they are not failures of a call."""
 
 
 @named_options
@@ -38,31 +38,32 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools and models of CrewAI run on hookbus, those there are and those to come.
+    """Hook the tools and models of CrewAI, existing and future ones.
 
-    `tool_call` (sender: the `BaseTool`, or the `CrewStructuredTool` that was made from none) is
-    every `run`, `arun`, `invoke` and `ainvoke` of a tool: by an agent that calls functions or
-    writes its actions, by a program, by `LLM.call`. Its name is the one that models know, such as
-    `delegate_work_to_coworker` (`kind="agent"`). Its arguments are as the model gave them, before
-    the tool's schema fills in defaults. `model_call` is `call` and `acall` of a `BaseLLM`. CrewAI's
-    own events of an answer, whole or streamed, wait where a receiver may change or block it.
+    `tool_call` (sender: the `BaseTool`, or a `CrewStructuredTool` without one) is every `run`,
+    `arun`, `invoke` and `ainvoke` of a tool, by an agent, a program or `LLM.call`. Its name is the
+    one that models see, such as `delegate_work_to_coworker` (`kind="agent"`). Its arguments are
+    those of the model, before the tool's schema fills in defaults. `model_call` is `call` and
+    `acall` of a `BaseLLM`. CrewAI's own events about an answer, whole or streamed, wait if a
+    receiver may change or block it.
 
-    A refused call returns CrewAI's `ToolFailure`, also to a program: an agent reads its text, does
-    not try again, and does not take it for the answer where the tool has `result_as_answer`. An
-    agent whose `tool_failure_policy` is to raise does raise. CrewAI runs tools in threads: a guard
-    is waited for there also when the run is cancelled, and then no tool runs.
+    A blocked call returns CrewAI's `ToolFailure`, also to a program. An agent reads its text, does
+    not try again, and does not use it as the answer of a tool with `result_as_answer`. An agent
+    raises it if its `tool_failure_policy` is to raise. CrewAI runs tools in threads. A thread waits
+    for its guards even after the run is cancelled, and then does not run the tool.
 
     Args:
-        bus: the bus the signals live on.
-        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus whose signals are emitted.
+        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Returns:
-        A function that puts CrewAI back as it was; twice is once.
+        A function that restores CrewAI; calling it twice is safe.
 
     Raises:
-        HookError: if CrewAI is not installed, does not fit, or runs on hookbus already.
+        HookError: if CrewAI is not installed, has an unsupported version, or already runs on
+            hookbus.
     """
     with patches_of("crewai", "crewai", SUPPORTED, untested, install) as patches:
         structured = import_module("crewai.tools.structured_tool").CrewStructuredTool
@@ -212,7 +213,7 @@ def _as(agent: Any) -> Iterator[None]:
 
 
 def _unknown(gate: Gate, tool_call: Any, told: str, agent: Any) -> str:
-    """Have a call be heard of a tool that an agent does not have; return what its model reads."""
+    """Emit a call of a tool that an agent does not have; return what its model reads."""
     asked = import_module("crewai.utilities.agent_utils").extract_tool_call_info(tool_call)
     call_id, name, arguments = asked
     call = call_of(name, arguments, call_id, agent, _AGENT.get())

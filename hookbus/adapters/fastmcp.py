@@ -1,4 +1,4 @@
-"""FastMCP: every call of a server's tool through hooks of hookbus."""
+"""FastMCP: hooks around every call of a server's tool."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._vocabulary import refusal
 SUPPORTED: Final = Between("4.0.0", "4.2.3")
 
 PASSES: Final = ("mcp:UrlElicitationRequiredError",)
-"""What hands control back to the framework, and is no failure of a call."""
+"""Exceptions that hand control back to the framework; they are not failures of a call."""
 
 
 @named_options
@@ -27,34 +27,35 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools of FastMCP's servers run on hookbus, those there are and those to come.
+    """Hook the tools of FastMCP's servers, existing and future ones.
 
-    `tool_call` (sender: the `Tool`) is every run of a tool, behind all middleware: over the
+    `tool_call` (sender: the `Tool`) is every run of a tool, after all middleware: over the
     protocol, by `FastMCP.call_tool()`, also with `run_middleware=False`, and by `Tool.run()`. A
-    refused call is a result marked as error. `kind` is `"mcp"` where a tool hands the call on, to a
-    mounted server or over a proxy, and else `"function"`.
+    blocked call gives a result marked as error. `kind` is `"mcp"` if a tool forwards the call to a
+    mounted server or over a proxy, and `"function"` otherwise.
 
-    A tool that stands in front of another is a place of its own, inside whose call the other's is
-    told: a transformed tool, and one of a mounted server that has another name there. A server
-    mounted under the same names is asked once, at its own tools.
+    A tool that wraps another emits a call of its own, with the other's call inside: a transformed
+    tool, and a tool of a mounted server under another name. A server mounted under the same names
+    emits one call, at its own tools.
 
-    Calls that a `fastmcp.Client` makes are those of the SDK: `adapters.mcp.install(server=False)`.
-    With both sides of that adapter, a server of FastMCP is asked at its tools alone.
+    Calls by a `fastmcp.Client` are calls of the SDK: use `adapters.mcp.install(server=False)`. With
+    both sides of that adapter, a FastMCP server emits calls at its tools only.
 
-    Not heard: what middleware or an extension answers by itself, such as a cache; a subclass of
-    `FastMCP` that overrides `call_tool` and runs no `Tool`; resources and prompts.
+    Not covered: answers of middleware or an extension without the tool, such as a cache; a subclass
+    of `FastMCP` that overrides `call_tool` and runs no `Tool`; resources and prompts.
 
     Args:
-        bus: the bus the signals live on.
-        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus whose signals are emitted.
+        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Returns:
-        A function that puts FastMCP back as it was; twice is once.
+        A function that restores FastMCP; calling it twice is safe.
 
     Raises:
-        HookError: if fastmcp is not installed, does not fit, or runs on hookbus already.
+        HookError: if fastmcp is not installed, has an unsupported version, or already runs on
+            hookbus.
     """
     with patches_of("fastmcp", "fastmcp", SUPPORTED, untested, install) as patches:
         gate = Gate(patches, bus, RESULTS, say=say, passes=exceptions(*PASSES))
@@ -72,22 +73,23 @@ def guarded(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Any:  # fmt: skip
-    """Return middleware of a server, for people who will not patch.
+    """Return middleware of one server, if you do not want to patch FastMCP.
 
         server = FastMCP("shop", middleware=[guarded(bus)])
 
-    It hears every call that comes through the middleware of that server; the sender is this object.
-    Not heard: `Tool.run()`, `call_tool(run_middleware=False)`, and what middleware behind it makes
-    of the arguments; put it last. It is beside `install` too much: both would ask.
+    It covers every call that goes through the middleware of that server; the sender is this object.
+    It does not cover `Tool.run()` and `call_tool(run_middleware=False)`. Put it last, because it
+    does not see changes by middleware after it. Do not combine it with `install`, or guards check
+    each call twice.
 
     Args:
-        bus: the bus the signals live on.
-        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus whose signals are emitted.
+        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Raises:
-        HookError: if fastmcp is not installed or does not fit.
+        HookError: if fastmcp is not installed or has an unsupported version.
     """
     patches = in_place_of("fastmcp", "fastmcp", SUPPORTED, untested, install)
     passes = exceptions(*PASSES)
@@ -125,7 +127,7 @@ def _run(stock: Any, tool: Any, arguments: Any, *args: Any, **kwargs: Any) -> An
 
 
 def _unknown(gate: Gate, owner: type, stock: Any) -> Any:
-    """Have calls of tools that a server does not have be heard, behind its middleware."""
+    """Emit calls of tools that a server does not have, after its middleware."""
     missing = import_module("fastmcp.exceptions").NotFoundError
 
     @functools.wraps(stock)

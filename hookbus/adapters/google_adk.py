@@ -1,11 +1,10 @@
-"""Google's Agent Development Kit: every call of a tool, of a model and of a runner, through hooks
-of hookbus.
+"""Google's Agent Development Kit: hooks around every call of a tool, of a model and of a runner.
 
-Not covered: what a streaming tool of a live session gives after its call (guards are asked before
-it, and see a generator as its result), live models, code that a code executor runs, and tools that
-run at Google. Changed arguments of a task for another agent, and of `finish_task`, make the call an
-error: ADK takes them from the model's message. A `GoogleApiTool` has a `RestApiTool` do its work,
-which is asked about, too.
+Not covered: the parts that a streaming tool of a live session gives after its call (guards check
+the call, and see a generator as its result), live models, code in a code executor, and tools that
+run at Google. If a receiver changes the arguments of a task for another agent, or of `finish_task`,
+the call becomes an error, because ADK reads them from the model's message. A `GoogleApiTool` calls
+a `RestApiTool`, which emits a call, too.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ SUPPORTED: Final = Between("2.10.0", "2.13.0")
 """Versions of google-adk."""
 
 PASSES: Final = ("google.adk.workflow._errors:NodeInterruptedError",)
-"""What hands control back to the framework, and is no failure of a call."""
+"""Exceptions that hand control back to the framework; they are not failures of a call."""
 
 _KINDS: Final = {
     "TransferToAgentTool": "handoff",
@@ -47,27 +46,28 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools, models and runners of ADK run on hookbus, those there are and those to come.
+    """Hook the tools, models and runners of ADK, existing and future ones.
 
-    `tool_call` (sender: the `BaseTool`) is every `run_async` of a tool, by whatever agent, workflow
-    or program, after all callbacks and plugins have changed its arguments; a transfer to another
-    agent and a task that is delegated are calls of tools, too. `model_call` (sender: the
-    `BaseLlm`) is its `generate_content_async`, whole or streamed; `model_stream` has the parts of a
-    streamed one; `agent_stream`
-    (sender: the root agent) is `Runner.run_async`. A refused call is `{"error": ...}`, which ADK
-    takes for a failed tool; a program that calls a tool without an agent gets `HookBlocked`.
+    `tool_call` (sender: the `BaseTool`) is every `run_async` of a tool, by any agent, workflow or
+    program, after all callbacks and plugins have changed its arguments. A transfer to another agent
+    and a delegated task are tool calls, too. `model_call` (sender: the `BaseLlm`) is its
+    `generate_content_async`, whole or streamed. `model_stream` has the parts of a streamed answer.
+    `agent_stream` (sender: the root agent) is `Runner.run_async`. A blocked call gives `{"error":
+    ...}`, which ADK treats as a failed tool; a program that calls a tool without an agent gets
+    `HookBlocked`.
 
     Args:
-        bus: the bus the signals live on.
-        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus whose signals are emitted.
+        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Returns:
-        A function that puts ADK back as it was; twice is once.
+        A function that restores ADK; calling it twice is safe.
 
     Raises:
-        HookError: if google-adk is not installed, does not fit, or runs on hookbus already.
+        HookError: if google-adk is not installed, has an unsupported version, or already runs on
+            hookbus.
     """
     with patches_of("google_adk", "google-adk", SUPPORTED, untested, install) as patches:
         results = Results(packed=_packed, refused=_refused)

@@ -1,4 +1,4 @@
-"""Haystack: every call of a tool through hooks of hookbus."""
+"""Haystack: hooks around every call of a tool."""
 
 from __future__ import annotations
 
@@ -26,29 +26,30 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools of Haystack run on hookbus, those there are and those to come.
+    """Hook the tools of Haystack, existing and future ones.
 
     `tool_call` (sender: the `Tool`) is every `invoke` and `invoke_async`, by an agent, a pipeline
     or a program, of tools that are functions, components, pipelines, agents or of an MCP server. A
-    refused call raises a `ToolInvocationError` that is a `HookBlocked`, too: an agent tells it to
-    its model as a result marked as error, a program catches it. An agent with
+    blocked call raises a `ToolInvocationError` that is also a `HookBlocked`. An agent passes it to
+    its model as a result marked as error, and a program catches it. An agent with
     `raise_on_tool_invocation_failure` raises it, as any failure of a tool.
 
-    Receivers are shown documents and messages in results as their dicts. A text for the result of a
-    tool with an `outputs_to_string` handler is given to that handler, but of an `AgentTool`.
-    Not hooked: chat generators, which have no base class.
+    Receivers see documents and messages in results as dicts. If a receiver replaces the result of a
+    tool with a string, the tool's `outputs_to_string` handler gets it, except for an `AgentTool`.
+    Not covered: chat generators, which have no base class.
 
     Args:
-        bus: the bus the signals live on.
-        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus whose signals are emitted.
+        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Returns:
-        A function that puts Haystack back as it was; twice is once.
+        A function that restores Haystack; calling it twice is safe.
 
     Raises:
-        HookError: if haystack-ai is not installed, does not fit, or runs on hookbus already.
+        HookError: if haystack-ai is not installed, has an unsupported version, or already runs on
+            hookbus.
     """
     with patches_of("haystack", "haystack-ai", SUPPORTED, untested, install) as patches:
         tools = import_module("haystack.tools")
@@ -148,7 +149,7 @@ def _is_agent(tool: Any) -> bool:
 
 
 def _told_error(base: type[Exception]) -> Callable[[Refusal], Exception]:
-    """Return what makes of a refusal what an agent tells its model, and a program catches."""
+    """Return what converts a block into the exception that agents report and programs catch."""
 
     class ToolCallBlocked(base, HookBlocked):  # type: ignore[misc, valid-type]
         def __init__(self, refused: Refusal) -> None:

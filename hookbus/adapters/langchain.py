@@ -1,4 +1,4 @@
-"""LangChain and LangGraph: every call of a tool, and of a chat model, through hooks of hookbus."""
+"""LangChain and LangGraph: hooks around every call of a tool and of a chat model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SUPPORTED: Final = Between("1.6.0", "1.8.4")
 """Versions of langchain-core, which has the tools of LangChain and LangGraph."""
 
 PASSES: Final = ("langgraph.errors:GraphBubbleUp",)
-"""What hands control back to the framework, and is no failure of a call."""
+"""Exceptions that hand control back to the framework; they are not failures of a call."""
 
 
 @named_options
@@ -32,30 +32,31 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     approver: Store | None = None, untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools and chat models of LangChain run on hookbus, those there are and those to come.
+    """Hook the tools and chat models of LangChain, existing and future ones.
 
     `tool_call` (sender: the `BaseTool`) is every `invoke`, `ainvoke`, `run` and `arun` of a tool,
-    by an agent, a graph or a program; `model_call` (sender: the `BaseChatModel`) is every request
-    of a chat model, whole or streamed, and `model_stream` has the parts of a streamed one. What
-    callbacks are told of an answer, such as what a graph streams, waits until it was judged. A
-    refused call is a `ToolMessage` with status error where a model waits for one, and else a
-    `HookBlocked`, which no middleware, `with_retry`, `with_fallbacks` or retry policy of a node
-    repeats or puts to another model, unless it names `HookBlocked` itself.
+    by an agent, a graph or a program. `model_call` (sender: the `BaseChatModel`) is every request
+    of a chat model, whole or streamed. `model_stream` has the parts of a streamed answer. Callbacks
+    about an answer, such as the stream of a graph, run after guards have checked it.
+
+    A blocked call gives a `ToolMessage` with status error where a model waits for one, and raises
+    `HookBlocked` elsewhere. Middleware, `with_retry`, `with_fallbacks` and retry policies of nodes
+    do not repeat it or try another model, unless they name `HookBlocked` themselves.
 
     Args:
-        bus: the bus the signals live on.
-        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
-        approver: a store that the bus asks for a yes, while the graph is interrupted: `interrupt`
-            shows the request, and `Command(resume={"id": ..., "approved": True})` answers it.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus whose signals are emitted.
+        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
+        approver: a store for approvals, while the graph is interrupted: `interrupt` shows the
+            request, and `Command(resume={"id": ..., "approved": True})` answers it.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Returns:
-        A function that puts LangChain back as it was; twice is once.
+        A function that restores LangChain; calling it twice is safe.
 
     Raises:
-        HookError: if langchain-core is not installed, does not fit, or runs on hookbus
-            already; or if the bus asks somebody else.
+        HookError: if langchain-core is not installed, has an unsupported version, or already runs
+            on hookbus; or if the bus has another approver.
     """
     with patches_of("langchain", "langchain-core", SUPPORTED, untested, install) as patches:
         base = import_module("langchain_core.tools").BaseTool

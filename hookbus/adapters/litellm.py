@@ -1,8 +1,8 @@
-"""LiteLLM: every chat completion, whole or streamed, through hooks of hookbus.
+"""LiteLLM: hooks around every chat completion, whole or streamed.
 
-Not here: `responses`, `text_completion` where it asks a provider of texts itself, `embedding` and
-the like; a function that was put elsewhere than into a module before `install`, such as
-`functools.partial(litellm.completion)`.
+Not covered: `responses`, `embedding`, and `text_completion` where it calls a provider of text
+completions itself. Nor are references that you made before `install`, other than names in a module,
+such as `functools.partial(litellm.completion)`.
 """
 
 from __future__ import annotations
@@ -30,24 +30,25 @@ _END: Final = object()
 
 @named_options
 def install(bus: Bus = default_bus, *, untested: Untested = "check") -> Uninstall:
-    """Let LiteLLM's chat completions run on hookbus, wherever the functions were imported.
+    """Hook LiteLLM's chat completions, in every module that has imported the functions.
 
-    `model_call` is every `completion` and `acompletion`, whole or streamed: of a program, the
-    `Router`, another framework; `model_stream` has the parts of a streamed one. A model is a name
-    here: connect to one with `when={"model": "openai/gpt-5"}`. A stream's first part is waited for
-    in the call, so that a refusal is raised there. A refused call is a `HookBlocked`: the `Router`
-    neither retries it nor falls back to another model, and no deployment cools down.
+    `model_call` is every `completion` and `acompletion`, whole or streamed, by a program, the
+    `Router` or another framework. `model_stream` has the parts of a streamed answer. The model is a
+    name: filter with `when={"model": "openai/gpt-5"}`. The call waits for the first part of a
+    stream, so that a block is raised there. A blocked call raises `HookBlocked`: the `Router` does
+    not retry it or fall back to another model, and no deployment cools down.
 
     Args:
-        bus: the bus the signals live on.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus whose signals are emitted.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Returns:
-        A function that puts LiteLLM back as it was; twice is once.
+        A function that restores LiteLLM; calling it twice is safe.
 
     Raises:
-        HookError: if litellm is not installed, does not fit, or runs on hookbus already.
+        HookError: if litellm is not installed, has an unsupported version, or already runs on
+            hookbus.
     """
     with patches_of("litellm", "litellm", SUPPORTED, untested, install) as patches:
         words = Vocabulary(patches, bus, ("model_call", "model_stream"))
@@ -77,7 +78,7 @@ def _also_blocked(stock: Any) -> Any:
 
 
 class _Asked(Attempt):
-    """A completion under way, which goes through several of LiteLLM's functions.
+    """A completion in progress, which goes through several of LiteLLM's functions.
 
     Attributes:
         answer: what LiteLLM gave; of a stream, its wrapper.

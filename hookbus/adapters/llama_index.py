@@ -1,8 +1,8 @@
-"""LlamaIndex: every call of a tool and of a model, through hooks of hookbus.
+"""LlamaIndex: hooks around every call of a tool and of a model.
 
-Not covered: functions that the code of a `CodeActAgent` calls, since its executor is given them and
-no tools; the code itself is the argument of a tool, `execute`. A tool that waits for an event is
-run again when it comes, and asked again.
+Not covered: functions that the code of a `CodeActAgent` calls, since its executor gets them as
+functions and not as tools. The code itself is the argument of the tool `execute`. A tool that waits
+for an event runs again when the event arrives, and guards check it again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SUPPORTED: Final = Between("0.14.15", "0.14.25")
 """Versions of llama-index-core."""
 
 PASSES: Final = ("workflows.runtime.types.results:WaitingForEvent",)
-"""What hands control back to the framework, and is no failure of a call."""
+"""Exceptions that hand control back to the framework; they are not failures of a call."""
 
 _WORDS: Final = "tool_call", "model_call", "model_stream"
 _MODELS: Final[dict[str, str]] = dict.fromkeys(
@@ -43,31 +43,31 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools and models of LlamaIndex run on hookbus, those there are and those to come.
+    """Hook the tools and models of LlamaIndex, existing and future ones.
 
     `tool_call` (sender: the tool) is every `call` and `acall` of a tool and every call of the tool
-    itself, by an agent, a workflow, a model's `predict_and_call` or a program; its arguments are as
-    the model gave them, with the tool's `partial_params`, before defaults are filled in. A hand-off
-    is one too (`kind="handoff"`). `model_call` (sender: the LLM) is every way to chat and to
-    complete, whole or streamed; `model_stream` has the parts of a streamed one. LlamaIndex's own
-    events, spans and callbacks of an answer wait where a receiver may change or block it.
+    itself, by an agent, a workflow, a model's `predict_and_call` or a program. The arguments are
+    those of the model, with the tool's `partial_params`, before defaults are filled in. A hand-off
+    is a tool call, too (`kind="handoff"`). `model_call` (sender: the LLM) is every chat and
+    completion, whole or streamed. `model_stream` has the parts of a streamed answer. LlamaIndex's
+    own events, spans and callbacks about an answer wait if a receiver may change or block it.
 
-    A refused call returns a `ToolOutput` that is an error, also to a program: an agent reads its
-    text and goes on, does not take it for the answer of a tool that returns directly, and hands
-    nothing off.
+    A blocked call returns a `ToolOutput` that is an error, also to a program. An agent reads its
+    text and continues. It does not use the text as the answer of a tool with `return_direct`, and
+    does not hand off.
 
     Args:
-        bus: the bus the signals live on.
-        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus whose signals are emitted.
+        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Returns:
-        A function that puts LlamaIndex back as it was; twice is once.
+        A function that restores LlamaIndex; calling it twice is safe.
 
     Raises:
-        HookError: if llama-index-core is not installed, does not fit, or runs on hookbus
-            already.
+        HookError: if llama-index-core is not installed, has an unsupported version, or already runs
+            on hookbus.
     """
     with patches_of("llama_index", "llama-index-core", SUPPORTED, untested, install) as patches:
         types = import_module("llama_index.core.tools.types")
@@ -120,7 +120,7 @@ def _output() -> Any:
 
 
 def _shown(raw: Any) -> Any:
-    """Return the data where the text tells nothing else, and the text where it does."""
+    """Return the data if the text says nothing else, and the text if it does."""
     if not isinstance(raw, _output()):
         return raw
     is_data = isinstance(raw.raw_output, (dict, list, int, float))

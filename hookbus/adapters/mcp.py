@@ -1,4 +1,4 @@
-"""MCP: every call of a tool through hooks of hookbus, of a client and of a server."""
+"""MCP: hooks around every call of a tool, in a client and in a server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SUPPORTED: Final = Between("2.0.0", "2.3.0")
 """Versions of mcp, the SDK."""
 
 PASSES: Final = ("mcp:UrlElicitationRequiredError",)
-"""What hands control back to the framework, and is no failure of a call."""
+"""Exceptions that hand control back to the framework; they are not failures of a call."""
 
 _BARE: Final = "bare"
 
@@ -35,9 +35,9 @@ def install(
     say: Callable[[HookBlocked], str] = refusal, approver: Store | None = None,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tool calls of sessions and servers of the MCP SDK run on hookbus.
+    """Hook the tool calls of sessions and servers of the MCP SDK.
 
-    `tool_call` is emitted at two places, in one process the second as part of the first:
+    `tool_call` is emitted at two places. In one process the second call is inside the first:
 
     - `kind="mcp"`, sender: the `ClientSession`: every call that a client, a group of sessions or a
       framework on top of them makes, whatever the server is.
@@ -46,27 +46,27 @@ def install(
       tools, the `Server`. So is a server with an extension that intercepts calls, before it asks
       its tool.
 
-    A refused call is a result marked as error; in `Tool.run()` without `convert_result` it is a
-    `HookBlocked`. A call that goes in rounds, as the server asks for input, is asked in each.
+    A blocked call gives a result marked as error; `Tool.run()` without `convert_result` raises
+    `HookBlocked`. Guards check each round of a call that takes several.
 
-    Not heard: what middleware answers by itself, without the tool; resources and prompts.
+    Not covered: answers of middleware that does not call the tool, resources, and prompts.
 
     Args:
-        bus: the bus the signals live on.
+        bus: the bus whose signals are emitted.
         client: hook the client's side.
         server: hook the server's side.
-        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
-        approver: a store that the bus asks for a yes; the server elicits it from the client's user,
-            where the client can do that.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
+        approver: a store for approvals; the server elicits the answer from the client's user, if
+            the client supports that.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Returns:
-        A function that puts the SDK back as it was; twice is once.
+        A function that restores the SDK; calling it twice is safe.
 
     Raises:
-        HookError: if mcp is not installed, does not fit, or runs on hookbus already; or if
-            neither side is to be hooked, or the bus asks somebody else.
+        HookError: if mcp is not installed, has an unsupported version, or already runs on hookbus;
+            if both `client` and `server` are false; or if the bus has another approver.
     """
     if not (client or server):
         raise HookError("client=False and server=False leave nothing to hook")
@@ -87,22 +87,22 @@ def install(
 
 
 class Guarded:
-    """Middleware of a server, for people who will not patch.
+    """Middleware of one server, if you do not want to patch the SDK.
 
         server = MCPServer("shop", middleware=[Guarded(bus)])
 
-    It hears every call that comes over the protocol; the sender is this object. Not heard:
-    `MCPServer.call_tool()` and `Tool.run()` in the process, and what middleware behind it makes of
-    the arguments; put it last. It is beside `install(server=True)` too much: both would ask.
+    It covers every call that arrives over the protocol; the sender is this object. It does not
+    cover `MCPServer.call_tool()` and `Tool.run()` in the process. Put it last, or later middleware
+    can change the call. Do not combine it with `install(server=True)`.
 
     Args:
-        bus: the bus the signals live on.
-        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus whose signals are emitted.
+        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Raises:
-        HookError: if mcp is not installed or does not fit.
+        HookError: if mcp is not installed or has an unsupported version.
     """
 
     def __init__(
@@ -231,7 +231,7 @@ async def _answered(
     gate: Gate, call: ToolCall, body: Callable[[dict[str, Any]], Any],
     listed: Callable[[dict[str, Any]], Awaitable[Any]],
 ) -> Any:  # fmt: skip
-    """Make a call whose tool nobody has in hand; what it becomes fits the schema that is listed."""
+    """Make a call without a tool object; its result fits the schema that the server lists."""
     found: list[Any] = []
 
     async def kept(arguments: dict[str, Any]) -> Any:

@@ -1,11 +1,11 @@
-"""Pydantic AI: every call of a tool, an output function and a model, and every run of an agent,
-through hooks of hookbus.
+"""Pydantic AI: hooks around every call of a tool, an output function and a model, and every run of
+an agent.
 
-Hooks of Pydantic AI, of whatever capability, run outside of these: what they change is what guards
-see. An MCP toolset's `process_tool_call` runs inside, and is asked about again where it has changed
-the arguments, but for a tool with an MCP App. What a durable execution runs in another process is
-asked about there, if hookbus is installed there. `run_stream`, `iter` and their like are no
-`agent_run`; their calls of models and tools are covered.
+Hooks of Pydantic AI, of any capability, run outside of these, so guards see what they change. An
+MCP toolset's `process_tool_call` runs inside. If it changes the arguments, guards check the call
+again, except for a tool with an MCP App. Calls that a durable execution runs in another process are
+hooked there, if the adapter is installed there. `run_stream`, `iter` and similar methods do not
+emit `agent_run`; their calls of models and tools are covered.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PASSES: Final = (
         "SkipToolExecution",
     )),
 )
-"""What hands control back to the framework, and is no failure of a call."""
+"""Exceptions that hand control back to the framework; they are not failures of a call."""
 
 
 @named_options
@@ -48,31 +48,31 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     approver: Store | None = None, untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the agents of Pydantic AI run on hookbus, those there are and those to come.
+    """Hook the agents of Pydantic AI, existing and future ones.
 
-    `tool_call` is every call of a tool, whatever toolset it is in, of an output function, and
-    structured output that a model gives as a call. Sender is the `Tool`, of MCP and other toolsets
-    the toolset, the output function, and what has an output tool validated.
-    `model_call` (sender: the `Model`) is every request to a model, whole or streamed, and
-    `model_stream` has the events of a streamed one. `agent_run` (sender: the agent) is a `run` or
-    `run_sync`.
-    A refused call is a `ToolFailed`, which the model reads and which takes none of its retries; of
-    an output function it is a `ModelRetry`, as the run has no output yet.
+    `tool_call` is every call of a tool in any toolset, of an output function, and structured output
+    that a model gives as a call. The sender is the `Tool`; the toolset for MCP and other toolsets;
+    the output function; or the object that validates an output tool. `model_call` (sender: the
+    `Model`) is every request to a model, whole or streamed. `model_stream` has the events of a
+    streamed answer. `agent_run` (sender: the agent) is a `run` or `run_sync`.
+
+    A blocked call raises `ToolFailed`, which the model reads and which uses none of its retries. A
+    blocked output function raises `ModelRetry`, as the run has no output yet.
 
     Args:
-        bus: the bus the signals live on.
-        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
-        approver: a store that the bus asks for a yes, while the call is deferred: the run ends with
+        bus: the bus whose signals are emitted.
+        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
+        approver: a store for approvals, while the call is deferred: the run ends with
             `DeferredToolRequests`, and goes on with `DeferredToolResults`.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Returns:
-        A function that puts Pydantic AI back as it was; twice is once.
+        A function that restores Pydantic AI; calling it twice is safe.
 
     Raises:
-        HookError: if pydantic-ai-slim is not installed, does not fit, or runs on hookbus
-            already; or if the bus asks somebody else.
+        HookError: if pydantic-ai-slim is not installed, has an unsupported version, or already runs
+            on hookbus; or if the bus has another approver.
     """
     with patches_of("pydantic_ai", PACKAGE, SUPPORTED, untested, install) as patches:
         words = "tool_call", "model_call", "model_stream", "agent_run"
@@ -97,21 +97,21 @@ def guarded(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Any:  # fmt: skip
-    """Return a capability that puts the tool calls of one agent through `tool_call`, for who will
-    not patch: `Agent(..., capabilities=[guarded()])`.
+    """Return a capability that hooks the tool calls of one agent, if you do not want to patch:
+    `Agent(..., capabilities=[guarded()])`.
 
-    It covers what `install` does of tools, MCP toolsets among them, in whole and streamed runs of
-    that agent. It does not cover output functions, models, agents that its tools run, and what a
-    toolset that wraps another changes inside.
+    It covers tools as `install` does, with MCP toolsets, in whole and streamed runs of that agent.
+    It does not cover output functions, models, agents that its tools run, and changes inside a
+    toolset that wraps another.
 
     Args:
-        bus: the bus the signals live on.
-        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus whose signals are emitted.
+        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Raises:
-        HookError: if pydantic-ai-slim is not installed or does not fit.
+        HookError: if pydantic-ai-slim is not installed or has an unsupported version.
     """
     patches = in_place_of("pydantic_ai", PACKAGE, SUPPORTED, untested, install)
     gate = Gate(patches, bus, RESULTS, say=say, passes=exceptions(*PASSES))

@@ -1,4 +1,4 @@
-"""Semantic Kernel: every call of a kernel function, and of a chat service, through hooks."""
+"""Semantic Kernel: hooks around every call of a kernel function and of a chat service."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SUPPORTED: Final = Between("1.36.0", "1.45.0")
 """Versions of semantic-kernel."""
 
 PASSES: Final = ("semantic_kernel.exceptions:OperationCancelledException",)
-"""What hands control back to the framework, and is no failure of a call."""
+"""Exceptions that hand control back to the framework; they are not failures of a call."""
 
 
 @named_options
@@ -32,32 +32,31 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the functions and chat services of Semantic Kernel run on hookbus, those there are and
-    those to come.
+    """Hook the functions and chat services of Semantic Kernel, existing and future ones.
 
     `tool_call` (sender: the `KernelFunction`) is every call of a function, by a model, an agent, a
-    template or a program, of methods, prompts, agents, hand-offs and MCP servers; behind all
-    filters. `name` is without the plugin's, which the sender has. A model reads a refusal as the
-    function's result, a program gets `HookBlocked`, and a refused hand-off does not happen. The
-    parts of a function that is streamed come when all are there, for guards of the result.
+    template or a program. It covers methods, prompts, agents, hand-offs and MCP servers, after all
+    filters. `name` does not contain the plugin's name, which the sender has. A model reads a block
+    as the function's result, a program gets `HookBlocked`, and a blocked hand-off does not happen.
+    A streamed function delivers its parts once all are there, so that guards can check the result.
     `model_call` (sender: the `ChatCompletionClientBase`) is every request of a chat service, whole
-    or streamed; `model_stream` has the parts of a streamed one.
+    or streamed. `model_stream` has the parts of a streamed answer.
 
-    Not hooked: `MCPPlugin.call_tool` by a program, which the adapter `mcp` hooks, tools that run at
-    a provider, and services that are no chat's.
+    Not covered: `MCPPlugin.call_tool` by a program, which the adapter `mcp` hooks; tools that run
+    at a provider; and services other than chat.
 
     Args:
-        bus: the bus the signals live on.
-        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus whose signals are emitted.
+        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Returns:
-        A function that puts Semantic Kernel back as it was; twice is once.
+        A function that restores Semantic Kernel; calling it twice is safe.
 
     Raises:
-        HookError: if semantic-kernel is not installed, does not fit, or runs on hookbus
-            already.
+        HookError: if semantic-kernel is not installed, has an unsupported version, or already runs
+            on hookbus.
     """
     with patches_of("semantic_kernel", "semantic-kernel", SUPPORTED, untested, install) as patches:
         kernel = import_module("semantic_kernel").Kernel
@@ -79,25 +78,25 @@ def install(
 
 
 class Guarded:
-    """A filter of one kernel, for people who will not patch.
+    """A filter of one kernel, if you do not want to patch.
 
         kernel.add_filter("function_invocation", Guarded(bus))
 
-    It hears every call of that kernel's functions. Not heard: other kernels, and what a filter that
-    was added after it makes of the arguments; add it last. A refused call raises `HookBlocked`:
-    a model reads Semantic Kernel's sentence about it, `kernel.invoke` raises its own exception from
-    it, and a refused hand-off ends the run. It is beside `install` too much: both would ask.
+    It covers every call of that kernel's functions. Add it last, because it does not see changes by
+    filters added after it. A blocked call raises `HookBlocked`: a model reads Semantic Kernel's
+    sentence about it, `kernel.invoke` raises its own exception from it, and a blocked hand-off ends
+    the run. Do not combine it with `install`, or guards check each call twice.
 
     Args:
-        bus: the bus the signals live on.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus whose signals are emitted.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Attributes:
         bus: the same.
 
     Raises:
-        HookError: if semantic-kernel is not installed or does not fit.
+        HookError: if semantic-kernel is not installed or has an unsupported version.
     """
 
     def __init__(self, bus: Bus = default_bus, *, untested: Untested = "check") -> None:
@@ -175,8 +174,8 @@ def _parameters(function: Any) -> list[str]:
 
 
 def _injected(function: Any, given: Any, asked: Asked | None) -> set[str]:
-    """Return what of the arguments a program gives for its model: what that did not write, and
-    cannot be told to write or cannot write at all."""
+    """Return the arguments that a program supplies in place of its model: those that the model did
+    not write, and is not asked to write or cannot write."""
     kept = {each.name for each in function.parameters if not each.include_in_function_choices}
     if asked is None:
         return {name for name in kept & {*given} if not is_written(given[name])}

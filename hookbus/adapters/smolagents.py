@@ -1,7 +1,7 @@
-"""smolagents: every call of a tool, of a managed agent and of a model, through hooks of hookbus.
+"""smolagents: hooks around every call of a tool, of a managed agent and of a model.
 
-Not covered: tools that a remote executor ships away to run elsewhere, and a program that calls the
-`forward` of a tool.
+Not covered: tools that a remote executor runs elsewhere, and a program that calls the `forward` of
+a tool.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ._vocabulary import Once, Vocabulary, refusal
 SUPPORTED: Final = Between("1.23.0", "1.26.0")
 
 PASSES: Final = ("smolagents.local_python_executor:FinalAnswerException",)
-"""What hands control back to the framework, and is no failure of a call."""
+"""Exceptions that hand control back to the framework; they are not failures of a call."""
 
 _WORDS: Final = "tool_call", "model_call", "model_stream", "agent_run", "agent_stream"
 
@@ -35,29 +35,29 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools, agents and models of smolagents run on hookbus, those there are and those to
-    come.
+    """Hook the tools, agents and models of smolagents, existing and future ones.
 
     `tool_call` is every call of a tool (sender: the `Tool`), of `final_answer` (`kind="output"`)
     and of a managed agent (sender: the agent, `kind="agent"`), by an agent, its code or a program.
     `model_call` is `Model.generate` and `generate_stream`, whose parts are in `model_stream`;
     `agent_run` and `agent_stream` are `agent.run`.
 
-    A refused call is an observation where a `ToolCallingAgent` waits, so that the results of its
-    other calls are kept. In the code of a `CodeAgent` and in a program it is a `HookBlocked`: the
-    code stops, and the model reads why. So is a refused `final_answer`, which is no answer.
+    For a `ToolCallingAgent` a blocked call is an observation, so that it keeps the results of its
+    other calls. In the code of a `CodeAgent` and in a program it raises `HookBlocked`: the code
+    stops, and the model reads why. A blocked `final_answer` raises it, too.
 
     Args:
-        bus: the bus the signals live on.
-        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus whose signals are emitted.
+        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Returns:
-        A function that puts smolagents back as it was; twice is once.
+        A function that restores smolagents; calling it twice is safe.
 
     Raises:
-        HookError: if smolagents is not installed, does not fit, or runs on hookbus already.
+        HookError: if smolagents is not installed, has an unsupported version, or already runs on
+            hookbus.
     """
     with patches_of("smolagents", "smolagents", SUPPORTED, untested, install) as patches:
         agents, models, tools = (

@@ -1,9 +1,9 @@
-"""Strands Agents: every call of a tool, of a model and of an agent, through hooks of hookbus.
+"""Strands Agents: hooks around every call of a tool, of a model and of an agent.
 
-Not covered: a decorated function that a program calls as the function it is, `structured_output` of
-a model that is called by itself, and tools that run at the model's provider. The parts that a tool
-gives before its result are not shown to receivers of `tool_call`, and a hand-off of a swarm whose
-result is refused has happened.
+Not covered: a decorated function that a program calls directly, `structured_output` of a model
+without an agent, and tools that run at the model's provider. Receivers of `tool_call` do not see
+the parts that a tool gives before its result. If a guard blocks the result of a swarm's hand-off,
+the hand-off has already happened.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SUPPORTED: Final = Between("1.45.0", "1.62.0")
 """Versions of strands-agents."""
 
 PASSES: Final = ("strands.interrupt:InterruptException",)
-"""What hands control back to the framework, and is no failure of a call."""
+"""Exceptions that hand control back to the framework; they are not failures of a call."""
 
 _KINDS: Final = {
     "MCPAgentTool": "mcp",
@@ -45,28 +45,27 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools, models and agents of Strands run on hookbus, those there are and those to
-    come.
+    """Hook the tools, models and agents of Strands, existing and future ones.
 
     `tool_call` (sender: the `AgentTool`) is every `stream` of a tool, by an agent, a swarm, a graph
-    or `agent.tool`, after all hooks and middleware have changed it; what the tool gives before its
-    result goes on live. `model_call` (sender: the `Model`) is every `stream` of a model; its result
-    is a dict with `content`, and `model_stream` has the events. `agent_stream` (sender: the
-    `Agent`) is `stream_async`, which all ways to call an agent come through. A refused call is a
-    tool result with status error.
+    or `agent.tool`, after all hooks and middleware have changed it. What the tool gives before its
+    result is delivered at once. `model_call` (sender: the `Model`) is every `stream` of a model;
+    its result is a dict with `content`, and `model_stream` has the events. `agent_stream` (sender:
+    the `Agent`) is `stream_async`, which every call of an agent uses. A blocked call gives a tool
+    result with status error.
 
     Args:
-        bus: the bus the signals live on.
-        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus whose signals are emitted.
+        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Returns:
-        A function that puts Strands back as it was; twice is once.
+        A function that restores Strands; calling it twice is safe.
 
     Raises:
-        HookError: if strands-agents is not installed, does not fit, or runs on hookbus
-            already.
+        HookError: if strands-agents is not installed, has an unsupported version, or already runs
+            on hookbus.
     """
     with patches_of("strands", "strands-agents", SUPPORTED, untested, install) as patches:
         results = Results(_shown, _packed, _refused)
@@ -87,7 +86,7 @@ class _Interrupted(Exception):
 
 
 class _Stream:
-    """A call of a tool, under way in a task beside the one that reads what the tool gives.
+    """A call of a tool that runs in another task than the one that reads what the tool gives.
 
     So the tool runs where its receivers do, and it goes on when its reader asks for more.
     """
@@ -169,7 +168,7 @@ def _context_of(tool: Any) -> str:
 
 
 def _unknown(gate: Gate, stock: Any) -> Any:
-    """Have calls of tools that an agent does not have be heard."""
+    """Emit calls of tools that an agent does not have."""
 
     @functools.wraps(stock)
     def _run_tool(ctx: Any, *args: Any, **kwargs: Any) -> Any:

@@ -1,6 +1,7 @@
 """The page in a real Chromium: for everybody to read, and with very many calls."""
 
 import os
+import struct
 from itertools import product
 
 import pytest
@@ -37,6 +38,25 @@ def test_everybody_can_read_it_large_and_small_light_and_dark(open_page, fresh):
         assert len(found["passes"]) > 20
         assert [each for each in found["violations"]
                 if each["impact"] in ("serious", "critical")] == []
+
+
+def test_a_payment_that_waits_for_approval_is_the_first_thing_on_the_page(open_page, fresh):
+    fresh.run("book a room", "read the KEY", "inner search for trains")
+    fresh.asked("Seaside Travel Ltd", 500)
+    page = open_page()
+    page.set_viewport_size({"width": 1100, "height": 640})
+    waiting = page.locator("#waiting li").first
+    waiting.wait_for()
+    expect(waiting).to_contain_text("pay 500 to Seaside Travel Ltd?")
+    expect(waiting.get_by_role("button")).to_have_text(["Approve", "Edit", "Deny"])
+    chromium.settled(page)
+    page.locator("#receivers tbody tr").first.wait_for()
+    page.evaluate("document.activeElement.blur()")
+    assert waiting.bounding_box()["y"] < 300
+    if os.environ.get("HOOKBUS_SCREENSHOTS"):
+        page.screenshot(path=SHOTS / "approve-payment.png")
+    shot = (SHOTS / "approve-payment.png").read_bytes()
+    assert struct.unpack(">II", shot[16:24]) == (1100, 640), "HOOKBUS_SCREENSHOTS=1 makes it"
 
 
 def memory(page):

@@ -100,7 +100,7 @@ def test_bub_XB10_a_misspelt_hook_is_refused_with_the_closest_name():
     bot = framework()
     with pytest.raises(
         HookError,
-        match=r"'before_tool_cal', which is no hook of Bub; did you mean 'before_tool_call'\?",
+        match=r"'before_tool_cal', which is not a hook of Bub; did you mean 'before_tool_call'\?",
     ):
         bot.plugin_manager.register(plugin(before_tool_cal=lambda: None), name="typo")
     assert bot.plugin_manager.get_plugin("typo") is None

@@ -41,11 +41,11 @@ class Sample(NamedTuple):
     Attributes:
         ways: from the name of a seam, what calls the tool through it with an amount and a name;
             an `async def` where the framework is awaited.
-        refused: given what a call returned or raised, the text of the refusal; empty where that is
-            not how the framework is told of one.
+        refused: given what a call returned or raised, the text of the block; empty if the framework
+            gets it in another way.
         hook: the hook of the vocabulary that the calls come through.
         argument: the argument of that hook that has the name.
-        when: what the calls are told from others by.
+        when: the filter that selects the calls.
         awaits: whether plain ways await async receivers, too.
     """
 

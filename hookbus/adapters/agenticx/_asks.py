@@ -70,8 +70,8 @@ def verdict(hook: Hook, answer: Any) -> Block | None:
 
 
 def withheld(hook: Hook, answer: Any) -> Block | None:
-    """Return what becomes of an answer that was to replace a result and is no text, as
-    `strict=True` has it."""
+    """Return the result for an answer that should replace a result and is not a string, under
+    `strict=True`."""
     if answer is None or isinstance(answer, (bool, str)):
         return None
     if isinstance(answer, Block):
@@ -171,7 +171,8 @@ def completed(answer: Any) -> Any:
     runs here.
 
     Raises:
-        Overdue: if it took too long; only where a loop runs here, which stands still meanwhile.
+        Overdue: if it took too long; only where a loop runs in this thread, which is blocked
+            meanwhile.
     """
     if not inspect.isawaitable(answer):
         return answer

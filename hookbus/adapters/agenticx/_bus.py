@@ -213,8 +213,8 @@ class BusHooks:
         ]
 
     def _all(self, registry: Any, run: Event, is_async: bool) -> list[Own]:
-        """Return all handlers of a registry. Those of other events are there and not asked, so that
-        nobody comes and goes."""
+        """Return all handlers of a registry. Those of other events are connected but not called, so
+        that connections stay the same."""
         keys = sorted(registry._handlers, key=lambda key: ":" in key)
         mine = (run.event.type, f"{run.event.type}:{run.event.action}")
         return [

@@ -22,7 +22,7 @@ class ToolCall:
 
     Attributes:
         tool: AgenticX's tool; None in a runtime, whose tools are known by name.
-        agent_id, task_id: whose call it is; None where nobody said.
+        agent_id, task_id: the agent and the task of the call; None if unknown.
         session: that of the runtime; None in an executor.
     """
 
@@ -210,7 +210,7 @@ def _dispatched(stock: Any, name: str, arguments: Any, session: Any, kwargs: Any
 
 
 Ended = Callable[[Turn, Exception], None]
-"""Is told of a call that failed after its hooks were asked, and before they were asked again."""
+"""Called for a call that failed after its hooks ran, and before they run again."""
 
 
 def replaced_turns(

@@ -1,4 +1,4 @@
-"""`install`: what of AgenticX is replaced, and how it is put back."""
+"""`install`: what it replaces in AgenticX, and how it restores it."""
 
 from __future__ import annotations
 
@@ -36,32 +36,33 @@ _OF_EVENTS: Final = (*SYNC_POINTS, *ASYNC_POINTS, hook_event, hook_event_async)
 def install(
     bus: Bus = default_bus, *, strict: bool = False, untested: Untested = "check"
 ) -> Uninstall:
-    """Let AgenticX run on hookbus. Do it before anybody imports the functions that run hooks.
+    """Hook AgenticX. Call this before any import of the functions that run hooks.
 
-    Hooks, where AgenticX asks its own hooks as receivers of `pre`: `tool_start` (`tool_name`,
+    Hooks in which AgenticX's own hooks run as receivers of `pre`: `tool_start` (`tool_name`,
     `args`, `call`), `tool_end` (`tool_name`, `output`, `call`), `llm_start` (`messages`, `call`)
     and `llm_end` (`response`, `call`), whose sender is the agent of an executor or the HookRegistry
     of a runtime; `agent_start` (`agent_id`, `user_input`, `call`), `agent_end` (`text`, `call`) and
     `compaction` (`count`, `summary`, `call`) of a runtime; `hook_event` (`key`, `event`, `call`),
-    whatever else is triggered on AgenticX's bus of events. The calls themselves: `tool_call`
-    as in the vocabulary of agent frameworks, with `call` besides, every tool on every path, and
-    `llm_call` (`messages`), the model of an executor.
+    everything else on AgenticX's event bus. The calls themselves: `tool_call`, as in the vocabulary
+    of agent frameworks, with `call` as well, for every tool on every path; and `llm_call`
+    (`messages`), the model of an executor.
 
     Args:
-        bus: the bus the signals live on.
+        bus: the bus whose signals are emitted.
         strict: False keeps AgenticX's documented behaviour for its own hooks. True treats them as
-            receivers of hookbus: one that fails before a call blocks it, as does an answer that
-            means nothing, what is async is awaited, hooks of `core.hooks` and `hooks` are asked for
-            every tool on every path, the arguments they leave run, after-hooks come for calls that
-            failed too, and a runtime's hook that fails ends nothing.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+            receivers of hookbus: a hook that fails or returns an unknown answer before a call
+            blocks it; async hooks are awaited; hooks of `core.hooks` and `hooks` run for every tool
+            on every path; the arguments that they leave are used; after-hooks run for failed calls,
+            too; and a runtime's hook that fails ends nothing.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Returns:
-        A function that puts AgenticX back as it was, attribute for attribute; twice is once.
+        A function that restores AgenticX, attribute for attribute; calling it twice is safe.
 
     Raises:
-        HookError: if AgenticX is not installed, does not fit, or runs on hookbus already.
+        HookError: if AgenticX is not installed, has an unsupported version, or already runs on
+            hookbus.
     """
     with patches_of("agenticx", "agenticx", SUPPORTED, untested, install) as patches:
         points = Points(bus, strict)
@@ -162,14 +163,14 @@ def _as_given(session: Any, name: str, args: dict[str, Any]) -> dict[str, Any]:
 
 
 def namespaces(bus: Bus = default_bus, *, strict: bool = False) -> dict[str, dict[str, Any]]:
-    """Return what AgenticX's four modules of hooks hold, run by hookbus. AgenticX need not be
-    installed.
+    """Return the names of AgenticX's four modules of hooks, implemented on hookbus. AgenticX need
+    not be installed.
 
-    Each call gives names of its own: what is registered with one is not known to another. Loading
-    policies from YAML (`core.hooks.tool_hooks`) stays with AgenticX.
+    Each call returns separate names, which share no registrations. Loading policies from YAML
+    (`core.hooks.tool_hooks`) remains in AgenticX.
 
     Args:
-        bus: the bus the signals live on.
+        bus: the bus whose signals are emitted.
         strict: as in `install`.
 
     Returns:

@@ -29,8 +29,8 @@ class Call:
 
     Attributes:
         context: what AgenticX gives its hooks: a context, an event, or the session of a runtime.
-        value: what is asked about, as the receivers have left it.
-        is_reached: whether nobody stopped it.
+        value: the value that the hooks check, as the receivers have left it.
+        is_reached: whether no hook stopped it.
         failure: the exception of one of AgenticX's own hooks, the last there was.
         block: what one of AgenticX's own hooks said to stop it.
     """
@@ -98,7 +98,7 @@ class Points:
     """Asks AgenticX's own hooks, and whoever else listens.
 
     Args:
-        bus: the bus the signals live on.
+        bus: the bus whose signals are emitted.
         strict: whether a hook that is asked before something, and fails, blocks it.
     """
 
@@ -131,7 +131,7 @@ class Points:
             arguments: of the point.
 
         Raises:
-            HookBlocked: if somebody stopped it.
+            HookBlocked: if a hook stopped it.
         """
         self._connect(owner, point, call, on_error)
         return getattr(owner, point)(**arguments, call=call)

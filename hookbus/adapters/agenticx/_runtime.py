@@ -97,9 +97,9 @@ class RuntimeHooks:
     """Asks the hooks of a runtime's registry through hookbus. The registry is the sender.
 
     Args:
-        points: where they are asked.
-        outcome: what a caller is told a blocked call with.
-        shared: other hooks, which are asked first.
+        points: where they run.
+        outcome: what a caller gets for a blocked call.
+        shared: other hooks, which run first.
     """
 
     def __init__(
@@ -244,8 +244,8 @@ _METHODS: Final[dict[str, Callable[..., Any]]] = {
 def replaced_runs(
     runtime: RuntimeHooks, patches: Patches | None = None, stock: Any = None
 ) -> dict[str, Callable[..., Any]]:
-    """Return the methods of a registry that ask its hooks; without `patches` there is no stock one
-    to go back to."""
+    """Return the methods of a registry that call its hooks; without `patches` there is none to
+    restore."""
 
     def replaced(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         async def run(self: Any, *args: Any, **kwargs: Any) -> Any:

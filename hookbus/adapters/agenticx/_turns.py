@@ -28,8 +28,8 @@ class Turn:
     """One call, from before it to after it.
 
     Attributes:
-        agent: whose call it is; None where nobody said.
-        context: what AgenticX tells its hooks; None until they are asked.
+        agent: the agent of the call; None if unknown.
+        context: what AgenticX passes to its hooks; None until they run.
         core_context: the same as `core.hooks` know it; with `strict=True`.
         blocked: who stopped it.
     """
@@ -96,8 +96,8 @@ class Turn:
             self.has_ended, self._is_replaced, self._answer = True, True, str(blocked)
 
     def finish(self, value: Any, *, is_replaced: bool) -> None:
-        """Take the result as all receivers left it. What is no text the executor would not take
-        from them."""
+        """Use the result as all receivers left it, if it is a string: the executor accepts no
+        other."""
         self.has_ended, self._answer = True, value
         self._is_replaced = (
             self._is_replaced or is_replaced or not (value is None or isinstance(value, str))

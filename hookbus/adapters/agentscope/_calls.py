@@ -171,7 +171,7 @@ class Running:
         return result
 
     async def _ask_after_late(self, name: str, kwargs: dict[str, Any], result: Any) -> Replace:
-        """Ask the late hooks of the agent, which stand ahead of those of the class, and then this
+        """Call the late hooks of the agent, which run before those of the class, and then this
         one."""
         try:
             result = await self._ask_late("instance", kwargs, result)
@@ -221,7 +221,7 @@ class Running:
         }
 
     def _snapshot(self, phase: str) -> dict[str, dict[str, Hook]]:
-        """Return the hooks as they were when the first of this phase had its turn."""
+        """Return the hooks as they were when the first of this phase ran."""
         snapshot = self._snapshots.get(phase)
         if snapshot is None:
             snapshot = self._snapshots[phase] = self._hooks(phase)

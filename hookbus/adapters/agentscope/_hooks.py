@@ -21,7 +21,8 @@ Lookup = Callable[[], Mapping[str, Callable[..., Any]]]
 class StrictHook:
     """The receiver for a hook registered with AgentScope, as hookbus understands receivers.
 
-    It holds neither the hook nor the agent and looks the hook up at its turn, so that an agent
+    It keeps no reference to the hook or the agent and looks the hook up when it runs, so that an
+    agent
     whose own hook knows it is collected like any other. What it returns is understood as from any
     receiver of hookbus: a dict patches the arguments, `Block` and `Replace` are verdicts, an
     awaitable is awaited.
@@ -35,7 +36,7 @@ class StrictHook:
 
     @property
     def __wrapped__(self) -> Callable[..., Any]:
-        # Where `explain` and failures say that this receiver stands.
+        # The place that `explain` and failures give for this receiver.
         return self.lookup()[self.name]
 
     def __call__(self, agent: Any, ctx: HookContext) -> Any:

@@ -1,4 +1,4 @@
-"""`install`: what of AgentScope is replaced, and how it is put back."""
+"""`install`: what it replaces in AgentScope, and how it restores it."""
 
 from __future__ import annotations
 
@@ -45,31 +45,32 @@ _REGISTRATION: Final = (
 def install(
     bus: Bus = default_bus, *, strict: bool = False, untested: Untested = "check"
 ) -> Uninstall:
-    """Let AgentScope's agents run on hookbus: classes that exist and classes made later.
+    """Hook AgentScope's agents, in existing and future classes.
 
-    Besides the hooks of agents there is `tool_call`, as in the vocabulary of agent frameworks:
-    every call that a `Toolkit` makes of a tool, inside of its middlewares. A subclass of Toolkit
-    that overrides `call_tool_function` and does not call `super()` goes past it.
+    In addition to the hooks of agents there is `tool_call`, as in the vocabulary of agent
+    frameworks: every call of a tool by a `Toolkit`, inside its middlewares. A subclass of Toolkit
+    that overrides `call_tool_function` without calling `super()` bypasses it.
 
     Args:
-        bus: the bus the signals live on.
+        bus: the bus whose signals are emitted.
         strict: False keeps AgentScope's documented behaviour for its own hooks (deep copies, a dict
-            replaces all arguments, exceptions go out as they are, class hooks are shared by all
+            replaces all arguments, exceptions propagate unchanged, class hooks are shared by all
             classes). True treats them as receivers of hookbus: no copies, a dict patches the
-            arguments, `Block` and `Replace` act, failures are isolated and told, a class hook runs
-            for its class and subclasses only, recursion is hooked at every level.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+            arguments, `Block` and `Replace` act, failures are isolated and reported, a class hook
+            runs for its class and subclasses only, recursion is hooked at every level.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     `post_acting` is observe-only in effect: ReActAgent has put a tool's result into its memory by
-    then, and uses the output of `_acting` for structured answers alone. Change what a tool gets in
-    `pre_tool_call`, what it gave in `post_tool_call`.
+    then, and uses the output of `_acting` for structured answers only. Change the arguments of a
+    tool in `pre_tool_call`, and its result in `post_tool_call`.
 
     Returns:
-        A function that puts AgentScope back as it was, attribute for attribute; twice is once.
+        A function that restores AgentScope, attribute for attribute; calling it twice is safe.
 
     Raises:
-        HookError: if AgentScope is not installed, does not fit, or runs on hookbus already.
+        HookError: if AgentScope is not installed, has an unsupported version, or already runs on
+            hookbus.
     """
     with patches_of("agentscope", "agentscope", SUPPORTED, untested, install) as patches:
         meta = import_module("agentscope.agent._agent_meta")
@@ -94,7 +95,7 @@ def install(
 
 
 class _Adapter:
-    """What stands in AgentScope's classes while it runs on hookbus."""
+    """The functions in AgentScope's classes while it runs on hookbus."""
 
     _ever_placed: ClassVar[weakref.WeakSet[Any]] = weakref.WeakSet()
 

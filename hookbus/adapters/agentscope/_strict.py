@@ -1,5 +1,5 @@
-"""AgentScope's registration methods as `strict=True` has them: hooks of a class are its own, and
-mistakes are told at once."""
+"""AgentScope's registration methods under `strict=True`: hooks of a class are its own, and mistakes
+are reported at once."""
 
 from __future__ import annotations
 

@@ -18,14 +18,14 @@ _PHASES: Final = ("pre", "around", "post", "error", "finally")
 
 
 def hook_tools(patches: Patches, bus: Bus, module: Any) -> None:
-    """Have every call of a tool go through the hook `tool_call` where somebody listens to it.
+    """Run every call of a tool through the hook `tool_call`, if the hook has receivers.
 
     There the parts of a tool that streams are gathered before the agent gets them, because a
     receiver of `post` may still hold all of them back.
 
     Args:
         patches: the adapter's.
-        bus: the bus the signals live on.
+        bus: the bus whose signals are emitted.
         module: AgentScope's module of toolkits.
     """
     gate = Gate(patches, bus, _results(module.ToolResponse, module.TextBlock))

@@ -30,7 +30,7 @@ class ToolCall(ToolEnds):
     Attributes:
         fc: Agno's FunctionCall.
         function: the tool.
-        sender: who calls its hookables: the tool, or what stands in for it.
+        sender: the sender of its hookables: the tool, or its placeholder.
         agent, team, run_context: what the tool belongs to; None where there is none.
     """
 
@@ -250,8 +250,8 @@ class ToolCall(ToolEnds):
         gave to next."""
         live: dict[str, Any] | None = self.fc.arguments
         if args is self._given and live is not args and live is not self._placed:
-            # Nothing was given, so what the hook has is its own; unless somebody has put arguments
-            # there since.
+            # No arguments were passed, so those of the hook are its own, unless a hook has put
+            # others there since.
             return live if live else args
         return args if before == args else dict(args)
 

@@ -17,7 +17,7 @@ class ToolEnds:
     Attributes:
         fc: Agno's FunctionCall.
         function: the tool.
-        sender: who calls its hookables: the tool, or what stands in for it.
+        sender: the sender of its hookables: the tool, or its placeholder.
         agent, team, run_context: what the tool belongs to; None where there is none.
     """
 
@@ -105,7 +105,7 @@ class ToolEnds:
             self.let_out()
 
     def refuse(self, error: Exception) -> None:
-        """Keep the tool from running, as a failed call that the model is told of."""
+        """Keep the tool from running, as a failed call that is reported to the model."""
         self._refusal = self._control or self._agno.control_flow_in(error) or error
 
     def let_out(self) -> None:

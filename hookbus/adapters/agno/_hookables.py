@@ -18,7 +18,7 @@ class Sender(NamedTuple):
     """Whose hookables are called.
 
     Attributes:
-        owner: the sender: a tool, an agent or a team, or what stands in for one.
+        owner: the sender: a tool, an agent or a team, or a placeholder for one.
         cls: the class whose hookables these are; what `owner` itself has by such a name is its own.
     """
 
@@ -46,7 +46,7 @@ def sender_of(owner: Any, cls: type) -> Sender:
 
 
 def kind_of(function: Any) -> str:
-    """Return what kind of tool it is, which Agno tells only by where its code was made."""
+    """Return the kind of a tool, which Agno shows only by the module of its code."""
     entrypoint = inspect.unwrap(function.entrypoint)
     home = getattr(getattr(entrypoint, "func", entrypoint), "__module__", None)
     if home == "agno.utils.mcp":

@@ -1,4 +1,4 @@
-"""`install`: what of Agno is replaced, and how it is put back."""
+"""`install`: what it replaces in Agno, and how it restores it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PHASES: Final = ("pre", "around", "item", "post", "error", "finally")
 def install(
     bus: Bus = default_bus, *, strict: bool = False, untested: Untested = "check"
 ) -> Uninstall:
-    """Let Agno's tools, agents and teams run on hookbus.
+    """Hook Agno's tools, agents and teams.
 
     Hooks of a tool, whose sender is its `Function`: `tool_start` (`call`), where `pre_hook` is a
     receiver of `pre`; `tool_call`, as in the vocabulary of agent frameworks, with `call` besides,
@@ -40,19 +40,19 @@ def install(
     Agno's events, where `pre_hooks` and `post_hooks` are arounds.
 
     Args:
-        bus: the bus the signals live on.
+        bus: the bus whose signals are emitted.
         strict: False keeps Agno's documented behaviour for its own hooks. True treats them as
-            receivers of hookbus: what a hook gives to next reaches the tool, whatever is async is
-            awaited or refused, a pre_hook or a hook of a run that fails stops it, hooks of an agent
-            and of its tools are merged, a hook whose arguments cannot be served is refused.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+            receivers of hookbus: what a hook passes to the next one reaches the tool; async hooks
+            are awaited or refused; a pre_hook or a hook of a run that fails stops it; hooks of an
+            agent and of its tools are merged; a hook with unknown parameters is refused.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Returns:
-        A function that puts Agno back as it was, attribute for attribute; twice is once.
+        A function that restores Agno, attribute for attribute; calling it twice is safe.
 
     Raises:
-        HookError: if Agno is not installed, does not fit, or runs on hookbus already.
+        HookError: if Agno is not installed, has an unsupported version, or already runs on hookbus.
     """
     with patches_of("agno", "agno", SUPPORTED, untested, install) as patches:
         adapter = _Adapter(bus, strict, patches)
@@ -85,7 +85,7 @@ def _replace_tools(patches: Patches, bus: Bus, adapter: _Adapter) -> None:
 
 
 class _Adapter:
-    """What stands in Agno's classes while it runs on hookbus; to a call, Agno itself."""
+    """The functions in Agno's classes while it runs on hookbus; to a call, Agno itself."""
 
     def __init__(self, bus: Bus, strict: bool, patches: Patches) -> None:
         self._bus, self._strict, self._patches = bus, strict, patches
@@ -212,8 +212,8 @@ class _Adapter:
         self.registry.sync(owner, "around_run_output", owner.post_hooks or ())
 
     def watch_runs(self, cls: Any, method: str) -> None:
-        """Let receivers hear of the runs of an agent or team without hooks: Agno asks nobody where
-        its list is None."""
+        """Emit the runs of an agent or team without hooks: Agno calls nothing if its list is
+        None."""
         stock = getattr(cls, method)
         signals = {f"{phase}_hooks": [self._bus.signal(f"{each}_{hook}") for each in _PHASES]
                    for hook, phase in (("run_input", "pre"), ("run_output", "post"))}  # fmt: skip

@@ -1,4 +1,4 @@
-"""Where the hooks of runs stand in Agno: those of agents and of teams, of input and of output."""
+"""Where Agno keeps the hooks of runs: of agents and of teams, of input and of output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import attrs
 
 @attrs.frozen
 class Level:
-    """Where the hooks of one kind of run stand in Agno.
+    """Where Agno keeps the hooks of one kind of run.
 
     Attributes:
         name: `"agent"` or `"team"`, which is also what their hooks ask for it by.

@@ -23,7 +23,7 @@ class RunHooks:
 
     Attributes:
         owner: the agent or team.
-        sender: who calls its hookables: the owner, or what stands in for it.
+        sender: the sender of its hookables: the owner, or its placeholder.
         arguments: everything a hook may ask for, by name.
         subject: the input or output of the run.
     """
@@ -174,7 +174,7 @@ class RunHooks:
     # -- after the last ----------------------------------------------------------------------------
 
     def finish(self, subject: Any) -> Iterable[Any]:
-        """Take the input or output as the hooks have left it; of that there are no events."""
+        """Use the input or output as the hooks have left it; this emits no events."""
         self._is_finished = True
         if subject is not self.subject:
             # The run holds the object that was there: a receiver's other one goes into it.

@@ -44,7 +44,7 @@ class StrictToolCall(ToolCall):
     # -- async hooks of a plain call ---------------------------------------------------------------
 
     def check_sync(self, hook: Hook) -> None:
-        pass  # it is refused at its turn
+        pass  # it is refused when it runs
 
     def is_left_out(self, hook: Hook) -> bool:
         if is_async_hook(hook):

@@ -1,4 +1,4 @@
-"""Bub's `AgentHooks` on hookbus: plugins are receivers that stand in front of its methods."""
+"""Bub's `AgentHooks` on hookbus: plugins are receivers that run before its methods."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ class Interceptions:
         return (StrictInterception if self._strict else Interception)(self, hook, panel.impls)
 
     def is_in_line(self, hook: str, panel: Panel) -> bool:
-        """Tell whether the implementations may be called here, one after the other: nobody else
-        would hear of it."""
+        """Return whether the implementations can be called in line, because there are no other
+        receivers."""
         is_side_by_side = self._strict and hook == "after_llm_call"
         return panel.listeners is not None and panel.listeners.is_quiet() and not is_side_by_side
 

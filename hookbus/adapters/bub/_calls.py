@@ -69,11 +69,11 @@ class Asking:
         is_first: whether the first answer ends it; else every answer counts.
         is_sync: whether it cannot await.
         only: the implementations that are asked where not all are.
-        with_others: whether those who are connected to hookbus itself are asked then.
-        stage: where an error happened that is told of.
+        with_others: whether receivers connected to hookbus itself run then.
+        stage: where the reported error happened.
         failure: what an implementation raised.
-        interrupt: the same where nobody else is asked, and hookbus would go on: a CancelledError of
-            its own making.
+        interrupt: the same where there is no other receiver, and hookbus would continue: a
+            CancelledError that it made itself.
         done: what the first implementations have answered already, each a value and an exception;
             they are not called again.
         reached: how many implementations have had their turn.
@@ -189,7 +189,7 @@ class PlainAsking(Asking):
         if inspect.isgenerator(value) and self.hook not in _SCOPED:
             value.close()
             raise HookError(
-                f"{title_of(impl)} answered {self.hook} with a generator, which is no answer"
+                f"{title_of(impl)} answered {self.hook} with a generator, which is not an answer"
             )
         return value
 
@@ -205,7 +205,7 @@ ASKING: ContextVar[Asking | None] = ContextVar("hookbus_bub_asking", default=Non
 
 
 def current(hook: str) -> Asking:
-    """Return the call that is under way.
+    """Return the current call.
 
     Raises:
         HookError: if the hook is asked past Bub.

@@ -1,4 +1,4 @@
-"""`install`: what of Bub is replaced, and how it is put back."""
+"""`install`: what it replaces in Bub, and how it restores it."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ _MODULES: Final = ("bub.hooks.runtime", "bub.hooks.interception", "bub.framework
 def install(
     bus: Bus = default_bus, *, strict: bool = False, untested: Untested = "check"
 ) -> Uninstall:
-    """Let Bub's runtimes run on hookbus, those that exist and those made later.
+    """Hook Bub's runtimes, existing and future ones.
 
-    Every hook of Bub is a question of the same name, with the same arguments: answer it with
+    Every hook of Bub is a hookspec of the same name, with the same arguments: answer it with
     `bus.signal("build_prompt").connect(...)`, guard it with `pre_build_prompt`, wrap it with
     `around_build_prompt`. The four of `AgentHooks` are methods whose sender is the `AgentHooks`:
     `before_llm_call` (`request`, `state`), `after_llm_call` (`request`, `result`, `state`),
     `before_tool_call` (`call`, `state`) and `after_tool_call` (`call`, `result`, `state`), where
-    plugins are receivers of `pre`. Besides, `tool_call`, as in the vocabulary of agent frameworks
-    with `call` and `executor` besides, is what runs between the last two, and `turn` (`inbound`,
-    `stream_output`) of a framework is a whole turn.
+    plugins are receivers of `pre`. Between the last two runs `tool_call`, as in the vocabulary of
+    agent frameworks, with `call` and `executor` as well. `turn` (`inbound`, `stream_output`) of a
+    framework is a whole turn.
 
     Args:
-        bus: the bus the signals live on.
+        bus: the bus whose signals are emitted.
         strict: False keeps Bub's documented behaviour for its plugins. True treats them as
-            receivers of hookbus: one that fails is isolated and told, and as a policy of tools or
-            models it blocks; wrappers wrap; what is async is refused where Bub cannot await; a name
-            that no hook has is refused; only what is returned changes a call.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+            receivers of hookbus: a failure is isolated and reported, and blocks if the plugin is a
+            policy of tools or models; wrappers wrap; async implementations are refused where Bub
+            cannot await; unknown hook names are refused; only returned values change a call.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Returns:
-        A function that puts Bub back as it was, attribute for attribute; twice is once.
+        A function that restores Bub, attribute for attribute; calling it twice is safe.
 
     Raises:
-        HookError: if Bub is not installed, does not fit, or runs on hookbus already.
+        HookError: if Bub is not installed, has an unsupported version, or already runs on hookbus.
     """
     with patches_of("bub", "bub", SUPPORTED, untested, install) as patches:
         runtime, agent, module = map(import_module, _MODULES)
@@ -124,7 +124,7 @@ class _OnFirstUse:
 
 
 class _Adapter:
-    """What stands in Bub's classes while it runs on hookbus."""
+    """The functions in Bub's classes while it runs on hookbus."""
 
     def __init__(self, bus: Bus, strict: bool, patches: Patches) -> None:
         self._strict, self._patches = strict, patches

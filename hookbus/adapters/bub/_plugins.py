@@ -47,7 +47,7 @@ class Plugins:
         """Return the implementations of a hook as they are now.
 
         Raises:
-            HookError: for a hook nobody has, with `strict=True`; else nobody implements it.
+            HookError: for an unknown hook, with `strict=True`; otherwise it has no implementations.
         """
         caller: Any = getattr(self._manager.hook, hook, None)
         panel = self.panels.get(hook)
@@ -113,7 +113,7 @@ class Plugins:
         )
         return names, connection, True
 
-    # -- in line: where nobody else listens --------------------------------------------------------
+    # -- in line: without other receivers ----------------------------------------------------------
 
     async def call(self, hook: str, kwargs: Mapping[str, Any], *, is_first: bool = False) -> Any:
         """Ask everybody, or until one answers: in line, and from where that is not enough on

@@ -29,8 +29,8 @@ INTERCEPTION: Final = {
     "before_tool_call": ("call", "state"),
     "after_tool_call": ("call", "result", "state"),
 }
-"""The hooks that Bub asks through `AgentHooks`, and their arguments; they are methods that
-receivers stand in front of."""
+"""The hooks that Bub calls through `AgentHooks`, and their arguments; they are methods with
+receivers before them."""
 
 _ONE_BY_ONE: Final = ("run_model", "run_model_stream", "onboard_config")
 """The hooks whose implementations Bub may ask one at a time."""
@@ -52,7 +52,7 @@ class Listeners:
         self._others = tuple(bus.signal(name) for name in names if name != where_own)
 
     def is_quiet(self) -> bool:
-        """Tell whether nobody but Bub's own implementations would hear of a call."""
+        """Return whether a call has no receivers other than Bub's own implementations."""
         bus = self._bus
         if bus._is_observed or bus.timeout is not None or self._where_own._count != self.own:
             return False
@@ -111,11 +111,11 @@ class Panel:
     Attributes:
         listeners: who listens to the hook; None for a hook without a specification, which hookbus
             knows nothing of.
-        question: the question they answer; None where they stand in front of a method.
+        question: the hookspec that they answer; None if they run before a method.
         stored: the implementations as pluggy keeps them.
         turns: of each the function, and the names of its arguments.
-        known: so many of the first have had a turn through hookbus since they are here: the others
-            have not fired yet.
+        known: the number of the first ones that have run through hookbus; the others have not run
+            yet.
     """
 
     listeners: Listeners | None = None

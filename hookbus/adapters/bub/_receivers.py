@@ -15,9 +15,9 @@ _KIND = inspect.Parameter
 class Implementation:
     """The receiver for one implementation of one plugin: it answers a question.
 
-    It knows the place of the implementation among those of its hook and neither the plugin nor the
-    runtime; the call it is asked in knows the implementation. So a runtime that nobody holds any
-    more is collected with its plugins.
+    It knows the position of the implementation in its hook, but neither the plugin nor the runtime;
+    the current call knows the implementation. So an unreferenced runtime is collected with its
+    plugins.
     """
 
     def __init__(self, plugins: Any, hook: str, index: int, names: Sequence[str]) -> None:
@@ -31,7 +31,7 @@ class Implementation:
 
     @property
     def __wrapped__(self) -> Callable[..., Any]:
-        # Where `explain` and failures say that this receiver stands.
+        # The place that `explain` and failures give for this receiver.
         plugins = self.plugins()
         if plugins is None:
             raise AttributeError("the runtime is gone")
@@ -73,7 +73,7 @@ def implementation(
 
 
 class Interceptor(Implementation):
-    """The same for a hook of `AgentHooks`: it stands in front of a method."""
+    """The same for a hook of `AgentHooks`: it runs before a method."""
 
     def parameters(self) -> list[inspect.Parameter]:
         return [_KIND("hooks", _KIND.POSITIONAL_ONLY), _KIND("ctx", _KIND.KEYWORD_ONLY)]

@@ -1,5 +1,5 @@
-"""The methods of Bub's `HookRuntime`, on hookbus. Where nobody else listens, Bub's implementations
-are called in line."""
+"""The methods of Bub's `HookRuntime`, on hookbus. Without other receivers they call Bub's
+implementations in line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._calls import Notice
 from ._plugins import Plugins
 
 STOCK: Final[dict[str, Callable[..., Any]]] = {}
-"""Bub's own methods. Somebody may have kept one of these here after hookbus is gone."""
+"""Bub's own methods. Other code may keep a reference to a method of this module after uninstall."""
 
 ASYNC: Final = ("call_first", "call_many")
 """The methods that give a coroutine of their own making: one coroutine less for every hook of a

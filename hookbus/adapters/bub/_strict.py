@@ -22,7 +22,7 @@ def check_plugin(manager: Any, plugin: Any) -> None:
     """Refuse a plugin that implements what no hook is, or that is async where Bub cannot await.
 
     Raises:
-        HookError: naming the implementation and where it stands; nothing is registered then.
+        HookError: names the implementation and its place; nothing is registered then.
     """
     known = [name for name, caller in vars(manager.hook).items() if caller.has_spec()]
     for attribute in dir(plugin) if plugin is not None else ():
@@ -34,7 +34,8 @@ def check_plugin(manager: Any, plugin: Any) -> None:
         where = f"{function.__qualname__} ({code.co_filename}:{code.co_firstlineno})"
         if hook not in known and not options.get("optionalhook"):
             raise HookError(
-                f"{where} implements {hook!r}, which is no hook of Bub{did_you_mean(hook, known)}"
+                f"{where} implements {hook!r}, which is not a hook of Bub"
+                f"{did_you_mean(hook, known)}"
             )
         if hook in SYNC_ONLY and inspect.iscoroutinefunction(function):
             raise HookError(

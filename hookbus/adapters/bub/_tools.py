@@ -14,7 +14,7 @@ from .._vocabulary import hook_tool_call
 from ._questions import Listeners
 
 _CALL_ID: Final[ContextVar[str | None]] = ContextVar("hookbus_bub_call_id", default=None)
-"""The model's number of the call under way, which Bub keeps for its tracing alone."""
+"""The model's number of the current call, which Bub keeps for its tracing only."""
 
 
 def hook_tools(patches: Patches, bus: Bus, module: Any, errors: Any) -> None:

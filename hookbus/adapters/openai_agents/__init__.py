@@ -1,7 +1,7 @@
-"""The OpenAI Agents SDK: tools, hand-offs, models and runs through hooks of hookbus.
+"""The OpenAI Agents SDK: hooks around tools, hand-offs, models and runs.
 
-Not here: what the provider runs (hosted tools, hosted MCP servers), hand-offs of realtime sessions,
-and a program that calls `tool.on_invoke_tool` itself; `agents.tool.invoke_function_tool` is.
+Not covered: hosted tools and hosted MCP servers, hand-offs of realtime sessions, and a program that
+calls `tool.on_invoke_tool` itself. `agents.tool.invoke_function_tool` is covered.
 """
 
 from ._install import SUPPORTED, install

@@ -73,7 +73,7 @@ async def _ask(
     gate: Gate, tool: Any, agent: Any, tool_call: Any, context: Any, arguments: dict[str, Any],
     body: Callable[[dict[str, Any]], Any], kind: str = "builtin",
 ) -> Any:  # fmt: skip
-    """Return what the tool gave, or what is told instead; a refusal is raised. With the context of
+    """Return the result of the tool, or what replaces it; a block is raised. With the context of
     its run the call may be interrupted."""
     get = tool_call.get if isinstance(tool_call, dict) else functools.partial(getattr, tool_call)
     call = ToolCall(tool.name, arguments, get("call_id", None), kind, tool, agent)
@@ -154,8 +154,8 @@ def _patch(tool: Any, ask: Any) -> dict[str, Any]:
 
 
 def _hook_computers(gate: Gate, action_class: Any) -> None:
-    """Have what is done to a computer asked about. A model is shown a picture of it afterwards:
-    what is told instead is a message of its own behind a blank one."""
+    """Hook the actions on a computer. Afterwards a model sees a picture of it. If there is a text
+    instead, it is a separate message after a blank picture."""
     items, stock = module("items"), gate.patches.look_for(action_class, "execute").__func__
     for name in ("_execute_action_and_capture", "_iter_actions"):
         gate.patches.look_for(action_class, name)
@@ -195,7 +195,7 @@ def _hook_computers(gate: Gate, action_class: Any) -> None:
 
 
 async def _touched(own: Any, computer: Any, tool_call: Any, ask: Any) -> tuple[str, list[str]]:
-    """Return the picture of a computer after what was done to it, and what is told besides."""
+    """Return the picture of a computer after the actions on it, and the text that comes with it."""
     pictures: list[str] = []
 
     async def body(given: dict[str, Any]) -> str:

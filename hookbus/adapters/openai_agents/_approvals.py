@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 class _Call(NamedTuple):
-    """A call that is under way in the SDK: its tool, its number, and what looks for an approval."""
+    """A call in progress in the SDK: its tool, its number, and the function that looks for an
+    approval."""
 
     tool: Any
     call_id: str | None
@@ -33,16 +34,16 @@ _UNDER_WAY: Final[ContextVar[_Call | None]] = ContextVar("hookbus_openai_call", 
 
 
 class _Waits(Exception):
-    """Raised where a call would run that waits for a yes."""
+    """Raised instead of running a call that waits for approval."""
 
     def __init__(self, result: Any) -> None:
-        super().__init__("the call waits for a yes")
+        super().__init__("the call waits for approval")
         self.result = result
 
 
 class Interrupted(BaseException):
-    """Raised where one of the SDK's own tools would run: what is an `Exception` is told to the
-    model as its failure."""
+    """Raised instead of running one of the SDK's own tools: the SDK reports an `Exception` to the
+    model as a failure of the tool."""
 
 
 async def run_or_interrupt(
@@ -57,7 +58,7 @@ async def run_or_interrupt(
         context: the run's, which knows who was approved.
 
     Raises:
-        Interrupted: if it waits for a yes.
+        Interrupted: if it waits for approval.
     """
     item = module("items").ToolApprovalItem(
         agent=call.agent, raw_item=tool_call, tool_name=call.name
@@ -136,7 +137,7 @@ async def _approved(call: ToolCall, request: Request, is_new: bool) -> Any:
     waits = await found.look()
     if waits is not None:
         raise _Waits(waits)
-    if is_new:  # somebody approved of it, or of all calls, before this was asked
+    if is_new:  # it, or every call, was approved before this request
         return None
     said = {"id": request.id, "approved": True}
     return answered(said, request, by="whoever approved the RunState")

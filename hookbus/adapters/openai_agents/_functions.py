@@ -38,7 +38,7 @@ def hook_functions(gate: Gate) -> None:
                 return done[-1]
             if isinstance(found, Refusal):
                 return result(Told(found.text), True)
-            # A text instead of what an output schema describes is told as it is.
+            # A string in place of what an output schema describes is passed unchanged.
             return result(found, isinstance(found, str))
 
         return invoke
@@ -54,7 +54,7 @@ def hook_functions(gate: Gate) -> None:
 
 
 def _hook_unknown(gate: Gate) -> None:
-    """Have calls of tools that an agent does not have be heard, whether they end the run or not."""
+    """Emit calls of tools that an agent does not have, whether they end the run or not."""
     home, error = module("run_internal.turn_resolution"), module("exceptions").ModelBehaviorError
 
     def told(stock: Any) -> Any:
@@ -85,7 +85,7 @@ def _hook_unknown(gate: Gate) -> None:
 
             text = getattr(asked, "arguments", None) or getattr(asked, "input", "")
             gate.run(call_of(asked.name, text, asked.call_id, agent, agent), body)
-            raise ends  # also where it was refused: nobody would read another answer
+            raise ends  # also if it was blocked: no model would read another answer
 
         return process_model_response
 

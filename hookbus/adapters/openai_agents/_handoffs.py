@@ -58,7 +58,7 @@ def _handoff(gate: Gate, run: Any, agent: Any) -> Any:
 
 
 def _stays(tool_call: Any, agent: Any, text: str, given: dict[str, Any]) -> Any:
-    """Return the step of a run that stays with its agent, whose model is told why."""
+    """Return the step of a run that stays with its agent, whose model reads why."""
     steps, items = module("run_internal.run_steps"), module("items")
     raw = items.ItemHelpers.tool_call_output_item(tool_call, text)
     item = items.ToolCallOutputItem(agent, raw, text)

@@ -1,4 +1,4 @@
-"""`install`: what of the SDK is replaced, and how it is put back."""
+"""`install`: what it replaces in the SDK, and how it restores it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PASSES: Final = tuple(
     f"agents.exceptions:{part}GuardrailTripwireTriggered"
     for part in ("Input", "Output", "ToolInput", "ToolOutput")
 )
-"""What hands control back to the SDK, and is no failure of a call."""
+"""Exceptions that hand control back to the SDK; they are not failures of a call."""
 
 
 @named_options
@@ -37,33 +37,34 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     approver: Store | None = None, untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the agents of the OpenAI Agents SDK run on hookbus, those there are and those to come.
+    """Hook the agents of the OpenAI Agents SDK, existing and future ones.
 
     `tool_call` (sender: the tool) is every call of a function tool, of a tool of a local MCP
     server, of an agent that is a tool, of a custom, shell, local shell, patch or computer tool, and
-    every hand-off (sender: the `Handoff`). A refused call is told to the model, and a refused
-    hand-off does not happen. A refusal is no run's answer: where `tool_use_behavior` would stop on
-    it, the model reads it and goes on. A patch with several operations is a call of each.
+    every hand-off (sender: the `Handoff`). The model reads why a call was blocked, and a blocked
+    hand-off does not happen. A block is never the answer of a run: where `tool_use_behavior` would
+    stop on it, the model reads it and continues. A patch with several operations is one call for
+    each.
     `model_call` and `model_stream` (sender: the `Model`) are those of every model; `agent_run` is
-    `Runner.run` and `run_sync`, and its result the `RunResult`; `agent_stream` is a streamed run as
-    a whole, and its parts are those of `model_stream`. What is refused there is a `HookBlocked`.
+    `Runner.run` and `run_sync`, with the `RunResult` as result; `agent_stream` is a streamed run as
+    a whole, and its parts are those of `model_stream`. A block there raises `HookBlocked`.
 
     Args:
-        bus: the bus the signals live on.
-        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
-        approver: a store that the bus asks for a yes, while the run is interrupted: its
-            `interruptions` are approved or rejected in the `RunState` that goes on with it. Local
-            shell and computer tools, patches of several files and hand-offs are blocked meanwhile.
-        untested: what to do on a release that is newer than those tested: `"check"` looks for what
-            is replaced and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus whose signals are emitted.
+        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
+        approver: a store for approvals, while the run is interrupted: approve or reject its
+            `interruptions` in the `RunState` that continues it. Local shell and computer tools,
+            patches of several files and hand-offs are blocked until then.
+        untested: what to do with a release newer than those tested: `"check"` verifies what the
+            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
 
     Returns:
-        A function that puts the SDK back as it was; twice is once.
+        A function that restores the SDK; calling it twice is safe.
 
     Raises:
-        HookError: if openai-agents is not installed, does not fit, has a function no more
-            that this adapter looks for, or runs on hookbus already; or if the bus asks somebody
-            else.
+        HookError: if openai-agents is not installed, has an unsupported version, lacks a function
+            that this adapter replaces, or already runs on hookbus; or if the bus has another
+            approver.
     """
     with patches_of("openai_agents", "openai-agents", SUPPORTED, untested, install) as patches:
         import_module("agents.run")  # and all that it runs

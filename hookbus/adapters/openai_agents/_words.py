@@ -11,11 +11,13 @@ from typing import Any
 
 
 class Told(str):
-    """What a model is told of a refused call, so that it is not taken for a run's answer."""
+    """The text of a blocked call for a model, marked so that it does not become the answer of a
+    run."""
 
 
 class NotDone(Exception):
-    """Raised where a tool of the SDK's own would run; the SDK tells its text as a failure."""
+    """Raised instead of running one of the SDK's own tools; the SDK reports its text as a
+    failure."""
 
 
 def module(name: str) -> Any:

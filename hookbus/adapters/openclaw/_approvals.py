@@ -1,4 +1,4 @@
-"""Asking somebody before a tool runs: anything that is not a clear yes blocks."""
+"""Approval before a tool runs: anything other than a clear approval blocks."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _FAILED: Final = "Plugin approval required (gateway unavailable)"
 
 @attrs.frozen
 class ApprovalRequest:
-    """What is shown to who approves; the params are those the tool will be called with.
+    """The request that an approver sees; the params are those of the tool call.
 
     Attributes:
-        plugin_id: the plugin that asks.
+        plugin_id: the plugin that requires approval.
         title: of 80 characters at most.
         description: of 512 characters at most.
-        tool: the tool that is called.
-        severity: how much is at stake, in the plugin's word.
-        scope: what the plugin says the call does; display only, and None where it does not fit its
-            bounds.
-        decisions: what may be decided.
+        tool: the name of the tool.
+        severity: how much is at stake, as the plugin states it.
+        scope: what the call does, as the plugin describes it; for display only, and None if it is
+            out of bounds.
+        decisions: the possible decisions.
         seconds: how long the request is open.
     """
 

@@ -1,4 +1,4 @@
-"""Hooks nobody waits for: so many at once, so many waiting, and what does not fit is counted."""
+"""Hooks in the background: limits for running and waiting ones, and a count of those dropped."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Job = tuple[Callable[[], Awaitable[Any]], str]
 
 
 class Background:
-    """Runs what nobody waits for.
+    """Runs hooks in the background.
 
     Attributes:
-        dropped: how many did not fit.
+        dropped: the number of hooks over the limits.
     """
 
     def __init__(
@@ -46,12 +46,12 @@ class Background:
 
     @property
     def running(self) -> int:
-        """How many run now."""
+        """The number of hooks that run now."""
         return len(self._tasks)
 
     def start(self, work: Callable[[], Awaitable[Any]], label: str) -> bool:
-        """Run `work` as soon as there is a place; return whether it fitted. The label is for logs
-        and `on_drop`.
+        """Run `work` as soon as the limits allow it; return whether it was accepted. The label is
+        for logs and `on_drop`.
 
         Raises:
             HookError: if it does not fit, with `on_full="raise"`.

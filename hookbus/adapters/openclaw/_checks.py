@@ -55,7 +55,7 @@ def check_timeouts(timeouts: Timeouts, hooks: Mapping[str, ClawHook]) -> None:
 
 
 def exact_matcher(matcher: object) -> Callable[[str], bool]:
-    """Return what tells whether a tool is one of these ids.
+    """Return a function that checks whether a tool has one of these ids.
 
     Raises:
         TypeError: unless it is a list of ids as OpenClaw has them: no wildcard, no alias, not
@@ -79,7 +79,8 @@ def exact_matcher(matcher: object) -> Callable[[str], bool]:
 
 
 def free_matcher(matcher: Any) -> Callable[[str], bool]:
-    """Return what tells whether a tool is wanted: by ids and globs, a pattern, or a predicate.
+    """Return a function that checks whether a tool matches ids and globs, a pattern, or a
+    predicate.
 
     Raises:
         TypeError: if it is none of these, or empty.

@@ -28,15 +28,15 @@ class Dispatch:
     Attributes:
         catches: whether a handler that fails is logged and the next one asked; else the failure is
             raised.
-        registry: whose handlers are asked.
-        budgets: the seconds a handler has, by hook, where the runner was told other than usual.
-        only: the one plugin that is asked, if it is a targeted run.
+        registry: the registry of the handlers.
+        budgets: the seconds a handler has, by hook, where the runner has other than the usual ones.
+        only: the one plugin that runs, in a targeted run.
         authority: the tool authority of an authorised prompt build; None in an ordinary one.
         call: the tool call it is part of, if it is.
         merged: what the handlers have returned so far, merged.
         first_error: what the first failing handler said, of a claim.
         assert_active: raises between handlers once the host has stopped waiting.
-        receipt: is told what each handler of `before_tool_call` decided.
+        receipt: called with the decision of each handler of `before_tool_call`.
     """
 
     hook: ClawHook
@@ -108,8 +108,8 @@ class Dispatch:
         return clone(event, name) if name == "before_tool_call" else event
 
     def _latest(self, event: Any) -> Any:
-        """Return a copy of the event with what was made of it so far; one that nobody can write to
-        where nothing comes back."""
+        """Return a copy of the event with the changes so far; a read-only one if the hook returns
+        nothing."""
         if not self.hook.merges:
             return event if self.hook.name in FROZEN else frozen(event)
         chained = {"before_tool_call": "params", "message_sending": "content"}.get(
@@ -123,7 +123,7 @@ class Dispatch:
     # -- what it returns ---------------------------------------------------------------------------
 
     def take(self, name: str, returned: Any) -> str | Exception | None:
-        """Merge what a handler returned; or say why it is no answer.
+        """Merge what a handler returned, or return why it is not an answer.
 
         Raises:
             IsolationError: if params that are to be frozen cannot be copied.
@@ -149,7 +149,7 @@ class Dispatch:
         if hook.kind == "gate":
             return None  # it blocks
         if not isinstance(returned, Mapping):
-            return f"a {type(returned).__name__} is no result of {hook.name}; return a mapping"
+            return f"a {type(returned).__name__} is not a result of {hook.name}; return a mapping"
         unknown = sorted(set(returned) - hook.keys) if hook.keys else []
         if unknown:
             known = ", ".join(sorted(hook.keys))
@@ -158,7 +158,7 @@ class Dispatch:
             if key in returned and not isinstance(returned[key], bool):
                 return f"{key} is True or False, not {returned[key]!r:.40}"
         if "params" in returned and get(self.merged, "requireApproval") is not MISSING:
-            return "an approval is requested for other params, which nobody can change any more"
+            return "an approval is requested for other params, which are final"
         return None
 
     def plugin_of(self, name: str) -> str:
@@ -212,7 +212,7 @@ DISPATCH: ContextVar[Dispatch | None] = ContextVar("hookbus_openclaw_dispatch", 
 
 
 def current(hook: str) -> Dispatch:
-    """Return the run that is under way.
+    """Return the current run.
 
     Raises:
         HookError: if the hook is asked past a runner.

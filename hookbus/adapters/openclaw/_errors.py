@@ -8,7 +8,7 @@ from hookbus import HookError
 
 
 class HandlerError(HookError):
-    """A handler failed where its hook fails closed; its own exception is the `__cause__`.
+    """A handler of a hook that fails closed has failed; its own exception is the `__cause__`.
 
     Attributes:
         hook: the name of the hook.
@@ -39,7 +39,7 @@ class HandlerErrors(ExceptionGroup[HandlerError]):
 
 
 class HandlerTimeout(HookError):
-    """A handler passed its deadline; it was cancelled, and what it returns is dropped."""
+    """A handler passed its deadline; it was cancelled, and its result is dropped."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"timed out after {milliseconds(seconds)}ms")

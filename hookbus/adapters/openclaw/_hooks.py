@@ -42,7 +42,7 @@ class ClawHook:
         return self.kind in ("modify", "gate", "modify_gate")
 
     def is_over(self, merged: Any) -> bool:
-        """Tell whether nobody else is to be asked."""
+        """Return whether no other handler needs to run."""
         if self.kind == "gate":
             return bool(get(get(merged, "decision"), "outcome") == "block")
         return self.ends is not None and get(merged, self.ends) is True
@@ -139,7 +139,7 @@ MATCHED: Final = ("before_tool_call", "after_tool_call")
 """The hooks that take a matcher."""
 
 FROZEN: Final = ("skill_proposal_evaluate", "skill_proposal_changed", "skill_changed")
-"""The hooks whose event nobody can write to."""
+"""The hooks whose event is read-only."""
 
 
 def strict(hook: ClawHook) -> ClawHook:

@@ -57,7 +57,7 @@ def prompt(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def older_prompt(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """`before_agent_start`, which OpenClaw has removed: the last system prompt stands, prepended
+    """`before_agent_start`, which OpenClaw has removed: the last system prompt is used, prepended
     contexts are joined."""
     said = last(get(merged, "systemPrompt"), get(returned, "systemPrompt"))
     return {**without_missing(systemPrompt=said), **_joined(merged, returned, "prependContext")}
@@ -74,7 +74,7 @@ INVALID: Final = {"outcome": "block", "reason": "before_agent_run returned an in
 
 
 def decision(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """The most restrictive decision, with the plugin it comes from; what is no decision blocks."""
+    """The most restrictive decision, with the plugin it comes from; anything else blocks."""
     made = returned if is_decision(returned) else dict(INVALID)
     if merged is MISSING or (
         made["outcome"] == "block" and merged["decision"]["outcome"] != "block"
@@ -158,8 +158,8 @@ def _retry(result: Any) -> tuple[dict[str, Any], ...]:
 
 
 def tool_call(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """The last params stand until an approval is requested, which freezes them; the first request
-    stands."""
+    """The last params are used until an approval is requested, which freezes them; the first
+    request is used."""
     if get(merged, "block") is True:
         return merged
     approval, asked = get(merged, "requireApproval"), get(returned, "requireApproval")

@@ -22,12 +22,12 @@ OVERLAYS: ContextVar[tuple[object, ...]] = ContextVar("hookbus_openclaw_overlays
 
 @attrs.frozen
 class Diagnostic:
-    """Something that is not as it should be.
+    """A problem with a registration or a plugin.
 
     Attributes:
-        level: how bad it is.
-        plugin_id: which plugin it is about.
-        message: what it is.
+        level: its severity.
+        plugin_id: the plugin that it is about.
+        message: a description.
     """
 
     level: Literal["warn", "error"]
@@ -40,8 +40,8 @@ class Plugin:
     """A plugin that has registered something.
 
     Attributes:
-        id: what it is called.
-        status: `loaded`, or `disabled` once it was taken out.
+        id: its name.
+        status: `loaded`, or `disabled` after `Registry.disable`.
         version: of its package.
         config: its settings.
     """
@@ -58,19 +58,19 @@ class Registration:
 
     Attributes:
         plugin_id: the plugin.
-        hook: what it is for.
-        handler: what is called with event and ctx.
-        name: what it is called in events, `explain` and errors: the plugin, with a number where it
-            has several for a hook.
+        hook: the name of its hook.
+        handler: the function of event and ctx.
+        name: its name in events, `explain` and errors: the plugin, with a number if it has several
+            handlers of a hook.
         registration_id: who it is among the plugin's handlers.
-        priority: higher is asked first.
-        timeout: the seconds it may take, where the operator or the plugin has said so.
+        priority: higher runs first.
+        timeout: its limit in seconds, if the operator or the plugin has set one.
         matcher: the tools it is for; None for all.
-        eligible_triggers: of `before_agent_reply`, what it is for; None for all.
-        eligible_dispatch_kinds: of `reply_dispatch`, what it is for; None for all.
-        requires_tool_authority: of `before_prompt_build`, whether it is asked in the authorised
-            build only.
-        overlay: what has it only inside a `with` block of its own; None for the others.
+        eligible_triggers: of `before_agent_reply`, the triggers it is for; None for all.
+        eligible_dispatch_kinds: of `reply_dispatch`, the kinds it is for; None for all.
+        requires_tool_authority: of `before_prompt_build`, whether it runs in the authorised build
+            only.
+        overlay: the `with` block in which it exists; None for the others.
     """
 
     plugin_id: str
@@ -87,7 +87,7 @@ class Registration:
     overlay: object = None
 
     def is_same_as(self, other: Registration) -> bool:
-        """Tell whether it is the same handler of the same plugin for the same hook."""
+        """Return whether it is the same handler of the same plugin for the same hook."""
         mine, others = (
             (each.plugin_id, each.hook.name, each.handler, each.registration_id)
             for each in (self, other)
@@ -95,7 +95,7 @@ class Registration:
         return mine == others
 
     def is_eligible(self, ctx: Any) -> bool:
-        """Tell whether it is for runs of this kind, as their ctx says it."""
+        """Return whether it is for runs with this ctx."""
         if self.eligible_dispatch_kinds is not None:
             kind = get(ctx, "dispatchKind")
             return kind not in ("agent", "acp") or kind in self.eligible_dispatch_kinds
@@ -106,8 +106,8 @@ Prepare = Callable[..., Registration | None]
 
 
 class PluginApi:
-    """What `register(api)` of a plugin is given. All it says is checked; it is connected once
-    `register` has returned.
+    """The argument of a plugin's `register(api)`. It checks all registrations, and connects them
+    once `register` has returned.
 
     Attributes:
         plugin_id: the plugin.
@@ -136,7 +136,7 @@ class PluginApi:
         self.provisions.append((kind, name, value))
 
     def close(self) -> None:
-        """Take no more registrations: `register` has returned."""
+        """Accept no more registrations: `register` has returned."""
         self._is_open = False
 
     def _check_open(self) -> None:
@@ -150,7 +150,7 @@ class Roster:
     """What a run knows of the registry whose handlers it asks.
 
     Attributes:
-        is_strict: whether the defects of OpenClaw are cured.
+        is_strict: whether the defects of OpenClaw are corrected.
         plugins: the plugins, by id.
         diagnostics: what was refused, and why.
         specs: the question of each hook, by its name.
@@ -191,7 +191,7 @@ class Roster:
         """Register a value that has one owner, by kind and name, such as a command or a tool;
         return whether it was free.
 
-        The first registration stands. A later one is refused with a diagnostic that names the
+        The first registration remains. A later one is refused with a diagnostic that names the
         owner.
         """
         owner = self._provided.get((kind, name))

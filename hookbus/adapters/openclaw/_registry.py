@@ -36,9 +36,9 @@ class Registry(Roster):
     `handler` a function of event and ctx, plain or async.
 
     Attributes:
-        bus: where the hooks are declared, one hookspec each, of the same names.
-        is_strict: whether the defects of OpenClaw are cured.
-        hooks: the hooks there are, by name.
+        bus: the bus with the hooks, one hookspec of the same name for each.
+        is_strict: whether the defects of OpenClaw are corrected.
+        hooks: the hooks, by name.
         plugins: the plugins, by id.
         diagnostics: what was refused, and why.
     """
@@ -84,12 +84,12 @@ class Registry(Roster):
             options: those of `prepare`.
 
         Returns:
-            With `strict=True` its off switch; else None, as OpenClaw has it.
+            With `strict=True` a function that disconnects it; otherwise None, as in OpenClaw.
 
         Raises:
-            TypeError: for a matcher that is none.
-            HookError: if the handler is not callable; with `strict=True` also for what else is
-                malformed.
+            TypeError: for an invalid matcher.
+            HookError: if the handler is not callable; with `strict=True` also for other invalid
+                arguments.
         """
         registration = self.prepare(plugin_id, hook, handler, **options)
         if registration is None:
@@ -104,17 +104,18 @@ class Registry(Roster):
         registration_id: str | None = None, eligible_triggers: Sequence[str] | None = None,
         eligible_dispatch_kinds: Sequence[str] | None = None, requires_tool_authority: bool = False,
     ) -> Registration | None:  # fmt: skip
-        """Check a registration and return it; None, with a diagnostic, for a hook nobody has.
+        """Check a registration and return it; None, with a diagnostic, for an unknown hook.
 
         Args:
-            priority: higher is asked first; None is 0. Of equals the one registered first.
-            timeout: the seconds it may take; first comes the operator's word, last the hook's own.
+            priority: higher runs first; None is 0. Among equals the first registered runs first.
+            timeout: its limit in seconds; the operator's setting comes first, that of the hook
+                last.
             matcher: the exact ids of the tools it is for, of `before_tool_call` and
                 `after_tool_call`; with `strict=True` also globs, a pattern, a predicate of the id.
             registration_id: who it is among the plugin's handlers, in the outcomes of evaluators.
             eligible_triggers: of `before_agent_reply`: `cron`, `heartbeat`, `user`.
             eligible_dispatch_kinds: of `reply_dispatch`: `agent`, `acp`.
-            requires_tool_authority: of `before_prompt_build`: asked in the authorised build only.
+            requires_tool_authority: of `before_prompt_build`: runs in the authorised build only.
 
         Raises:
             HookError: as `on`.
@@ -196,9 +197,9 @@ class Registry(Roster):
 
     @contextmanager
     def overlay(self, plugin_id: str, register: Callable[[PluginApi], object]) -> Iterator[None]:
-        """Have a plugin register for the running task only, while the block is open.
+        """Let a plugin register for the running task only, while the block is open.
 
-        For the hooks it registers for, what the plugin has otherwise is hidden there.
+        There, these registrations hide the plugin's others for the same hooks.
         """
         mark, api = object(), PluginApi(self.prepare, plugin_id, {})
         register(api)
@@ -219,10 +220,10 @@ class Registry(Roster):
         self, plugin_id: str, register: Callable[[PluginApi], object], *,
         version: str | None = None, config: Mapping[str, Any] | None = None,
     ) -> Plugin:  # fmt: skip
-        """Have a plugin register: call `register(api)`, with its config. What it had before, of any
-        version, is replaced.
+        """Let a plugin register: call `register(api)`, with its config. This replaces its earlier
+        registrations, of any version.
 
-        What `register` raises goes out, and nothing has changed then.
+        An exception of `register` propagates, and nothing has changed then.
         """
         api = PluginApi(self.prepare, plugin_id, config or {})
         try:
@@ -238,15 +239,13 @@ class Registry(Roster):
         return plugin
 
     def disable(self, plugin_id: str) -> None:
-        """Take out all that a plugin has registered.
+        """Remove all registrations of a plugin.
 
         Raises:
             HookError: if there is no such plugin.
         """
         if plugin_id not in self.plugins:
-            raise HookError(
-                f"there is no plugin {plugin_id!r}{did_you_mean(plugin_id, self.plugins)}"
-            )
+            raise HookError(f"unknown plugin {plugin_id!r}{did_you_mean(plugin_id, self.plugins)}")
         self._take_out(plugin_id)
         self.plugins[plugin_id].status = "disabled"
 

@@ -28,7 +28,7 @@ _log: Final = logging.getLogger("hookbus.adapters.openclaw")
 
 @attrs.define(eq=False)
 class _Build:
-    """A prompt build under way."""
+    """A prompt build in progress."""
 
     runner: object
     is_open: bool = True
@@ -38,7 +38,7 @@ _building: ContextVar[_Build | None] = ContextVar("hookbus_openclaw_prompt_build
 
 
 class HookRunner:
-    """Runs the hooks of a registry, always as it is at that moment.
+    """Runs the hooks of a registry, in its state at the time of each run.
 
     Everywhere `hook` is the name of one of OpenClaw's hooks, `event` what happened and `ctx` where,
     as OpenClaw has them, and `plugin_id` the id of a plugin.
@@ -89,14 +89,14 @@ class HookRunner:
                 handler.
 
         Returns:
-            What the hook gives, or an awaitable of that unless the hook is synchronous
+            The result of the hook, or an awaitable of it unless the hook is synchronous
             (`tool_result_persist` and `before_message_write`). None is nothing.
 
         Raises:
             HookError: if there is no such hook.
             HandlerError: if a handler of a hook that fails closed has failed.
             HandlerErrors: if several observers have.
-            IsolationError: if the event is to be copied and cannot be.
+            IsolationError: if the event has to be copied and cannot be.
         """
         dispatch = self.dispatch(hook, event, ctx)
         dispatch.receipt = receipt
@@ -110,7 +110,7 @@ class HookRunner:
         """
         registry = self.registry
         if hook not in registry.hooks:
-            raise HookError(f"{hook!r} is no hook{did_you_mean(str(hook), registry.hooks)}")
+            raise HookError(f"{hook!r} is not a hook{did_you_mean(str(hook), registry.hooks)}")
         catches = self._catches and self._policy.get(hook, "fail-open") == "fail-open"
         return Dispatch(
             registry.hooks[hook], event, {} if ctx is None else ctx, catches, registry,
@@ -187,17 +187,17 @@ class HookRunner:
         self, event: Any, ctx: Any = None, *, active_tools: Iterable[str], fingerprint: str,
         assert_host_active: Callable[[], object] = bool,
     ) -> Any:  # fmt: skip
-        """Ask the handlers of `before_prompt_build` that require tool authority, once the tools of
-        the turn are settled.
+        """Run the handlers of `before_prompt_build` that require tool authority, once the tools of
+        the turn are known.
 
         Args:
             active_tools: the tools of this turn.
-            fingerprint: what stands for the tools' source; empty asks nobody.
+            fingerprint: identifies the tools' source; if it is empty, no handler runs.
             assert_host_active: raises once the host has stopped waiting; called between handlers.
 
         Returns:
-            `prependContext` and `appendContext`, where there are any; None if nobody has an
-            opinion.
+            `prependContext` and `appendContext`, where there are any; None if no handler returned
+            any.
         """
         if not fingerprint.strip():
             return None
@@ -218,7 +218,7 @@ class HookRunner:
     async def run_inbound_claim_for_plugin(
         self, plugin_id: str, event: Any, ctx: Any = None
     ) -> dict[str, Any]:
-        """Ask the one plugin that owns a conversation whether it handles a message.
+        """Let the plugin that owns a conversation decide whether it handles a message.
 
         Returns:
             `status`: `handled` (with `result`), `declined`, `error` (with `error`), `no_handler` or
@@ -245,15 +245,14 @@ class HookRunner:
     # -- who is there ------------------------------------------------------------------------------
 
     def has_hooks(self, hook: str, ctx: Any = None) -> bool:
-        """Tell whether anybody is registered for a hook, and eligible in this ctx if one is
-        given."""
+        """Return whether a hook has handlers that are eligible in this ctx, if one is given."""
         return any(
             each.hook.name == hook and (ctx is None or each.is_eligible(ctx))
             for each in self.registry.typed_hooks
         )
 
     def get_hook_count(self, hook: str) -> int:
-        """Return how many handlers are registered for a hook, eligible or not."""
+        """Return the number of handlers of a hook, eligible or not."""
         return sum(each.hook.name == hook for each in self.registry.typed_hooks)
 
 

@@ -29,7 +29,7 @@ Tool = Callable[[Any], Any]
 
 
 class ToolCall:
-    """One call under way, as its handlers share it.
+    """A call in progress, as its handlers share it.
 
     Attributes:
         dispatch: the run of `before_tool_call` it is.
@@ -166,11 +166,11 @@ class ToolCalls:
     """Calls tools as OpenClaw does, with the plugins of a runner's registry.
 
     Every call is one of the hook `tool_call`, as in the vocabulary of agent frameworks, with
-    `context` and `approval` besides. Handlers of `before_tool_call` are its modifiers, in one order
+    `context` and `approval` as well. Handlers of `before_tool_call` are its modifiers, in one order
     with other receivers of `pre_tool_call`; guards come after all of them.
 
     Attributes:
-        tool_call: the hookable; what `explain` takes.
+        tool_call: the hookable, for `explain`.
     """
 
     def __init__(
@@ -204,9 +204,9 @@ class ToolCalls:
 
         Args:
             tool: its name.
-            params: what it is called with.
-            ctx: where it is called, as OpenClaw's hooks are told; None is an empty dict.
-            event: what else the event says, such as `toolCallId`.
+            params: its arguments.
+            ctx: the context that OpenClaw passes to its hooks; None is an empty dict.
+            event: other fields of the event, such as `toolCallId`.
 
         Returns:
             What the tool returns.
@@ -218,7 +218,7 @@ class ToolCalls:
         """
         known = self._known()
         if tool not in known:
-            raise HookError(f"there is no tool {tool!r}{did_you_mean(tool, known)}")
+            raise HookError(f"unknown tool {tool!r}{did_you_mean(tool, known)}")
         dispatch = self._runner.dispatch(
             "before_tool_call", {"toolName": tool, "params": params, **event}, ctx
         )

@@ -24,11 +24,11 @@ class Answering:
 
     @property
     def __wrapped__(self) -> Any:
-        # Where `explain` and failures say that this receiver stands.
+        # The place that `explain` and failures give for this receiver.
         return self.registration.handler
 
     def is_asked(self, event: Any, ctx: Any) -> bool:
-        """Tell whether it is asked in the run that is under way."""
+        """Return whether it runs in the current run."""
         return current(self.registration.hook.name).asks(self.registration, event, ctx)
 
 
@@ -123,7 +123,7 @@ class ToolAuthority(Invocation):
 
 
 async def within(returned: Any, seconds: float | None) -> Any:
-    """Return what a handler returned, awaited if it is to be, for so many seconds at most.
+    """Return what a handler returned, awaited if necessary, within a number of seconds.
 
     Past them it is cancelled and not waited for, and what it still returns or raises is dropped.
     What blocks the loop cannot be interrupted.
@@ -150,7 +150,7 @@ async def within(returned: Any, seconds: float | None) -> Any:
 
 
 def _forget(awaitable: Awaitable[Any]) -> None:
-    """Let go of what nobody will await, so that it does not warn."""
+    """Close an awaitable that is not going to be awaited, so that it does not warn."""
     stop = getattr(awaitable, "close", None) or getattr(awaitable, "cancel", None)
     if stop is not None:
         stop()

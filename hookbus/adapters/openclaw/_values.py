@@ -1,5 +1,5 @@
-"""Values as OpenClaw sees them: what is not there, what is null, copies that share nothing, and
-what nobody can write to."""
+"""Values as OpenClaw sees them: missing values, null, copies that share nothing, and read-only
+containers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class IsolationError(HookError):
 
 
 def get(value: Any, key: str) -> Any:
-    """Return what a mapping holds under a key; MISSING if it has no such key or is no mapping."""
+    """Return what a mapping has under a key; MISSING if it has no such key or is not a mapping."""
     return value.get(key, MISSING) if isinstance(value, Mapping) else MISSING
 
 
@@ -65,7 +65,7 @@ def is_truthy(value: Any) -> bool:
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Tell whether two values are one: the same object, or equal where they are no objects."""
+    """Return whether two values are one: the same object, or equal where they are not objects."""
     plain = (str, int, float, bool)
     return one is other or (isinstance(one, plain) and isinstance(other, plain) and one == other)
 
@@ -128,7 +128,7 @@ def clone(value: Any, hook: str) -> Any:
 
 
 _SHARED: Final = (FunctionType, MethodType, BuiltinFunctionType, ModuleType)
-"""What `deepcopy` hands on as it is, though it is no plain value."""
+"""Types that `deepcopy` does not copy, though they are not plain values."""
 
 
 def _refuse_shared(value: Any, seen: set[int]) -> None:
@@ -146,7 +146,7 @@ def _is_shared_memory(value: Any) -> bool:
     return module is not None and isinstance(value, module.SharedMemory)
 
 
-# -- what nobody can write to ----------------------------------------------------------------------
+# -- read-only containers --------------------------------------------------------------------------
 
 
 def frozen(value: Any) -> Any:
@@ -163,7 +163,7 @@ def _refuse(said: str) -> NoReturn:
 
 
 class FrozenDict(dict[str, Any]):
-    """A dict that nobody can write to; a copy of it is an ordinary dict."""
+    """A read-only dict; a copy of it is an ordinary dict."""
 
     def __setitem__(self, key: str, value: Any) -> NoReturn:
         if key in self:
@@ -187,7 +187,7 @@ class FrozenDict(dict[str, Any]):
 
 
 class FrozenList(list[Any]):
-    """A list that nobody can write to; a copy of it is an ordinary list."""
+    """A read-only list; a copy of it is an ordinary list."""
 
     def __setitem__(self, place: Any, value: Any) -> NoReturn:
         _refuse(f"Cannot assign to read only property '{place}' of object '[object Array]'")
