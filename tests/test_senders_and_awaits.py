@@ -284,7 +284,7 @@ def test_arounds_and_observers_in_the_background_stay_plain(bus, call):
 
 
 def test_only_a_plain_function_can_be_told_to_wait(bus):
-    with pytest.raises(HookError, match="async_receivers= is only for a plain def, and .* is async"):
+    with pytest.raises(HookError, match="async_receivers= is only for a plain def, .* is async"):
 
         @hookable(bus=bus, async_receivers=True)
         async def call():

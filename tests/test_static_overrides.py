@@ -98,7 +98,8 @@ def test_a_guard_of_a_static_method_guards_hookable_overrides_of_it(bus, child):
         with pytest.raises(HookBlocked):
             call("eve")
     bus.require_guard("send")
-    bus.require_guard("send", sender=Child.send if isinstance(Child, type) and child in STATIC else Child)
+    is_static = isinstance(Child, type) and child in STATIC
+    bus.require_guard("send", sender=Child.send if is_static else Child)
     assert not [each for each in report(bus).findings if "not hooked" in each]
 
 

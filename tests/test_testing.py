@@ -51,7 +51,8 @@ def test_a_recording_names_blocks_and_failures(hook_recorder):
         pytest.raises(HookBlocked),
     ):
         Agent().act("a")
-    assert [block.reason for block in hook_recorder.blocked_by("guard")] == ["guard failed: ValueError"]
+    [block] = hook_recorder.blocked_by("guard")
+    assert block.reason == "guard failed: ValueError"
     with pytest.raises(AssertionError, match=r"guard in pre_testing_act: ValueError\('broken'\)"):
         hook_recorder.no_failures()
 

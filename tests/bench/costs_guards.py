@@ -174,7 +174,8 @@ def _quarantine() -> tuple[Any, Check, dict[str, Any]]:
 
 
 _GUARDS = {
-    "tool_policy": _tools, "paths_within": _inside, "public_hosts": _public_hosts, "schema": _schema,
+    "tool_policy": _tools, "paths_within": _inside, "public_hosts": _public_hosts,
+    "schema": _schema,
     "limit": _limit, "no_loops": _no_loops, "together": _together,
     "redact": _redact, "provenance": _provenance, "quarantine": _quarantine,
 }  # fmt: skip

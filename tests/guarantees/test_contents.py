@@ -222,7 +222,9 @@ def test_a_result_that_is_changed_after_a_guard_of_post_judged_it_is_withheld(
     with pytest.raises(HookBlocked, match=r"result\['text'\]"):
         called(kind, agent, {})
     assert not is_heard or (told[-1].outcome, told[-1].error) == ("blocked", None)
-    hosted = agent_of(kind, bus, lambda arguments: {"text": []}, on_block=lambda blocked: "withheld")
+    hosted = agent_of(
+        kind, bus, lambda arguments: {"text": []}, on_block=lambda blocked: "withheld"
+    )
     assert called(kind, hosted, {}) == "withheld"
 
 

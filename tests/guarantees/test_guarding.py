@@ -81,14 +81,14 @@ def breaks(bank, **kwargs):
     raise RuntimeError("secret")
 
 
-# -- require_guard=True ----------------------------------------------------------------------------------
+# -- require_guard=True -----------------------------------------------------------------------------
 
 
 def test_a_guarded_hook_that_nobody_watches_blocks_every_call(bus, colour):
     Bank, heard = make(bus, colour, require_guard=True), []
     assert is_blocked(colour, Bank())
     bus.events.connect(lambda bus, event: heard.append(event), kinds=Blocked)
-    with pytest.raises(HookBlocked, match="pay was blocked by require_guard=True: .*connect one to pre_"):
+    with pytest.raises(HookBlocked, match="blocked by require_guard=True: .*connect one to pre_"):
         call(colour, Bank())
     assert [event.receiver for event in heard] == ["require_guard=True"]
     assert [row.receiver for row in explain(Bank().pay)] == ["require_guard=True"]

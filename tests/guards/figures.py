@@ -51,7 +51,9 @@ GUARDS: dict[str, Callable[[Any], tuple[float, bool]]] = {
     "quarantine": _cleans(guards.quarantine),
     "provenance": _judges(_told),
     "provenance, a result": _cleans(_told),
-    "tool_policy": _judges(lambda: guards.tool_policy(allow={"send": {"to": "*a*b*c*d*"}}, default="block")),
+    "tool_policy": _judges(
+        lambda: guards.tool_policy(allow={"send": {"to": "*a*b*c*d*"}}, default="block")
+    ),
     "paths_within": _judges(lambda: guards.paths_within("/tmp")),
     "public_hosts": _judges(guards.public_hosts),
     "rate_limit": _judges(lambda: guards.rate_limit(10)),

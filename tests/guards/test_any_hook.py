@@ -56,7 +56,8 @@ def blocked(function, *arguments, **options):
 @pytest.mark.parametrize("hook", ["send", ["send", "send_file"], "send*", ["s?nd", "x*"], "*"])
 def test_a_method_is_a_tool_under_its_name_under_several_and_under_a_glob(hook):
     bus = Bus()
-    off = bus.register(tool_policy(allow="read", deny={"send": {"to": "eve*"}}, default="allow", hook=hook))
+    denied = {"send": {"to": "eve*"}}
+    off = bus.register(tool_policy(allow="read", deny=denied, default="allow", hook=hook))
     agent = agent_of(bus)  # declared after the guard was registered
     assert agent.send("ada") == "sent hi to ada"
     assert "tool 'send' is not allowed" in blocked(agent.send, "eve@evil.test").reason

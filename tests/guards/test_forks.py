@@ -138,7 +138,8 @@ def test_a_child_calls_through_every_ready_guard_whose_lock_was_held():
         return {"usage": {"input_tokens": 1, "output_tokens": 1}}
 
     several = [
-        guards.rate_limit(10), guards.rate_limit(10, storage="memory://"), guards.redact(reversible="pay"),
+        guards.rate_limit(10), guards.rate_limit(10, storage="memory://"),
+        guards.redact(reversible="pay"),
         guards.provenance({"send": "to"}), guards.budget(tokens=1000), guards.cache(),
     ]  # fmt: skip
     for guard in several:

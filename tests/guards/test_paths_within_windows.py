@@ -1,4 +1,4 @@
-"""guards.paths_within by the rules of Windows, on a disk of Windows that is only written down here."""
+"""guards.paths_within by the rules of Windows, on a Windows disk that exists only in this file."""
 
 import ntpath
 import posixpath

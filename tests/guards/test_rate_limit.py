@@ -149,7 +149,8 @@ ADDRESS = "redis://ada:hunter2@localhost:6379"
 
 
 @pytest.mark.parametrize("make", [
-    lambda: rate_limit(3, ADDRESS), lambda: rate_limit(ADDRESS), lambda: rate_limit(3, hook=ADDRESS),
+    lambda: rate_limit(3, ADDRESS), lambda: rate_limit(ADDRESS),
+    lambda: rate_limit(3, hook=ADDRESS),
     lambda: rate_limit(3, storge=ADDRESS), lambda: rate_limit(3, "tool", ADDRESS, 1),
     lambda: rate_limit(3, storage=[ADDRESS]), lambda: tool_policy(allow=[{}, ADDRESS, ADDRESS, 3]),
 ])  # fmt: skip

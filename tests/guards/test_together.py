@@ -117,14 +117,16 @@ def test_those_that_ask_are_asked_about_in_one_question(call, bus):
         asked.append(request.question)
         return Approved("ada")
 
-    bus.register(together(lambda sender: Ask("sure?"), tool_policy(ask="pay"), lambda sender, **rest: None))
+    asks, agrees = (lambda sender: Ask("sure?")), (lambda sender, **rest: None)
+    bus.register(together(asks, tool_policy(ask="pay"), agrees))
     call("pay")
     assert asked == ["sure? And: call 'pay'?"] and len(call.made) == 1
 
 
 def test_what_guards_do_besides_is_done_too(call, bus, monkeypatch, tmp_path):
     monkeypatch.setattr("socket.getaddrinfo", lambda *a, **k: [(0, 0, 0, "", ("10.0.0.1", 1))])
-    bus.register(together(public_hosts(), redact(), rate_limit(3, storage="memory://"), paths_within(tmp_path)))
+    counts = rate_limit(3, storage="memory://")
+    bus.register(together(public_hosts(), redact(), counts, paths_within(tmp_path)))
     with pytest.raises(HookBlocked, match="does not lead to a public host"):
         call("fetch", url="http://evil.test")
     call("fetch", text="ada@example.com", target="/etc/x")
@@ -158,8 +160,8 @@ def test_a_plain_guard_with_a_deadline_holds_up_no_loop():
 
 
 @pytest.mark.parametrize(
-    "wrong", [(), (tool_policy(allow="a"),), (tool_policy(allow="a"), 3), (tool_policy, tool_policy(allow="a")),
-              (lambda: None, lambda sender: None)],
+    "wrong", [(), (tool_policy(allow="a"),), (tool_policy(allow="a"), 3),
+              (tool_policy, tool_policy(allow="a")), (lambda: None, lambda sender: None)],
 )  # fmt: skip
 def test_what_are_not_two_guards_is_refused(wrong):
     with pytest.raises(HookError):

@@ -215,7 +215,8 @@ def test_a_rule_for_many_tools_blocks_those_that_have_nearly_its_argument(bus, r
 
 
 def test_unused_rules_of_tools_whose_parameters_are_named():
-    guard = tool_policy(allow={"bash": {"comand": "ls"}}, deny={"ba*": {"command": "rm *"}}, ask="bsh")
+    allowed, denied = {"bash": {"comand": "ls"}}, {"ba*": {"command": "rm *"}}
+    guard = tool_policy(allow=allowed, deny=denied, ask="bsh")
     assert guard.unused_rules({"bash": ["command"]}) == [
         "ask: 'bsh' matches no tool; did you mean 'bash'?",
         "allow: 'bash' with {'comand': 'ls'} names the argument 'comand', which no tool that it "

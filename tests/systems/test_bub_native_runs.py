@@ -45,7 +45,8 @@ async def test_bub_B16_state_is_saved_after_success_and_failure(bus, Agent):
 
 def test_bub_B17_what_nobody_answers_or_answers_with_nothing_falls_back(bus):
     none = question(
-        bus, modes.with_default(modes.firstresult, lambda session_id: f"default:{session_id}"), "none"
+        bus, modes.with_default(modes.firstresult, lambda session_id: f"default:{session_id}"),
+        "none",
     )
 
     def filled(answers):
