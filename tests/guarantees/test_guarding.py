@@ -81,7 +81,7 @@ def breaks(bank, **kwargs):
     raise RuntimeError("secret")
 
 
-# -- require_guard=True -----------------------------------------------------------------------------
+# -- require_guard=True ----------------------------------------------------------------------------
 
 
 def test_a_guarded_hook_that_nobody_watches_blocks_every_call(bus, colour):

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 UNGUARDED = (
-    "work has require_guard=True, but no guard covers this call: connect a guard to pre_work, for the "
-    "class or ANY, enforced and without when="
+    "work has require_guard=True, but no guard covers this call: connect a guard to pre_work, for "
+    "the class or ANY, enforced and without when="
 )
 
 
