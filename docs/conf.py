@@ -8,7 +8,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-# the extension below, and tests.systems.coverage, which it reads
+# for the extension site_parts, and for tests.systems.coverage, which it reads
 sys.path[:0] = [str(HERE), str(ROOT)]
 
 import site_parts  # noqa: E402
@@ -47,11 +47,11 @@ napoleon_numpy_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
 nitpick_ignore_regex = [
-    # Not ours, and no inventory of theirs is asked: the build is offline.
+    # Names of other libraries: the build is offline and reads no inventories.
     ("py:.*", r"(collections|contextlib|types|blinker|attrs|asyncio|threading)\..*"),
     ("py:.*", r"(os|pathlib|enum|logging|decimal)\..*"),
-    ("py:attr", "set_class"),  # blinker's, in what it says of `send`
-    # Type variables and aliases, which are names for readers of the code.
+    ("py:attr", "set_class"),  # in blinker's docstring of `send`
+    # Type variables and aliases, which have no page.
     ("py:.*", r"(.*\.)?(P|T|R|F|G|E|C|Gate|T_co|R_co)(\.\w+)?"),
     ("py:.*", r"(.*\.)?(When|Rule|Merged|Mode|Steps|Undo|Uninstall|Untested|Function|FallbackOn)"),
     ("py:.*", r"(.*\.)?(Role|OnError|Path|Options|Unguarded|Guard|ConnectOptions|QuestionOptions)"),
@@ -60,7 +60,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"typing\.(~P|Literal\['none')"),
 ]
 
-# -- looks: nothing is loaded from elsewhere -------------------------------------------------------
+# -- looks: nothing is loaded from other hosts -----------------------------------------------------
 
 html_theme = "furo"
 html_static_path = ["_static"]
@@ -74,5 +74,5 @@ html_theme_options = {
     "footer_icons": [{"name": "Source", "url": REPOSITORY, "html": "Source", "class": ""}],
 }
 pygments_style = "tango"
-# the default one underlines names of classes, as if they were links
+# the default style underlines class names, as if they were links
 pygments_dark_style = "github-dark"

@@ -48,26 +48,26 @@ def masked(text: str) -> str:
 
 
 def kept_outputs(cell: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
-    """Return the outputs of a cell as they are stored: each stream once, and no progress."""
+    """Return the outputs of a cell as they are stored: pieces of a stream joined, no progress."""
     kept: list[nbformat.NotebookNode] = []
-    streams: dict[str, nbformat.NotebookNode] = {}
     for output in map(copy, cell.outputs):
+        if PROGRESS.match(output.get("data", {}).get("text/plain", "")):
+            continue
         name = output.get("name")
-        if name in streams:
-            streams[name].text += output.text
-        elif not PROGRESS.match(output.get("data", {}).get("text/plain", "")):
+        if name and kept and kept[-1].get("name") == name:
+            kept[-1].text += output.text
+        else:
             kept.append(output)
-            if name:
-                streams[name] = output
     return kept
 
 
 def lines_of(cell: nbformat.NotebookNode) -> list[str]:
-    """Return the outputs of a cell, masked: one line for each line of text and each picture."""
-    found = []
-    for output in kept_outputs(cell):
-        found += [f"{output.name}: {masked(line)}" for line in output.get("text", "").splitlines()]
-        data = output.get("data", {})
+    """Return the outputs of a cell, masked: the lines of each stream, then the pictures."""
+    outputs, found = kept_outputs(cell), []
+    for name in ("stdout", "stderr"):
+        text = "".join(output.text for output in outputs if output.get("name") == name)
+        found += [f"{name}: {masked(line)}" for line in text.splitlines()]
+    for data in (output.get("data", {}) for output in outputs):
         if "text/html" in data:  # and not its text/plain, whose tables wrap by width
             found.append(f"text/html: {masked(MARKUP.sub(' ', data['text/html']))}")
         else:
@@ -80,25 +80,38 @@ def opening_of(notebook: nbformat.NotebookNode) -> str:
     return "".join(OPENING.findall(notebook.cells[0].source)[:1])
 
 
-def waterfall_of(notebook: nbformat.NotebookNode) -> str:
+def is_waterfall(text: str) -> bool:
+    return not text or WATERFALL.match(text) is not None
+
+
+def waterfall_of(fresh: nbformat.NotebookNode) -> str:
     """Return the first waterfall of a run, as text: one with a block if there is one."""
-    found = [
-        text
-        for cell in notebook.cells
-        for output in cell.get("outputs", [])
-        if WATERFALL.match(text := output.get("data", {}).get("text/plain", ""))
-    ]
+    found = [text for text in texts_of(fresh) if WATERFALL.match(text)]
     return next((text for text in found if " blocked" in text), "".join(found[:1]))
+
+
+def texts_of(fresh: nbformat.NotebookNode) -> list[str]:
+    """Return every output of a run as text."""
+    outputs = [output for cell in fresh.cells for output in cell.get("outputs", [])]
+    return [
+        output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs
+    ]
+
+
+def opening_problems(stored: nbformat.NotebookNode, fresh: nbformat.NotebookNode) -> list[str]:
+    """Return what the first cell shows, and a fresh run does not."""
+    opening = opening_of(stored)
+    if is_waterfall(opening):
+        return [opening] if masked(opening) != masked(waterfall_of(fresh)) else []
+    printed = "\n".join(texts_of(fresh)).splitlines()
+    return [line for line in opening.splitlines() if line not in printed]
 
 
 def differences(path: Path, fresh: nbformat.NotebookNode) -> list[str]:
     """Return how the outputs of a fresh run differ from those stored in the file."""
     found = []
     stored = nbformat.read(path, as_version=4)
-    if WATERFALL.match(shown := opening_of(stored)):
-        found += [f"{path.name} opens with another picture"] * (
-            masked(shown) != masked(waterfall_of(fresh))
-        )
+    found += [f"{path.name} opens with: {each}" for each in opening_problems(stored, fresh)]
     for number, (old, new) in enumerate(zip(stored.cells, fresh.cells), 1):
         if old.cell_type == "code":
             where = f"{path.name}, cell {number}"
@@ -119,10 +132,11 @@ def store(path: Path, fresh: nbformat.NotebookNode) -> bool:
         for output in old.outputs:
             if output.output_type == "execute_result":
                 output.execution_count = number
-    waterfall = waterfall_of(fresh)
-    if waterfall and masked(waterfall) != masked(opening_of(stored)):
+    if is_waterfall(opening_of(stored)) and opening_problems(stored, fresh):
         stored.cells[0].source = OPENING.sub(
-            lambda _: f"```text\n{waterfall.rstrip()}\n```", stored.cells[0].source, count=1
+            lambda _: f"```text\n{waterfall_of(fresh).rstrip()}\n```",
+            stored.cells[0].source,
+            count=1,
         )
     if nbformat.writes(stored) != before:
         nbformat.write(stored, path)

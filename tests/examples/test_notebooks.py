@@ -6,7 +6,7 @@ import re
 import nbformat
 import pytest
 
-from .outputs import LOCAL_PATH, differences, masked, store
+from .outputs import LOCAL_PATH, differences, masked, opening_of, store
 from .run import EXAMPLES, promised, run_notebook
 
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
@@ -61,10 +61,12 @@ def test_a_notebook_is_stored_with_the_outputs_of_one_run(path):
 
 @ALL
 def test_a_notebook_has_its_parts_and_reads_in_ten_minutes(path):
-    cells = nbformat.read(path, as_version=4).cells
+    notebook = nbformat.read(path, as_version=4)
+    cells = notebook.cells
     assert re.match(r"# .+\n\n\*\*[^*]+[.]\*\*\n", cells[0].source), (
         "a title, and one sentence of purpose"
     )
+    assert "\n\nYou will see " in cells[0].source and opening_of(notebook), "and a picture"
     texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
     assert "## What you can do now\n" in "".join(texts[-2:]) and "## Exercise\n" in texts[-1]
     assert "<details><summary>One answer</summary>" in texts[-1]
@@ -137,6 +139,16 @@ def test_stored_outputs_may_differ_in_times_addresses_and_paths_only(tmp_path):
     assert [line for line in differences(path, fresh) if line[1:7] == "stdout"] == [
         "-stdout: two", "+stdout: one",
     ]  # fmt: skip
+
+
+def test_an_opening_that_shows_what_no_cell_prints_is_found(tmp_path):
+    path = write(tmp_path / "opens.ipynb", "print('one')")
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[0].source += "\n\n```text\none\ntwo\n```"
+    nbformat.write(notebook, path)
+    fresh = run_notebook(path, tmp_path)
+    store(path, fresh)
+    assert differences(path, fresh) == ["opens.ipynb opens with: two"]
 
 
 def test_what_is_masked_in_an_output():
