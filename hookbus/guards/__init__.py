@@ -1,5 +1,5 @@
-"""Ready-made guards and wrappers: register one with `bus.register(guard)`, which returns a handle that
-disables it.
+"""Ready-made guards and wrappers: register one with `bus.register(guard)`, which returns a function
+that disconnects it.
 """
 
 from importlib import import_module

@@ -121,7 +121,7 @@ class _Look:
         for unseen in sorted(marks):
             self.found(f"record {unseen} is missing: a checkpoint refers to it")
         if self.last < seq:
-            self.found(f"records {self.last + 1} to {seq} are missing: the end was removed")
+            self.found(f"{_missing(self.last + 1, seq)}: the end was removed")
         elif self.last > seq or self._before != hash:
             self.found(f"record {self.last} is not the last record, which should be {seq}")
         dropped = (expired, head[0][4].hex() if isinstance(head[0][4], bytes) else None)
@@ -147,7 +147,7 @@ class _Look:
         seq, run, *found, text, hash = row
         self.records += 1
         if seq != self.last + 1:
-            self.found(f"records {self.last + 1} to {seq - 1} are missing")
+            self.found(_missing(self.last + 1, seq - 1))
             self._before = None
         self.last = seq
         before, self._before = self._before, hash if isinstance(hash, bytes) else None
@@ -188,3 +188,8 @@ class _Look:
     def _compare(self, checkpoint: Checkpoint, hash: Any) -> None:
         if not isinstance(hash, bytes) or hash.hex() != checkpoint.hash:
             self.found(f"record {checkpoint.seq} {_LIKELY}: it differs from its checkpoint")
+
+
+def _missing(first: int, last: int) -> str:
+    several = f"records {first} to {last} are missing"
+    return several if first != last else f"record {first} is missing"

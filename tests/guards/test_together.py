@@ -131,7 +131,7 @@ def test_what_guards_do_besides_is_done_too(call, bus, monkeypatch, tmp_path):
         call("fetch", url="http://evil.test")
     call("fetch", text="ada@example.com", target="/etc/x")
     assert call.made == [("fetch", {"text": "<email>", "target": "/etc/x"})]
-    assert any("'target' is not judged" in each for each in report(bus).findings)
+    assert any("'target' is not checked" in each for each in report(bus).findings)
     call("fetch")
     with pytest.raises(HookBlocked, match="limit of .* reached"):
         call("fetch")

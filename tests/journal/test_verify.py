@@ -130,7 +130,7 @@ def test_a_file_with_a_changed_byte_is_read_as_before_or_found_to_be_changed(pat
 @pytest.mark.parametrize(
     ("harm", "said"),
     [
-        (["DELETE FROM chain WHERE seq = 5"], "records 5 to 5 are missing"),
+        (["DELETE FROM chain WHERE seq = 5"], "record 5 is missing"),
         (["DELETE FROM chain WHERE seq <= 5"], "records 1 to 5 are missing"),
         (["DELETE FROM chain WHERE seq > 10"], "records 11 to 19 are missing: the end was removed"),
         (["DELETE FROM chain"], "records 1 to 19 are missing"),
