@@ -2034,7 +2034,7 @@ MODELS = [
         '            raise',
         'tests/test_streamed_models.py'),
     Bug('models: a repeated request reports both answers', 'adapters/_asides.py',
-        '            self._give_up(RuntimeError("the model was asked again"))\n            return self._note(ask(messages, options))',
+        '            self._give_up(RuntimeError("the model was called again"))\n            return self._note(ask(messages, options))',
         '            return self._note(ask(messages, options))',
         'tests/test_streamed_models.py'),
     Bug('models: a budget does not count what a streamed answer says that it used', 'guards/_budget.py',

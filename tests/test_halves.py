@@ -226,7 +226,7 @@ class TestWhoNeverComesBack:
                 await halves.begin(key, pay())
             await asyncio.sleep(0)
         assert outcomes() == ["cancelled"]
-        assert caplog.messages == ["a call of pay that never came back was ended: 2 are open"]
+        assert caplog.messages == ["ended a call of pay that had no outcome: 2 are open"]
         with pytest.raises(HookError):
             await halves.end(1, {"text": "paid"})
         assert await halves.end(2, {"text": "paid"}) == await halves.end(3, {"text": "paid"})

@@ -251,4 +251,4 @@ def test_of_a_repeated_request_listeners_of_a_framework_hear_the_answer_that_cou
     )
     model = Reporting()
     assert model.ask("one two") == "one two"
-    assert model.listeners == ["failed: the model was asked again", "one", "two", "whole one two"]
+    assert model.listeners == ["failed: the model was called again", "one", "two", "whole one two"]

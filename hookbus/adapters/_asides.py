@@ -50,7 +50,7 @@ class Aside:
         """Return the body of a request, which forgets the reports of an earlier attempt."""
 
         def body(messages: Any, options: Any) -> Any:
-            self._give_up(RuntimeError("the model was asked again"))
+            self._give_up(RuntimeError("the model was called again"))
             return self._note(ask(messages, options))
 
         return body
@@ -59,7 +59,7 @@ class Aside:
         """The same of a body that is awaited."""
 
         async def body(messages: Any, options: Any) -> Any:
-            self._give_up(RuntimeError("the model was asked again"))
+            self._give_up(RuntimeError("the model was called again"))
             return self._note(await ask(messages, options))
 
         return body
@@ -96,7 +96,7 @@ class Aside:
                 self.report_failed(each, error)
             except Exception as failure:  # the caller gets what the call ended with
                 kind = type(failure).__name__
-                _log.warning("listeners got no report of a failed answer of a model: %s", kind)
+                _log.warning("listeners got no report that an answer of a model failed: %s", kind)
 
     def _taken(self) -> list[Any]:
         reports, self.reports = self.reports, []

@@ -124,8 +124,7 @@ class Halves:
         half = self._open.get(key)
         if half is None:
             raise HookError(
-                f"no call is open under {key!r:.80}: it never began, or was ended before it came "
-                "back"
+                f"no call is open under {key!r:.80}: it has not begun, or has ended already"
             )
         self._forget(key, half)
         return half
@@ -137,7 +136,7 @@ class Halves:
     def _give_up(self, key: Hashable, why: str) -> None:
         half = self._open[key]
         self._forget(key, half)
-        _log.warning("a call of %s that never came back was ended: %s", half.call.name, why)
+        _log.warning("ended a call of %s that had no outcome: %s", half.call.name, why)
         with suppress(RuntimeError):  # its loop is closed, and has cancelled it
             half.loop.call_soon_threadsafe(half.task.cancel)
 
@@ -192,5 +191,5 @@ class _Half:
     def outcome(self) -> Any:
         """Return what came out of the ended call, or raise it."""
         if self.task.cancelled():  # not who waits for it
-            raise HookError(f"the call of {self.call.name} was ended before it came back")
+            raise HookError(f"the call of {self.call.name} was ended before its tool returned")
         return self.task.result()

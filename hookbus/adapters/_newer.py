@@ -98,8 +98,8 @@ def require_seams(
     if is_supported(version, supported):
         return
     warnings.warn(
-        f"{package} {version} is newer than tested; its seams answered (the adapter {adapter} was "
-        f"tested with {describe(supported)})",
+        f"{package} {version} is newer than tested; the self-test passed (the adapter {adapter} "
+        f"was tested with {describe(supported)})",
         HookWarning,
         stacklevel=4,
     )

@@ -60,7 +60,7 @@ class Patches:
     def __enter__(self) -> Self:
         if self.package in self._in_force:
             raise HookError(
-                f"{self.package} runs on hookbus already; call the uninstall that the first "
+                f"{self.package} already runs on hookbus; call the uninstall that the first "
                 "install returned"
             )
         self._in_force[self.package] = self
@@ -87,7 +87,7 @@ class Patches:
                     f"{getattr(owner, '__qualname__', getattr(owner, '__name__', owner))}.{name}"
                 )
                 warnings.warn(
-                    f"{where} was replaced after hookbus had; it stays as it is",
+                    f"{where} was replaced by other code after hookbus; it is not restored",
                     HookWarning,
                     stacklevel=4,
                 )
@@ -168,8 +168,7 @@ class Patches:
 
     def _missing(self, name: str) -> HookError:
         return HookError(
-            f"{self.package} has no {name} any more, which this adapter looks for: install a "
-            "version that it supports"
+            f"{self.package} has no {name}, which this adapter needs: install a supported version"
         )
 
     def look_for(self, owner: Any, name: str) -> Any:

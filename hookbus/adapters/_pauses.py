@@ -170,7 +170,7 @@ def approve_by(patches: Patches, bus: Bus, store: Any) -> None:
         pausing = bus.approver(Pausing(store))
         _ON[bus] = pausing
     elif pausing.store is not store:
-        raise HookError("another adapter on this bus has approver= of its own: give both one Store")
+        raise HookError("another adapter on this bus has another approver=: give both one Store")
     pausing.adapters += 1
 
     def undo() -> None:

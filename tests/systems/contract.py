@@ -274,7 +274,7 @@ class InstalledContract(AdapterContract):
         uninstall = self.install(Bus())
         try:
             between = attributes_of(self.module)
-            with pytest.raises(HookError, match=f"{self.package} runs on hookbus already"):
+            with pytest.raises(HookError, match=f"{self.package} already runs on hookbus"):
                 self.install(Bus())
             assert changes(between, attributes_of(self.module)) == []
         finally:

@@ -144,7 +144,7 @@ def test_a_plain_event_about_a_call_reaches_all_of_its_hooks_though_one_vetoes(i
 def test_only_the_arguments_of_a_tool_call_can_be_changed(installed, bus):
     ran = []
     bus.signal("pre_tool_call").connect(lambda sender: {"name": "rm"}, name="rename")
-    with pytest.raises(HookError, match="only arguments can be changed"):
+    with pytest.raises(HookError, match="only the arguments of a tool call can be changed"):
         execute(made_executor(read=lambda: ran.append(1)), "read")
     assert ran == []
 

@@ -79,7 +79,7 @@ def test_an_argument_that_cannot_be_changed_is_said_to_be(either, bus):
     bus.signal("pre_tool_call").connect(lambda function: {"name": "another"}, name="rename")
     done = executed(lambda: bodies.append(1))
     assert done.status == "failure" and bodies == []
-    assert "only arguments can be changed" in done.error
+    assert "only the arguments of a tool call can be changed" in done.error
 
 
 # -- what the adapter leaves behind ----------------------------------------------------------------

@@ -215,7 +215,7 @@ def test_bub_XB6_what_is_async_is_refused_where_bub_cannot_await(bus):
 
     hooks = runtime(a=plugin(system_prompt=lambda: "plain"))
     with pytest.raises(
-        HookError, match=r"late \(.*test_bub_strict\.py:\d+\) is async, but Bub asks system_prompt"
+        HookError, match=r"late \(.*test_bub_strict\.py:\d+\) is async, but Bub calls system_prompt"
     ):
         hooks.manager.register(plugin(system_prompt=late), name="late")
     with pytest.raises(

@@ -89,7 +89,7 @@ async def test_openclaw_XO10_what_does_not_fit_is_counted_told_and_refused_if_so
     told, gate = [], asyncio.Event()
     background = Background(most_running=1, most_queued=0, on_full="raise", on_drop=told.append)
     assert background.start(gate.wait, "fits")
-    with pytest.raises(HookError, match="a does not fit: 1 run"):
+    with pytest.raises(HookError, match="a is over the limit: 1 run"):
         background.start(gate.wait, "a")
     first, background = background, Background(most_running=1, most_queued=1, on_drop=told.append)
     assert [background.start(gate.wait, label) for label in "bcd"] == [True, True, False]

@@ -354,7 +354,7 @@ class ToolContract:
     def test_installing_twice_and_an_unknown_version_are_refused(self, monkeypatch):
         undo = self.install(Bus())
         try:
-            with pytest.raises(HookError, match="runs on hookbus already"):
+            with pytest.raises(HookError, match="already runs on hookbus"):
                 self.install(Bus())
         finally:
             undo()

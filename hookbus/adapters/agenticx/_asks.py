@@ -65,7 +65,7 @@ def verdict(hook: Hook, answer: Any) -> Block | None:
     if isinstance(answer, Block):
         return answer
     raise TypeError(
-        f"{title_of(hook)} returned {type(answer).__name__}, and not True, False or None"
+        f"{title_of(hook)} returned {type(answer).__name__} instead of True, False or None"
     )
 
 

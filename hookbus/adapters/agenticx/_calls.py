@@ -66,8 +66,8 @@ class ToolCall:
     def _checked(self, name: str, args: Mapping[str, Any]) -> dict[str, Any]:
         if name != self._name:
             raise HookError(
-                f"{self._name} was to be called as {name!r}: of a tool call only "
-                "arguments can be changed"
+                f"{self._name} cannot be renamed to {name!r}: only the arguments of a "
+                "tool call can be changed"
             )
         return dict(args)
 
@@ -77,7 +77,7 @@ class ToolCall:
         self._outcome = outcome
         if not outcome.success:
             self._raised = error = outcome.error or RuntimeError(
-                f"{self._name} failed and did not say why"
+                f"{self._name} failed without a reason"
             )
             raise error
         return outcome.result

@@ -88,7 +88,7 @@ class Call:
         """Take what is asked about, after all receivers."""
         if tool_name != self._tool_name:
             raise HookError(
-                f"{self._tool_name} was to become {tool_name!r}: the name of a tool cannot be "
+                f"{self._tool_name} cannot become {tool_name!r}: the name of a tool cannot be "
                 "changed"
             )
         self.is_reached, self.value = True, value

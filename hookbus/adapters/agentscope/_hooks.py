@@ -56,9 +56,7 @@ class FaithfulHook(StrictHook):
     def __call__(self, agent: Any, ctx: HookContext) -> Any:
         running = current(agent, ctx.hook)
         if running is None:
-            raise HookError(
-                f"{self.name} was asked outside of a call that came through AgentScope's {ctx.hook}"
-            )
+            raise HookError(f"{self.name} was called outside of a call of AgentScope's {ctx.hook}")
         if self.scope == "class" and running.class_hooks(self.phase) is not self.lookup():
             return None  # a subclass keeps a dict of its own, which hides this one
         if self.phase == "pre":

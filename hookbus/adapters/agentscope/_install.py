@@ -253,7 +253,7 @@ def _body(original: Callable[..., Any], hook: str, parameters: Parameters) -> Ca
     async def body(*args: Any, **kwargs: Any) -> Any:
         running = current(args[0], hook)
         if running is None:
-            raise HookError(f"{original.__qualname__} was called past AgentScope's {hook}")
+            raise HookError(f"{original.__qualname__} was called without AgentScope's {hook}")
         return await running.run(original, args, kwargs)
 
     functools.update_wrapper(body, original)

@@ -142,8 +142,8 @@ class ToolCall(ToolEnds):
     def _with_arguments(self, name: str, args: dict[str, Any]) -> Any:
         if name != self.function.name:
             raise HookError(
-                f"{self.function.name} was to be called as {name!r}: of a tool call only "
-                "arguments can be changed"
+                f"{self.function.name} cannot be renamed to {name!r}: only the arguments of a "
+                "tool call can be changed"
             )
         own: dict[str, Any] = {}
         if self.must_place(args):

@@ -76,7 +76,9 @@ def _check_names(hook: Any, where: str, owner: str, phase: str) -> None:
         is_star = parameter.kind in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)
         if not is_star and parameter.default is kinds.empty and parameter.name not in known:
             advice = did_you_mean(parameter.name, known)
-            raise HookError(f"{where} asks for {parameter.name!r}, which it does not get{advice}")
+            raise HookError(
+                f"{where} has the parameter {parameter.name!r}, which is unknown{advice}"
+            )
 
 
 def _can_stop(hook: Any) -> bool:

@@ -122,7 +122,7 @@ class RunHooks:
         ):
             return True
         if self._strict:
-            raise TypeError(f"{title_of(hook)} is async and cannot be asked in run(): use arun()")
+            raise TypeError(f"{title_of(hook)} is async and cannot run in run(): use arun()")
         import_module("agno.utils.log").log_warning(
             f"Async hook '{title_of(hook)}' cannot be used with sync run(). Use arun() instead. "
             "Skipping hook."
@@ -132,7 +132,7 @@ class RunHooks:
     def _take(self, hook: Hook, answer: Any) -> None:
         if self._strict and inspect.isawaitable(answer):
             getattr(answer, "close", lambda: None)()
-            raise TypeError(f"{title_of(hook)} is async and cannot be asked in run(): use arun()")
+            raise TypeError(f"{title_of(hook)} is async and cannot run in run(): use arun()")
 
     def _told(self, make: Callable[..., Any], hook: Hook) -> Generator[Any, None, None]:
         if not self._given["stream_events"] or self._all_in_background:

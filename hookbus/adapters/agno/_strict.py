@@ -53,7 +53,7 @@ class StrictToolCall(ToolCall):
 
     def _is_async_error(self, hook: Hook) -> HookError:
         return HookError(
-            f"{title_of(hook)} is async and cannot be asked in a plain call of "
+            f"{title_of(hook)} is async and cannot run in a sync call of "
             f"{self.function.name}: use arun()"
         )
 

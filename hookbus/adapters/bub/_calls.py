@@ -213,7 +213,7 @@ def current(hook: str) -> Asking:
     asking = ASKING.get()
     if asking is None or asking.hook != hook:
         raise HookError(
-            f"{hook} is asked by Bub: call its framework, or HookRuntime.call_first({hook!r}, ...)"
+            f"{hook} is called by Bub: call its framework, or HookRuntime.call_first({hook!r}, ...)"
         )
     return asking
 

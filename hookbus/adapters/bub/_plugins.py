@@ -234,10 +234,10 @@ def _driven(coroutine: Coroutine[Any, Any, Any], hook: str) -> Any:
         coroutine.send(None)
         coroutine.throw(
             HookError(
-                f"{hook} is asked where Bub cannot await, and a receiver waits: write a plain def"
+                f"Bub calls {hook} where it cannot await, but a receiver is async: write a def"
             )
         )
     except StopIteration as end:
         return end.value
     coroutine.close()
-    raise HookError(f"a receiver of {hook} waits where Bub cannot await: write a plain def")
+    raise HookError(f"a receiver of {hook} is async, but Bub cannot await it: write a plain def")

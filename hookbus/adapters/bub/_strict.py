@@ -39,7 +39,7 @@ def check_plugin(manager: Any, plugin: Any) -> None:
             )
         if hook in SYNC_ONLY and inspect.iscoroutinefunction(function):
             raise HookError(
-                f"{where} is async, but Bub asks {hook} where it cannot await: write a plain def"
+                f"{where} is async, but Bub calls {hook} where it cannot await: write a plain def"
             )
 
 
@@ -86,7 +86,7 @@ async def run_model(runtime: Any, prompt: Any, session_id: str, state: Any) -> s
     if hook != "run_model_stream":
         if answer is None or isinstance(answer, str):
             return answer
-        raise TypeError(f"run_model gave a {type(answer).__name__} where Bub takes a text")
+        raise TypeError(f"run_model returned a {type(answer).__name__}, but Bub needs a string")
     async with aclosing(_checked(answer)) as stream:
         return "".join(
             [str(event.data.get("delta", "")) async for event in stream if event.kind == "text"]
@@ -109,7 +109,7 @@ async def run_model_stream(runtime: Any, prompt: Any, session_id: str, state: An
 def _checked(stream: Any) -> Any:
     if not isinstance(stream, import_module("bub.streaming").AsyncStreamEvents):
         raise TypeError(
-            f"run_model_stream gave a {type(stream).__name__} where Bub takes an AsyncStreamEvents"
+            f"run_model_stream returned a {type(stream).__name__}, but Bub needs AsyncStreamEvents"
         )
     return stream
 

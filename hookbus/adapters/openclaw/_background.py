@@ -63,7 +63,7 @@ class Background:
                 self._on_drop(label)
             if self._on_full == "raise":
                 raise HookError(
-                    f"{label} does not fit: {self.running} run and {len(self._queue)} wait"
+                    f"{label} is over the limit: {self.running} run and {len(self._queue)} wait"
                 )
             return False
         self._queue.append((work, label))

@@ -220,6 +220,6 @@ def current(hook: str) -> Dispatch:
     dispatch = DISPATCH.get()
     if dispatch is None or dispatch.hook.name != hook:
         raise HookError(
-            f"{hook} is asked through a runner: HookRunner(registry).run({hook!r}, event, ctx)"
+            f"{hook} is called through a runner: HookRunner(registry).run({hook!r}, event, ctx)"
         )
     return dispatch

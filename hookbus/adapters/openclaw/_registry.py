@@ -68,8 +68,7 @@ class Registry(Roster):
         taken = sorted(set(self.hooks) & set(self.bus.hook_names()))
         if taken:
             raise HookError(
-                f"this bus has the hook {taken[0]} already; one bus has one registry: give this "
-                "one a Bus()"
+                f"this bus already has the hook {taken[0]}; each registry needs its own Bus()"
             )
         self.specs |= {name: declare(hook, self.bus) for name, hook in self.hooks.items()}
 
