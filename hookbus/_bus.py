@@ -78,8 +78,7 @@ class Bus(Answered, Drained, Operated, Redacts):
     def __reduce__(self) -> str:
         if self is not default_bus:
             raise HookError(
-                "only default_bus can be pickled (by its name): create other buses in the process "
-                "that uses them"
+                "only default_bus can be pickled: create other buses in the process that uses them"
             )
         return "default_bus"
 

@@ -163,8 +163,7 @@ def _check_fit(function: Any, given: Given) -> None:
 
 
 def _is_tool(given: Any) -> bool:
-    """Tell whether a decorator made this object from a function, as frameworks do for their tools.
-    """
+    """Tell whether a decorator made this object from a function, as frameworks make tools."""
     if isinstance(given, partial):
         return False
     return any(isinstance(getattr(given, name, None), FunctionType) for name in _WRAPPED)

@@ -1,5 +1,4 @@
-"""Finds the running event loop without importing asyncio into programs that do not use it.
-"""
+"""Finds the running event loop without importing asyncio into programs that do not use it."""
 
 from __future__ import annotations
 

@@ -237,7 +237,7 @@ def test_a_receiver_that_writes_to_the_arguments_fails_and_changes_nothing(bus):
 
 @pytest.mark.parametrize("policy", ["ignore", "stop"])
 def test_a_policy_that_is_unknown_is_refused(bus, policy):
-    with pytest.raises(HookError, match="is unknown"):
+    with pytest.raises(HookError, match="is not valid"):
         declare(bus, modes.void).connect(fails, on_error=policy)
 
 

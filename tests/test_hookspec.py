@@ -421,8 +421,7 @@ def test_a_default_that_the_questions_own_always_stands_in_front_of_is_reported(
 
     resolve.connect(by_chat)
     assert any(
-        "by_chat" in f and "never gets its default for 'limit'" in f
-        for f in report(bus).findings
+        "by_chat" in f and "never gets its default for 'limit'" in f for f in report(bus).findings
     )
 
 

@@ -183,7 +183,7 @@ def test_what_the_block_raises_goes_to_the_context_manager_alone(bus, client):
 
 
 def test_a_colour_that_is_not_so_is_said(bus, client):
-    with pytest.raises(HookError, match="Client.plain returned a int, nothing to await"):
+    with pytest.raises(HookError, match="Client.plain returned a int, which cannot be awaited"):
         asyncio.run(awaited(client.plain()))
     with pytest.raises(HookError, match="Client.coroutine is already async: leave out colour="):
         instrument(Client, "coroutine", bus=bus, colour="async")

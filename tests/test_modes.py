@@ -549,7 +549,7 @@ async def test_an_async_fallback_is_awaited_and_none_of_a_plain_question(declare
     question = declare(mode, is_async=True)
     assert await question() == "awaited"
     question.retire()
-    with pytest.raises(HookError, match="gave an awaitable, but the hook is a plain def"):
+    with pytest.raises(HookError, match="returned an awaitable, but the hook is a plain def"):
         declare(mode)()
 
 
@@ -613,9 +613,9 @@ def test_fold_without_receivers_gives_the_argument(declare):
         (lambda: modes.with_default(modes.firstresult, 3), "with_default cannot take"),
         (lambda: modes.with_default(async_steps, fallback), "where the mode is a plain def"),
         (lambda: modes.with_default(3, fallback), "3 is not a mode"),
-        (lambda: modes.with_default(modes.void, lambda xx: 1), "asks for 'xx'.*did you mean 'x'"),
-        (lambda: modes.with_default(modes.fold("y"), fallback), "asks for 'y', which question"),
-        (lambda: modes.fold("y"), "the mode fold\\('y'\\) asks for 'y', which question does not"),
+        (lambda: modes.with_default(modes.void, lambda xx: 1), "the argument 'xx'.*did you mean 'x'"),
+        (lambda: modes.with_default(modes.fold("y"), fallback), "the argument 'y', which question"),
+        (lambda: modes.fold("y"), "the mode fold\\('y'\\) needs the argument 'y'"),
     ],
 )
 def test_what_cannot_be_is_refused_when_declared(bus, declare, mode, says):

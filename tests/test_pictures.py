@@ -300,7 +300,7 @@ def test_an_empty_recording_and_a_lost_receiver_are_shown(bus):
     fired.events.append(
         Lost(call_id=0, parent_id=None, hook="reply", sender="unknown", at=5.0, receiver="gone")
     )
-    assert "gone of reply died" in bundle_of(fired)[0]
+    assert "gone of reply was garbage collected" in bundle_of(fired)[0]
 
 
 def test_explain_draws_the_way_of_a_call_with_the_method_in_the_middle(bus, Agent):

@@ -31,10 +31,10 @@ def test_the_fixture_counts_what_fired_in_its_order(hook_recorder):
 def test_the_fixture_says_what_fired_instead(hook_recorder):
     Agent().act("b")
     with pytest.raises(
-        AssertionError, match="expected exactly testing_act 2x; fired were testing_act 1x"
+        AssertionError, match="expected exactly testing_act 2x, but got testing_act 1x"
     ):
         hook_recorder.exactly(testing_act=2)
-    with pytest.raises(AssertionError, match="expected exactly nothing; fired were testing_act 1x"):
+    with pytest.raises(AssertionError, match="expected exactly nothing, but got testing_act 1x"):
         hook_recorder.exactly()
     with pytest.raises(AssertionError, match="in this order"):
         hook_recorder.in_order("testing_reply")

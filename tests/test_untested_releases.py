@@ -336,7 +336,7 @@ def test_what_a_framework_with_its_adapter_requires_is_a_part_of_it(bus, importe
     with Patches("openai-agents") as patches:
         bus.require_guard("tool_call")
         imported("agents.tool_context", "mcp", "smolagents")
-        with pytest.raises(HookError, match=r"are smolagents \("):
+        with pytest.raises(HookError, match=r"adapter: smolagents \("):
             bus.require_guard("tool_call")
     patches.restore()
     with pytest.raises(HookError, match=r"are mcp \(.*\), openai-agents \("):

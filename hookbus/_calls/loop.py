@@ -130,8 +130,7 @@ run_at_fork(after_in_child=_loop.reset)
 
 
 def elsewhere(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Call and await on the shared loop, within the deadline if there is one; return the answer.
-    """
+    """Call and await on the shared loop, within the deadline if there is one; return the answer."""
     future = _loop.submit(lambda: _answer(seat, function, args, kwargs))
     try:
         value, error = future.result()

@@ -263,8 +263,7 @@ def is_cancelled_error(error: BaseException | None) -> bool:
 
 
 def cancelling() -> int | None:
-    """Return how many cancellations were requested of the running task, or None without a task.
-    """
+    """Return how many cancellations were requested of the running task, or None without a task."""
     task = running_task()
     return None if task is None else task.cancelling()
 

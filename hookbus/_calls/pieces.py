@@ -108,8 +108,7 @@ class Pieces:
         self, text: str, more: Iterable[str] = (), parts: dict[str, str] | None = None,
         **pieces: Any,
     ) -> str:  # fmt: skip
-        """Fill a template, with more conditions and pieces than those of the whole plan.
-        """
+        """Fill a template, with more conditions and pieces than those of the whole plan."""
         parts = self.parts | (parts or {})
         flags = frozenset(self.flags.union(more, ["view"] if parts.get("view") else ()))
         return fill(text, flags, parts, {**self.pieces, **pieces} if pieces else self.pieces)

@@ -137,8 +137,7 @@ def _closing_seat(hook: Hook) -> Seat:
 def seat_of_guard(
     signal: HookSignal, function: Callable[..., Any], written: Any, **options: Any
 ) -> Seat:
-    """Return the seat of an internal guard, whose place in messages is that of another function.
-    """
+    """Return the seat of an internal guard, whose place in messages is that of another function."""
     receiver = Connected(signal, function, None, options_of(role="guard", **options), 0)
     receiver.place = place_of(written)
     return Seat(receiver, signal, "pre", receiver.options.timeout)

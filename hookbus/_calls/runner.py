@@ -74,8 +74,7 @@ class Place:
         self.site, self.sender = hook.locate(values)
 
     def keep(self, run: Run) -> None:
-        """Cache `run` for calls like this one, until connections change, if that is possible.
-        """
+        """Cache `run` for calls like this one, until connections change, if that is possible."""
         hook, table = self._hook, self._table
         if not self._first:
             table[ALL] = run

@@ -82,8 +82,7 @@ def begun_stream(
 
 
 def _label(value: Any) -> str:
-    """Return a short string: the value if it is one, else the name of the object, or its class.
-    """
+    """Return a short string: the value if it is one, else the name of the object, or its class."""
     if type(value) is int:
         value = str(value)
     elif type(value) is not str:
@@ -144,8 +143,7 @@ def tell(call: Call, kind: type[Event], **facts: Any) -> bool:
 
 
 def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) -> str:
-    """Count a failure and emit it; log it if it has no listener. Return what a model may read.
-    """
+    """Count a failure and emit it; log it if it has no listener. Return what a model may read."""
     receiver, is_open = seat.receiver, action == "isolated"
     meant = _meant(seat, error)
     is_ours = meant is not error or is_worded_here(error)

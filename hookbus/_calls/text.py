@@ -19,8 +19,7 @@ _ALL: Final = files(__name__.rpartition(".")[0]).joinpath("story.txt").read_text
 _TEXT: Final = re.compile(r"^== (\w+) ==\n(.*?)(?=\n+(?:==|####)|\Z)", re.M | re.S)
 
 story: Final = SimpleNamespace(**dict(_TEXT.findall(_ALL)))
-"""The templates of every call, by name: `story.CALL`. The file itself explains how to read them.
-"""
+"""The templates of every call, by name: `story.CALL`. The file itself explains how to read them."""
 
 MINE: Final = "\N{SECTION SIGN}"
 """Prefix of every name of the user's code; it is removed when everything else is written."""

@@ -1,5 +1,4 @@
-"""The verdicts that a receiver may return: always instances, never the class itself.
-"""
+"""The verdicts that a receiver may return: always instances, never the class itself."""
 
 from __future__ import annotations
 

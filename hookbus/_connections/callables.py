@@ -1,5 +1,4 @@
-"""What can be known about a callable without calling it: its code, name, place, kind and identity.
-"""
+"""What is known about a callable without calling it: its code, name, place, kind and identity."""
 
 from __future__ import annotations
 
@@ -79,8 +78,7 @@ def name_of(function: Any) -> str:
 
 
 def place_of(function: Any) -> CodeType | str:
-    """Return the code where a callable was written, or the name of the module that defines it.
-    """
+    """Return the code where a callable was written, or the name of the module that defines it."""
     while isinstance(function, functools.partial):
         function = function.func
     for candidate in (inspect.unwrap(function), _call_of(function)):

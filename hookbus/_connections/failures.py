@@ -94,8 +94,7 @@ def is_refusal_raised(error: BaseException) -> bool:
 
 
 def is_raised_by(error: BaseException, place: CodeType | str) -> bool:
-    """Tell whether the code at this place has itself raised the exception by `raise` or `assert`.
-    """
+    """Tell whether the code at this place itself raised the exception by `raise` or `assert`."""
     last = list(traces_of(error))[-1:]
     return _is_raised(last) and any(trace.tb_frame.f_code is place for trace in last)
 

@@ -13,8 +13,7 @@ from .phases import PHASES
 
 
 class Globs:
-    """What was registered for globs such as `pre_send_*`, for present and future hooks of a bus.
-    """
+    """What was registered for globs such as `pre_send_*`, for present and future hooks of a bus."""
 
     def __init__(self, bus: Any) -> None:
         self._bus = bus

@@ -43,7 +43,6 @@ class Served(NamedTuple):
 
 
 def split_signal_name(name: str) -> tuple[str, str] | None:
-    """Return the phase and the hook of a signal's name, or None if the name has no phase.
-    """
+    """Return the phase and the hook of a signal's name, or None if the name has no phase."""
     phase, _, hook = name.partition("_")
     return (phase, hook) if phase in PHASES and hook else None

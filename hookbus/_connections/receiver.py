@@ -280,8 +280,7 @@ def _on_offer(arguments: tuple[str, ...], phase: str | None) -> frozenset[str]:
 
 
 def _weakly(function: Connectable, on_death: Callable[[Any], None] | None) -> Callable[[], Any]:
-    """Reference a callable weakly; of a method only its object, because its class may change.
-    """
+    """Reference a callable weakly; of a method only its object, because its class may change."""
     try:
         if not inspect.ismethod(function):
             return weakref.ref(function, on_death)

@@ -225,8 +225,7 @@ class Registry:
         return [each for scope in self.scopes() for each in scope.everything()]
 
     def matching(self, sender: Any) -> list[tuple[float, Connected]]:
-        """Return the active connections for this sender, each with the distance of its scope.
-        """
+        """Return the active connections for this sender, each with the distance of its scope."""
         nearest: dict[int, tuple[float, Scope]] = {}
         for distance, scope_id, scoped in scopes_of(sender):
             for scope in self._of(scope_id, scoped):

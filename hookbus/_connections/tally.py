@@ -18,8 +18,7 @@ MOST_REMARKS: Final = 20
 """How many different remarks are kept for one receiver."""
 
 _tally: Final = Lock()
-"""Held while a receiver's counts change; code that holds it calls nothing else.
-"""
+"""Held while a receiver's counts change; code that holds it calls nothing else."""
 
 
 class Tally:

@@ -67,9 +67,7 @@ class Asks(NamedTuple):
         found = tuple(on_offer)
         lacking = self.missing(found)
         if lacking:
-            raise HookError(
-                f"there is no argument {lacking[0]!r}{did_you_mean(lacking[0], found)}"
-            )
+            raise HookError(f"there is no argument {lacking[0]!r}{did_you_mean(lacking[0], found)}")
         passed = [("", name) for name in self.by_position if name in found]
         may_lead = len(passed) == len(self.by_position)
         for place, name in enumerate(self.by_name):
@@ -146,8 +144,7 @@ def by_kind(parameters: Collection[Parameter]) -> list[tuple[str, ...]]:
 
 
 def is_awaitable(value: Any) -> bool:
-    """Tell whether a value is awaitable, without reading its `__class__`, which may run other code.
-    """
+    """Tell whether a value is awaitable, without reading `__class__`, which may run code."""
     kind = type(value)
     if kind is GeneratorType:
         return bool(value.gi_code.co_flags & 0x100)  # made awaitable by types.coroutine

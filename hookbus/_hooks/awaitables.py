@@ -1,5 +1,4 @@
-"""Plain functions that return an awaitable or an async context manager: hookable like coroutines.
-"""
+"""Plain functions that return an awaitable or an async context manager, as hookables."""
 
 from __future__ import annotations
 

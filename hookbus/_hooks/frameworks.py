@@ -1,5 +1,4 @@
-"""Agent frameworks that are imported without their adapter: their tools are not guarded.
-"""
+"""Agent frameworks that are imported without their adapter: their tools are not guarded."""
 
 from __future__ import annotations
 

@@ -103,8 +103,7 @@ def _check_functions_of(hooks: list[Hook], sender: Any) -> None:
 
 
 def hooks_called_by(hooks: list[Hook], sender: Any) -> Iterator[tuple[Hook, bool]]:
-    """Yield all hooks that the sender can call, and whether as a method; the likely ones first.
-    """
+    """Yield all hooks that the sender can call, and whether as a method; the likely ones first."""
     if sender is ANY:
         yield from ((hook, hook.looks_like_method) for hook in hooks)
         yield from ((hook, False) for hook in hooks if hook.looks_like_method and holder_of(hook))

@@ -1,5 +1,4 @@
-"""Mappings that keep nothing alive: by identity, and from the class of a call to its function.
-"""
+"""Mappings that keep nothing alive: by identity, and from the class of a call to its function."""
 
 from __future__ import annotations
 
@@ -21,8 +20,7 @@ ALL: Final = 0
 
 
 class Unshipped(dict[Any, Any]):
-    """A dict that is empty after unpickling, because its contents belong to this process.
-    """
+    """A dict that is empty after unpickling, because its contents belong to this process."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), ()

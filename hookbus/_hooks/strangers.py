@@ -85,8 +85,7 @@ class Strangers:
 
 
 def _of_name(guard: Connected, signal: HookSignal, hook: Hook) -> str | None:
-    """Return a message if a guard's signal, which nothing emits, was probably meant for this hook.
-    """
+    """Return a message if a guard's signal, which nothing emits, was meant for this hook."""
     meant = meant_by(signal, hook.name)
     return meant and (
         f"{guard.label} is connected to {signal.name}, which no hook emits, but {hook.name} was "

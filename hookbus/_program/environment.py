@@ -1,5 +1,4 @@
-"""HOOKBUS_JOURNAL: records a program, and makes it reachable while it runs, without changing it.
-"""
+"""HOOKBUS_JOURNAL: records a program, and makes it reachable while it runs, without changing it."""
 
 from __future__ import annotations
 

@@ -1,2 +1,1 @@
-"""What PyInstaller cannot see: modules that are imported on first use, and their data files.
-"""
+"""What PyInstaller cannot see: modules that are imported on first use, and their data files."""

@@ -196,8 +196,7 @@ async def _led(round_: Round, call: Call, values: Values) -> Any:
 async def _several(
     round_: Round, call: Call, seats: Sequence[Seat], values: Values
 ) -> list[modes.Answer[Any]]:
-    """Ask several receivers, in parallel if possible; the most urgent exception comes at the end.
-    """
+    """Call several receivers, in parallel if possible; then raise the most urgent exception."""
     call.said = "nothing"
     pairs: Sequence[Any] = [None] * len(seats)
     began, out = time.perf_counter(), None

@@ -123,8 +123,7 @@ def _code(hook: Hook) -> CodeType | None:
 
 
 def of_itself(receiver: Connected, it: str) -> Iterator[str]:
-    """Yield the findings of a receiver itself, from its attribute `findings`, if it has one.
-    """
+    """Yield the findings of a receiver itself, from its attribute `findings`, if it has one."""
     own: Callable[[], Iterable[str]] | None = getattr(receiver.function, "findings", None)
     if callable(own):
         try:
@@ -190,8 +189,7 @@ def of_seals(receiver: Connected, it: str) -> Iterator[str]:
 
 
 def left_behind(bus: Bus, receiver: Connected, signal: HookSignal) -> Iterator[str]:
-    """Yield the classes with the same name as a guarded class that the guard does not cover.
-    """
+    """Yield the classes with the same name as a guarded class that the guard does not cover."""
     guarded = receiver.sender() if receiver.role == "guard" and receiver.sender else None
     name = name_of_sender(guarded) if isinstance(guarded, type) else None
     for cls in bus._looked_at.owners() if name else ():

@@ -58,8 +58,7 @@ class Report(Pictured):
         return {"hooks": hooks, "receivers": receivers, **plugins}
 
     def _findings(self) -> list[str]:
-        """Return the findings as printed below the tables, which contain the place of receivers.
-        """
+        """Return the findings as printed below the tables, which contain the place of receivers."""
         places: dict[str, set[str]] = {}
         for row in self.receivers:
             places.setdefault(row["receiver"], set()).add(row["where"])

@@ -112,8 +112,7 @@ def _start_of(event: Event) -> float:
 
 
 def _names_of_senders(events: Sequence[Event]) -> dict[str, str]:
-    """Return short names for senders: without the address, but numbered if there are several.
-    """
+    """Return short names for senders: without the address, but numbered if there are several."""
     kinds: dict[str, list[str]] = {}
     for event in events:
         known = kinds.setdefault(event.sender.partition(" at 0x")[0], [])

@@ -191,8 +191,7 @@ class Plugins(Pictured):
                 self._load(slot.place_and_id)
 
     def close(self) -> None:
-        """Unload every plugin in reverse order, and leave the bus. Calling it twice does nothing.
-        """
+        """Unload every plugin in reverse order, and leave the bus. A second call does nothing."""
         with self._changing(even_closed=True):
             self._is_closed = True
             try:

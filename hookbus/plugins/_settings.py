@@ -68,9 +68,7 @@ class Setting:
             description=take(table, "description", text, " "),
         )  # fmt: skip
         if setting.required and setting.has_default:
-            raise PluginError(
-                f"[{where}] is required but has a default", "remove one of the two"
-            )
+            raise PluginError(f"[{where}] is required but has a default", "remove one of the two")
         if setting.has_default:
             setting.check(setting.default, "the default in the manifest")
         return setting

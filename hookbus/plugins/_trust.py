@@ -13,8 +13,7 @@ from hookbus.exceptions import PluginError
 
 
 def check_place(root: str) -> None:
-    """Raise PluginError unless only its owner and root can change the folder that contains plugins.
-    """
+    """Raise PluginError unless only its owner and root can change a folder of plugins."""
     if not os.path.isdir(root):
         raise PluginError(f"{root} is not a folder", "pass a folder that contains plugin folders")
     check_owner(root, os.stat(root))

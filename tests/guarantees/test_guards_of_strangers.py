@@ -50,7 +50,7 @@ def test_a_guard_of_a_stranger_is_a_warning_when_the_hook_is_called_next(
     ((level, text),) = logged()
     owner = type(agent).__qualname__
     assert level == "WARNING" and text.startswith("looks (") and "Stranger" in text
-    assert "which has no hookable 'reply'" in text and text.endswith(f"connect it to {owner}")
+    assert "has no hookable 'reply'" in text and text.endswith(f"connect the guard to {owner}")
 
 
 def test_a_guard_of_a_stranger_to_a_function_is_told_to_name_the_function(bus, logged):
@@ -60,7 +60,7 @@ def test_a_guard_of_a_stranger_to_a_function_is_told_to_name_the_function(bus, l
 
     bus.signal("pre_pay").connect(looks, sender=Stranger, role="guard")
     assert pay() == 1
-    assert logged()[0][1].endswith("connect it to " + pay.__qualname__)
+    assert logged()[0][1].endswith("connect the guard to " + pay.__qualname__)
 
 
 def test_a_guard_whose_class_is_hooked_before_the_call_or_has_a_hooked_child_is_not_mentioned(

@@ -439,7 +439,7 @@ def test_a_guard_on_a_near_name_is_a_warning_when_the_hook_is_first_called(
     for _ in range(3):
         assert take(colour, agent, "hi") == "hi"
     ((level, text),) = logged()
-    assert level == "WARNING" and f"guards {name}," in text
+    assert level == "WARNING" and f"is connected to {name}," in text
     assert f"did you mean {meant!r}?" in text and text.startswith("looks (")
 
 

@@ -131,9 +131,7 @@ def test_a_listener_of_events_takes_only_the_priority(load, bus, agent, user):
 def test_a_receiver_that_is_not_there_is_said(loaded):
     plugins, _ = loaded({"receivers": {"stmp": {"priority": 1}}})
     said = said_of("a", plugins, "warning")
-    assert (
-        "names a receiver 'stmp', which the plugin does not have; did you mean 'stamp'" in said
-    )
+    assert "names a receiver 'stmp', which the plugin does not have; did you mean 'stamp'" in said
 
 
 def test_overrides_stand_again_after_a_reload(loaded, agent):
