@@ -140,6 +140,7 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
 
     names = sorted(set(known))
     close = difflib.get_close_matches(wrong, names, n=1, cutoff=0.6)
+    close = close or [name for name in names if wrong in name.split("_")][:1]
     if close:
         return f"; did you mean {close[0]!r}?"
     return f"; known are {', '.join(names)}" if names else ""

@@ -613,7 +613,7 @@ def test_fold_without_receivers_gives_the_argument(declare):
         (lambda: modes.with_default(modes.firstresult, 3), "with_default cannot take"),
         (lambda: modes.with_default(async_steps, fallback), "where the mode is a plain def"),
         (lambda: modes.with_default(3, fallback), "3 is not a mode"),
-        (lambda: modes.with_default(modes.void, lambda xx: 1), "the argument 'xx'.*did you mean 'x'"),
+        (lambda: modes.with_default(modes.void, lambda xx: 1), "argument 'xx'.*did you mean 'x'"),
         (lambda: modes.with_default(modes.fold("y"), fallback), "the argument 'y', which question"),
         (lambda: modes.fold("y"), "the mode fold\\('y'\\) needs the argument 'y'"),
     ],

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextvars import ContextVar
 from itertools import count
-from typing import Any, Final, NoReturn, Protocol, TypeVar
+from typing import Any, Final, NoReturn, Protocol, TypeVar, dataclass_transform
 
 from .._baggage import NOTHING_AROUND
 from .._connections.senders import describe
@@ -56,6 +56,7 @@ class ReadOnly(MutableMapping[str, Any]):
     update = setdefault = _refuse  # pyright: ignore[reportAssignmentType]
 
 
+@dataclass_transform(frozen_default=True)
 class _Facts:
     """The attributes of a context before it is read-only."""
 
@@ -63,19 +64,6 @@ class _Facts:
         "baggage", "call_id", "error", "hook", "is_async", "kwargs", "outcome", "phase", "result",
         "sender", "state",
     )  # fmt: skip
-
-    hook: str
-    phase: str
-    sender: Any
-    kwargs: MutableMapping[str, Any]
-    result: Any
-    error: BaseException | None
-    outcome: str | None
-    call_id: int
-    baggage: Mapping[str, Any]
-    state: dict[Any, Any]
-    is_async: bool
-
 
 class HookContext(_Facts):
     """One call as one receiver sees it; ask for it by a parameter called `ctx`.
@@ -99,6 +87,18 @@ class HookContext(_Facts):
     """
 
     __slots__ = ()
+
+    hook: str
+    phase: str
+    sender: Any
+    kwargs: MutableMapping[str, Any]
+    result: Any
+    error: BaseException | None
+    outcome: str | None
+    call_id: int
+    baggage: Mapping[str, Any]
+    state: dict[Any, Any]
+    is_async: bool
 
     def _refuse(self, *_: Any) -> NoReturn:
         raise AttributeError(FIXED_CONTEXT)
@@ -134,7 +134,7 @@ def make_context(
     state: dict[Any, Any], is_async: bool, new: Callable[[type[_Facts]], _Facts] = object.__new__,
 ) -> HookContext:  # fmt: skip
     """Return a context with these attributes."""
-    context = new(_Facts)
+    context: Any = new(_Facts)
     context.hook = hook
     context.phase = phase
     context.sender = sender
@@ -147,11 +147,11 @@ def make_context(
     context.state = state
     context.is_async = is_async
     context.__class__ = HookContext  # from here on, assigning an attribute raises
-    return context  # type: ignore[return-value]
+    return context  # type: ignore[no-any-return]
 
 
 def _values(context: _Facts) -> dict[str, Any]:
-    return {name: getattr(context, name) for name in _Facts.__annotations__}
+    return {name: getattr(context, name) for name in _Facts.__slots__}
 
 
 class CallNext(Protocol[R_co]):

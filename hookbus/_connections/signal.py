@@ -118,7 +118,7 @@ class HookSignal(Sending):
             after: names of receivers of the same role that must run before it.
             kinds: for `bus.events` only: the class of events to listen for, or several. None is all
                 except `Invoked`, which you must list.
-            enforce: for guards only: False puts a guard in shadow. It is called like any guard, but
+            shadow: for guards only: True puts a guard in shadow. It is called like any guard, but
                 its block or failure is emitted with `enforced=False`, and the call goes on.
             background: for observers only: start it without waiting for it; `bus.drain(seconds)`
                 waits. Its only deadline is its own `timeout=`.

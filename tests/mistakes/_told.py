@@ -126,6 +126,6 @@ def _place_of(error: BaseException) -> str:
     home = str(Path(hookbus.__file__).parent)
     ours = [frame for frame in frames if frame.filename.startswith(home)]
     called = next((f.name for f in ours if not f.filename.endswith("_keywords.py")), "")
-    if called == "require":
+    if called == "require_guard":
         return "start-up"
     return "decorating" if called in DECORATORS else "connecting"

@@ -4,7 +4,7 @@ from hookbus import Block, default_bus, hookable
 
 from ._told import Topic
 
-TOPIC = Topic("Overrides, `require_guard` and `require_guard`", {})
+TOPIC = Topic("Overrides and required guards", {})
 
 
 def no_keys(agent): ...
@@ -42,17 +42,17 @@ def an_override_that_comes_later(bus, Agent):
     return lambda: Child().reply("hi")
 
 
-@TOPIC.mistake('`require("reply")`, and there is no guard')
+@TOPIC.mistake('`require_guard("reply")`, and there is no guard')
 def required_and_bare(bus, Agent):
     bus.require_guard("reply")
 
 
-@TOPIC.mistake('`require("replay")`: a typo')
+@TOPIC.mistake('`require_guard("replay")`: a typo')
 def required_with_a_typo(bus, Agent):
     bus.require_guard("replay")
 
 
-@TOPIC.mistake('`require("tool_call")`, and no adapter is installed yet')
+@TOPIC.mistake('`require_guard("tool_call")`, and no adapter is installed yet')
 def required_before_it_is_declared(bus, Agent):
     bus.require_guard("tool_call")
 
