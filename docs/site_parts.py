@@ -1,5 +1,5 @@
-"""What the site takes from the code when it is built: the written function of a call, tables of
-the systems covered, notebooks, and the names in the API.
+"""What the site generates from the code: compiled functions of calls, tables of the covered
+systems, notebooks, and the names in the API.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ OVERLOADED = (
     "hookbus._connections.marks", "hookbus._connections.signal", "hookbus._questions.hookspec",
     "hookbus.plugins._api",
 )  # fmt: skip
-"""Modules whose overloads repeat in types what the docstrings say in words."""
+"""Modules whose overloads only repeat the docstrings in types."""
 
 
 def copy_notebooks(examples: Path, target: Path) -> None:
@@ -85,7 +85,7 @@ class SystemsRows(SphinxDirective):
 
 
 class CallText(SphinxDirective):
-    """The function that hookbus writes for a hookable of the page's Python blocks."""
+    """The function that hookbus compiles for a hookable of the page's Python blocks."""
 
     required_arguments = 1
 

@@ -1,6 +1,6 @@
-"""An agent of LangChain with two tools, a guard, a redactor and an audit.
+"""A LangChain agent with two tools, a guard, a redactor and an audit.
 
-It needs `pip install 'hookbus[langchain]' langchain`, and no key: the model is scripted.
+Install it with `pip install 'hookbus[langchain]' langchain`. The scripted model needs no key.
 """
 
 from langchain.agents import create_agent
@@ -15,7 +15,7 @@ ACCOUNTS = {"ann": "DE02120300000000202051"}
 
 @tool
 def account_of(name: str) -> str:
-    """Look up somebody's account."""
+    """Look up a person's account."""
     return f"{name}: {ACCOUNTS[name]}"
 
 
@@ -43,18 +43,18 @@ def audit(tool, name, arguments, ctx):
 
 
 class Scripted(GenericFakeChatModel):
-    """Stands for a model. With a key: `model = ChatOpenAI(model="gpt-5")`."""
+    """Replaces a model. With a key, write `model = ChatOpenAI(model="gpt-5")`."""
 
     def bind_tools(self, tools, **options):
         return self
 
 
-def asks(tool, **args):
+def request(tool, **args):
     call = {"name": tool, "args": args, "id": tool, "type": "tool_call"}
     return AIMessage("", tool_calls=[call])
 
 
-look_up, pay = asks("account_of", name="ann"), asks("transfer", amount=500, to="ann")
+look_up, pay = request("account_of", name="ann"), request("transfer", amount=500, to="ann")
 model = Scripted(messages=iter([look_up, pay, AIMessage("I could not.")]))
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
-"""An agent on a server of MCP: what the server runs is guarded there, and what the agent reads is
-redacted on its side.
+"""An agent and an MCP server: a guard runs at the server, and a redactor at the client.
 
-It needs `pip install 'hookbus[mcp]'`, and no key: the model is scripted.
+Install it with `pip install 'hookbus[mcp]'`. The model is a script, so it needs no key.
 """
 
 import asyncio
@@ -17,7 +16,7 @@ server = MCPServer("bank")
 
 @server.tool()
 def account_of(name: str) -> dict[str, str]:
-    """Look up somebody's account."""
+    """Look up a person's account."""
     return {"name": name, "account": ACCOUNTS[name]}
 
 
@@ -42,26 +41,26 @@ def audit(sender, kind, name, arguments, ctx):
     print(f"audit, {kind}: {name}({arguments}) {ctx.outcome}")
 
 
-def scripted(said, tools):
-    """Stands for a model: wants a call of a tool, or answers."""
-    wants = [("account_of", {"name": "ann"}), ("transfer", {"amount": 500, "to": "ann"})]
-    return wants[len(said) - 1] if len(said) <= len(wants) else "I could not."
+def scripted(messages, tools):
+    """Replace a model: return a tool call or an answer."""
+    calls = [("account_of", {"name": "ann"}), ("transfer", {"amount": 500, "to": "ann"})]
+    return calls[len(messages) - 1] if len(messages) <= len(calls) else "I could not."
 
 
 async def main(model):
-    said = ["Send Ann 500."]
+    messages = ["Send Ann 500."]
     async with Client(server) as client:
         tools = (await client.list_tools()).tools
-        while not isinstance(answer := model(said, tools), str):
+        while not isinstance(answer := model(messages, tools), str):
             result = await client.call_tool(*answer)
-            said.append(result.content[0].text)
-            print(f"tool, error={result.is_error}: {said[-1]}")
+            messages.append(result.content[0].text)
+            print(f"tool, error={result.is_error}: {messages[-1]}")
     print(answer)
 
 
 if __name__ == "__main__":
     adapters.mcp.install()
-    asyncio.run(main(scripted))  # with a key: a function that asks your provider's model
+    asyncio.run(main(scripted))  # with a key: a function that calls your provider's model
 
 # It prints:
 # audit, function: account_of({'name': 'ann'}) returned

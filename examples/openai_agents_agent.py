@@ -1,6 +1,6 @@
 """Two agents of the OpenAI Agents SDK with a hand-off, a guard, a redactor and an audit.
 
-It needs `pip install 'hookbus[openai-agents]'`, and no key: the models are scripted.
+Install it with `pip install 'hookbus[openai-agents]'`. The models are scripts, so it needs no key.
 """
 
 from agents import Agent, Runner, function_tool, set_tracing_disabled
@@ -13,7 +13,7 @@ ACCOUNTS = {"ann": "DE02120300000000202051"}
 
 @function_tool
 def account_of(name: str) -> str:
-    """Look up somebody's account."""
+    """Look up a person's account."""
     return f"{name}: {ACCOUNTS[name]}"
 
 
@@ -40,15 +40,15 @@ def audit(tool, name, arguments, kind, ctx):
     print(f"audit: {kind} {name}({arguments}) {ctx.outcome}")
 
 
-def asks(tool, **args):
+def request(tool, **args):
     return [function_call(tool, args, call_id=tool)]
 
 
-# With a key, leave out `model=`, or say `model="gpt-5"`.
-look_up, pay = asks("account_of", name="ann"), asks("transfer", amount=500, to="ann")
+# With a key, leave out `model=`, or write `model="gpt-5"`.
+look_up, pay = request("account_of", name="ann"), request("transfer", amount=500, to="ann")
 scripted = ScriptedModel([look_up, pay, [assistant_message("I could not.")]])
 clerk = Agent("clerk", model=scripted, tools=[account_of, transfer])
-boss = Agent("boss", model=ScriptedModel([asks("transfer_to_clerk")]), handoffs=[clerk])
+boss = Agent("boss", model=ScriptedModel([request("transfer_to_clerk")]), handoffs=[clerk])
 
 if __name__ == "__main__":
     set_tracing_disabled(True)

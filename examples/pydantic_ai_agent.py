@@ -1,6 +1,6 @@
-"""An agent of Pydantic AI with two tools, a guard, a redactor and an audit.
+"""A Pydantic AI agent with two tools, a guard, a redactor and an audit.
 
-It needs `pip install 'hookbus[pydantic-ai]'`, and no key: the model is scripted.
+Install it with `pip install 'hookbus[pydantic-ai]'`. The model is a script, so it needs no key.
 """
 
 from pydantic_ai import Agent, ModelResponse, TextPart, ToolCallPart
@@ -16,13 +16,13 @@ script = iter([
     TextPart("I could not."),
 ])  # fmt: skip
 model = FunctionModel(lambda messages, info: ModelResponse([next(script)]))
-# With a key: agent = Agent("openai:gpt-5")
+# With a key, write agent = Agent("openai:gpt-5")
 agent = Agent(model)
 
 
 @agent.tool_plain
 def account_of(name: str) -> str:
-    """Look up somebody's account."""
+    """Look up a person's account."""
     return f"{name}: {ACCOUNTS[name]}"
 
 

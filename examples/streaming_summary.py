@@ -1,10 +1,9 @@
-"""A summary that streams, with addresses and numbers taken out before they leave, also where pieces
-cut them in two.
+"""A streaming summary without private data, even if a number is split over two pieces.
 
     python examples/streaming_summary.py notes.txt
 
-The summariser picks the sentences with the words that matter most, so it needs no model. Put yours
-into `Summariser.stream`: what stands around it stays as it is.
+The summariser picks the sentences with the most frequent words, so it needs no model. Put your own
+model into `Summariser.stream`. The receivers around it need no change.
 """
 
 import re
@@ -17,37 +16,37 @@ from hookbus.events import Mutated
 from hookbus.testing import record
 
 PRIVATE = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+|\+?\d[\d ()/-]{6,}\d")
-LONGEST = 80  # characters held back, so that what is private is whole when it is judged
+LONGEST = 80  # characters held back, so that the redactor sees private data whole
 
 
 class Summariser:
     @hookable("stream")
     def stream(self, text, sentences=2):
-        """Yield the summary in pieces of a few characters, as models do."""
-        found = re.split(r"(?<=[.!?]) ", " ".join(text.split()))
+        """Yield the summary in pieces of a few characters, as a model does."""
+        every = re.split(r"(?<=[.!?]) ", " ".join(text.split()))
         weight = Counter(re.findall(r"[a-z]{4,}", text.lower()))
         best = sorted(
-            found,
+            every,
             key=lambda each: -sum(weight[word] for word in re.findall(r"[a-z]{4,}", each.lower())),
         )
-        summary = " ".join(each for each in found if each in best[:sentences])
+        summary = " ".join(each for each in every if each in best[:sentences])
         for place in range(0, len(summary), 7):
             yield summary[place : place + 7]
 
 
 @signal("around_stream").connect_via(Summariser)
 def whole_words(summariser, call_next):
-    """Let a piece out only when what follows cannot belong to it any more."""
-    held = ""
+    """Yield a piece only when no later character can belong to it."""
+    buffer = ""
     for piece in call_next():
-        held += piece
-        end = held.rfind(" ", 0, len(held) - LONGEST)
+        buffer += piece
+        end = buffer.rfind(" ", 0, len(buffer) - LONGEST)
         if end > 0 and not any(
-            match.start() < end < match.end() for match in PRIVATE.finditer(held)
+            match.start() < end < match.end() for match in PRIVATE.finditer(buffer)
         ):
-            yield held[: end + 1]
-            held = held[end + 1 :]
-    yield held
+            yield buffer[: end + 1]
+            buffer = buffer[end + 1 :]
+    yield buffer
 
 
 @signal("item_stream").connect_via(Summariser, on_error="block")
@@ -56,7 +55,7 @@ def redact(summariser, item):
 
 
 EXAMPLE = """
-The printer on the second floor has broken again. The printer is broken because a paper clip fell
+The printer beside the kitchen has broken again. The printer is broken because a paper clip fell
 into the printer, says Ada (ada@example.org, phone 030 1234 5678). Lunch was late. Bob will order
 a new printer, or mend the broken printer, and asks for a quote by mail to bob.b@example.org
 before Friday.
@@ -64,7 +63,7 @@ before Friday.
 
 if __name__ == "__main__":
     text = Path(sys.argv[1]).read_text() if len(sys.argv) > 1 else EXAMPLE
-    with record() as happened:
+    with record() as recording:
         for piece in Summariser().stream(text):
             print(piece, end="", flush=True)
-    print(f"\n{len(happened.of(Mutated))} pieces were redacted")
+    print(f"\n{len(recording.of(Mutated))} pieces were redacted")

@@ -1,10 +1,10 @@
-"""A support agent on a SQL database: it may read, it asks a person before it pays, and a wrong
-argument is narrowed.
+"""A support agent on a SQL database: it may read, and a person approves each payment.
 
-    python examples/support_agent.py     # answer y or n; no answer in time, or no terminal, is a no
+A modifier lowers a refund that is higher than the payment.
 
-`plan` stands where a model would: give it your own, which gets the customer's words and what the
-tools have said so far.
+    python examples/support_agent.py     # answer y or n; no answer in time is a denial
+
+`plan` replaces a model. Give it your own, which gets the customer's message and the results so far.
 """
 
 import asyncio
@@ -32,14 +32,14 @@ class SupportAgent:
         self.database.execute(update, (cents, order))
         return f"refunded {cents / 100:.2f} for order {order}"
 
-    async def answer(self, words, plan):
-        said = []
-        while (wish := plan(words, said)) is not None:
+    async def answer(self, message, plan):
+        results = []
+        while (call := plan(message, results)) is not None:
             try:
-                said.append(await self.tool(*wish))
+                results.append(await self.tool(*call))
             except HookBlocked as blocked:
-                said.append(f"refused: {blocked.reason}")
-        return said
+                results.append(f"refused: {blocked.reason}")
+        return results
 
 
 @signal("pre_tool").connect_via(SupportAgent, when={"name": "refund"}, on_error="block")
@@ -50,28 +50,27 @@ def never_more_than_paid(agent, arguments):
 
 
 @signal("pre_tool").connect_via(SupportAgent, role="guard", timeout=60.0)
-def a_person_agrees(agent, name, arguments):
+def a_person_approves(agent, name, arguments):
     if name != "refund":
         return None
-    # A plain `def` with a deadline: it waits in a thread of its own.
+    # A plain `def` with a deadline waits in a separate thread.
     if not 0 < arguments["cents"] <= MOST_CENTS:
         return Block(f"{arguments['cents']} cents are not between 1 and {MOST_CENTS}")
     try:
-        asked = f"refund {arguments['cents'] / 100:.2f} for order {arguments['order']}? [y/n] "
-        agreed = input(asked).strip().lower() == "y"
+        question = f"refund {arguments['cents'] / 100:.2f} for order {arguments['order']}? [y/n] "
+        is_approved = input(question).strip().lower() == "y"
     except EOFError:
-        agreed = False
-    return None if agreed else Block("a person said no")
+        is_approved = False
+    return None if is_approved else Block("denied by a person")
 
 
-def plan(words, said):
-    """Look up the orders of whom the words name, then ask for a refund of each, ten times too high
-    for the first."""
-    if not said:
-        return "orders", {"customer": words.split()[-1]}
-    orders = said[0][len(said) - 1 :]
+def plan(message, results):
+    """Look up the customer's orders, then refund each of them, the first one ten times too high."""
+    if not results:
+        return "orders", {"customer": message.split()[-1]}
+    orders = results[0][len(results) - 1 :]
     if orders:
-        times = 10 if len(said) == 1 else 1
+        times = 10 if len(results) == 1 else 1
         return "refund", {"order": orders[0][0], "cents": orders[0][1] * times}
     return None
 

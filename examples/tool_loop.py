@@ -1,10 +1,8 @@
-"""A tool-calling loop with a budget, a deadline for each tool and one retry, none of which is in
-the loop.
+"""A tool-calling loop with a budget, a deadline and a retry, without a change of the loop itself.
 
     python examples/tool_loop.py
 
-`think` stands where a model would: it gets the messages so far and returns the next tool call, or
-None when it is done.
+`think` replaces a model. It gets the messages so far, and returns the next tool call or None.
 """
 
 import asyncio
@@ -49,8 +47,7 @@ class Loop:
 
 @signal("pre_tool").connect_via(Loop, role="guard")
 def within_budget(loop, name):
-    """Asked before each attempt, a retry too: what is not in the list is not free, it is
-    refused."""
+    """Check each attempt, also that of a retry. A tool without a price is refused."""
     if name not in PRICES:
         return Block(f"{name} has no price")
     if loop.spent + PRICES[name] > loop.budget:

@@ -1,4 +1,4 @@
-"""What tests of the seams of a call share: an agent, a mode, and what is told."""
+"""What tests of the steps of a call share: an agent, a mode, and the emitted events."""
 
 from hookbus import events, hookable
 

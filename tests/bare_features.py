@@ -1,4 +1,4 @@
-"""What is used once on a system without what only Unix has; importing this takes that away."""
+"""Features to use on a system without Unix. Importing this removes what only Unix has."""
 
 import asyncio
 import importlib

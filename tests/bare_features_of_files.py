@@ -1,4 +1,4 @@
-"""What is used once on a system without what only Unix has: files, people, servers, commands."""
+"""Features to use on a system without Unix: files, people, servers, commands."""
 
 import json
 import logging

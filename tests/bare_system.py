@@ -1,7 +1,7 @@
-"""A system without what only Unix has, as far as it can be had on one: names deleted, modules gone.
+"""An imitation of a system without Unix: deleted names and modules.
 
-`remove_unix_names()` has this process see `win32`. `os.name` and the paths stay as they are. What
-the standard library chose when it was imported stays, too, so it is imported first.
+After `remove_unix_names()` this process sees `win32`. `os.name` and the paths do not change. The
+choices that the standard library made on import remain, so it is imported first.
 """
 
 import asyncio  # noqa: F401 - chooses its loops

@@ -1,6 +1,4 @@
-"""Calls that meet secrets in a way that is drawn: in what they are given, give, raise or are
-refused for.
-"""
+"""Random calls with secrets: in arguments, results, exceptions and reasons for a block."""
 
 import os
 import string

@@ -1,4 +1,4 @@
-"""What every test may use."""
+"""Fixtures for every test."""
 
 import gc
 

@@ -1,13 +1,12 @@
-"""Build what would be published and install it as a stranger would: `python -m tests.installable`,
+"""Build what would be published, and install it as a user would: `python -m tests.installable`,
 after `pip install -e '.[release]'`.
 
-The wheel and the source distribution of the files that git knows are put into `dist/` and read:
-what is in them, and whether PyPI would take them. The wheel is built twice, which has to give the
-same bytes, and gets a software bill of materials in `build/sbom`. Then each is installed into an
-empty environment, and has to do what the first page of the documentation says. A program that uses
-all that comes without extras runs there with every switch of Python that changes what is strict,
-from a clone that is installed as `--editable`, in one archive, and frozen by PyInstaller. Exit code
-1 where something is wrong.
+The wheel and the source distribution of the files in git are put into `dist/`. Their contents are
+checked, and whether PyPI would accept them. The wheel is built twice, which must give the same
+bytes, and gets a software bill of materials in `build/sbom`. Each is then installed into an empty
+environment, where the first page of the documentation must work. A program that uses everything
+without extras runs there with every strict switch of Python, from an editable clone, in one
+archive, and frozen by PyInstaller. The exit code is 1 if anything is wrong.
 """
 
 import os

@@ -1,16 +1,16 @@
-"""A survey of mutants of the core: which small mistakes would no test notice?
+"""Make small random mistakes in the core, and list those that no test notices.
 
     pip install pytest-cov
     pytest -n auto --cov=hookbus --cov-context=test --cov-report= \
         --durations=0 --durations-min=0 tests/... > build/durations
     python -m tests.mutants build/durations --sample 300 --seed 1
 
-Tests that set a trace function end the coverage of all that come after them: they run in a second
-command, with `--cov-append`.
+Tests that set a trace function end the coverage of all later tests. Run them in a second command,
+with `--cov-append`.
 
-Each is planted in a copy of the project. The tests that ran its line, as the coverage data says,
-are run there, quick ones first. Mutators of PyPI change functions at run time, or run all tests for
-each mutant; hookbus writes functions out of a text, which is mutated here line by line.
+Each mistake is made in a copy of the project. The tests that ran its line, by the coverage data,
+run there, the quick ones first. Mutators on PyPI change functions at run time, or run all tests for
+each mutant. hookbus compiles functions from text, which is mutated here line by line.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Use each feature once on a system without what only Unix has: `python -m tests.on_a_bare_system
 FOLDER`.
 
-Prints one JSON object: the name of each feature, and "works" or what went wrong.
+Prints one JSON object: the name of each feature, and "works" or its error.
 """
 
 import json

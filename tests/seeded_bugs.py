@@ -1,11 +1,11 @@
-"""Bugs planted one at a time: the tests must catch every one.
+"""Bugs made on purpose, one at a time: the tests must find every one.
 
     python -m tests.seeded_bugs              all of them
     python -m tests.seeded_bugs 3 17         these
-    python -m tests.seeded_bugs around       those whose title has this word
+    python -m tests.seeded_bugs around       those with this word in their title
 
-Each is planted in a copy of the project; the tests it names are run there and must fail. A bug whose text is not found in
-the source any more is an error too: mend the entry, do not drop it.
+Each bug is made in a copy of the project, where the tests that it names must fail. A bug whose text is not found in the
+source is an error, too. Correct the entry, and do not remove it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Threads that call while guards come and go: `python -m tests.storms --seconds 3600`.
+"""Threads that call while guards are connected and disconnected:
+`python -m tests.storms --seconds 3600`.
 
-No call may pass a guard whose `connect` has returned, and none may meet one whose `disconnect` has
-returned. Run it on a build without a GIL: with one, few threads run at the same moment.
+No call may pass a guard whose `connect` has returned, or meet one whose `disconnect` has returned.
+Run it on a build without a GIL. With a GIL, few threads run at the same moment.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     python -m tests.where_it_runs            print the page
     python -m tests.where_it_runs --write    put it into docs/explanation/where-it-runs.md
 
-A row names a Python, a platform and a server, what ran there, and the runner: `.ci/run`,
-`.ci/nightly`, GitHub, by hand, or nobody.
+A row has a Python, a platform and a server, the tests that ran there, and the runner: `.ci/run`,
+`.ci/nightly`, GitHub, by hand, or `nobody`.
 """
 
 import csv

@@ -1,6 +1,6 @@
-"""A program that uses what comes without extras, for every way to run it: `tests.installable`.
+"""A program that uses everything without extras, for every way to run it: `tests.installable`.
 
-It uses no assert, as `python -OO` drops those, and prints what it should in `WANTED`.
+It has no assert, because `python -OO` removes them. It prints the results listed in `WANTED`.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""Three receivers for the calls of tools: the same for every system.
+"""Three receivers for tool calls, the same for every system.
 
-What differs from system to system is two words: what the hook of a tool's call is named, and which
-of its arguments holds the arguments of the tool.
+The systems differ in two names only: that of the hook for tool calls, and that of its argument with
+the arguments of the tool.
 """
 
 import json
@@ -9,8 +9,8 @@ import json
 from hookbus import Block, signal
 from hookbus.testing import record
 
-WISHES = [{"path": "/notes.txt"}, {"path": "/../etc/passwd"}]
-"""What the model of each system asks the tool `remove` for."""
+REQUESTS = [{"path": "/notes.txt"}, {"path": "/../etc/passwd"}]
+"""The calls of the tool `remove` that the model of each system requests."""
 
 ran = []
 notes = []
@@ -20,7 +20,7 @@ def remove(path: str) -> str:
     """Remove a file.
 
     Args:
-        path: which file.
+        path: the file.
     """
     ran.append(path)
     return f"removed {path}"
@@ -47,12 +47,9 @@ def connect(hook, argument, key=None):
     signal(f"finally_{hook}").connect(note, name="note")
 
 
-def tell(work):
-    """Do a system's work, and print what came of it as JSON."""
-    with record() as happened:
-        said = work()
-    print(
-        json.dumps(
-            {"ran": ran, "notes": notes, "said": said, "picture": happened._repr_mimebundle_()}
-        )
-    )
+def print_results(work):
+    """Run a system, and print the results as JSON."""
+    with record() as recording:
+        messages = work()
+    picture = recording._repr_mimebundle_()
+    print(json.dumps({"ran": ran, "notes": notes, "messages": messages, "picture": picture}))

@@ -1,4 +1,4 @@
-"""AgentScope's own ReAct agent, with a model that is a script."""
+"""The ReAct agent of AgentScope, with a scripted model."""
 
 import asyncio
 
@@ -8,33 +8,33 @@ from agentscope.memory import InMemoryMemory
 from agentscope.message import Msg, TextBlock, ToolUseBlock
 from agentscope.model import ChatModelBase, ChatResponse
 from agentscope.tool import Toolkit, ToolResponse
-from receivers import WISHES, connect, remove, tell
+from receivers import REQUESTS, connect, print_results, remove
 
 from hookbus import HookBlocked
 from hookbus.adapters import agentscope
 
 
 class Script(ChatModelBase):
-    """Asks for one wish, and then is done."""
+    """A model that requests one call, and then ends."""
 
-    def __init__(self, wish):
+    def __init__(self, request):
         super().__init__("script", stream=False)
-        self.waiting = [ToolUseBlock(type="tool_use", id="1", name="remove", input=wish)]
+        self.pending = [ToolUseBlock(type="tool_use", id="1", name="remove", input=request)]
 
     async def __call__(self, *args, **kwargs):
         return ChatResponse(
-            content=[self.waiting.pop() if self.waiting else TextBlock(type="text", text="done")]
+            content=[self.pending.pop() if self.pending else TextBlock(type="text", text="done")]
         )
 
 
-async def ask(wish):
+async def run(request):
     def tool(path: str) -> ToolResponse:
         return ToolResponse(content=[TextBlock(type="text", text=remove(path))])
 
     toolkit, memory = Toolkit(), InMemoryMemory()
     toolkit.register_tool_function(tool, func_name="remove", func_description="Remove a file.")
     agent = ReActAgent(
-        "Friday", "", Script(wish), DashScopeChatFormatter(), toolkit=toolkit, memory=memory
+        "Friday", "", Script(request), DashScopeChatFormatter(), toolkit=toolkit, memory=memory
     )
     agent.set_console_output_enabled(False)
     try:
@@ -50,9 +50,9 @@ async def ask(wish):
 
 
 def work():
-    return [asyncio.run(ask(wish)) for wish in WISHES]
+    return [asyncio.run(run(request)) for request in REQUESTS]
 
 
 agentscope.install()
 connect("acting", "tool_call", "input")
-tell(work)
+print_results(work)

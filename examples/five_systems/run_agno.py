@@ -1,26 +1,26 @@
-"""Agno's own agent, with a model that is a script."""
+"""An agent of Agno, with a scripted model."""
 
 import json
 
 from agno.agent import Agent
 from agno.models.base import Model
 from agno.models.response import ModelResponse
-from receivers import WISHES, connect, remove, tell
+from receivers import REQUESTS, connect, print_results, remove
 
 from hookbus.adapters import agno
 
 
 class Script(Model):
-    """Asks for each wish, and then is done."""
+    """A model that requests each call, and then ends."""
 
     def answer(self, messages):
-        turn = sum(message.role == "assistant" for message in messages)
-        if turn == len(WISHES):
+        number = sum(message.role == "assistant" for message in messages)
+        if number == len(REQUESTS):
             return ModelResponse(role="assistant", content="done")
-        function = {"name": "remove", "arguments": json.dumps(WISHES[turn])}
+        function = {"name": "remove", "arguments": json.dumps(REQUESTS[number])}
         return ModelResponse(
             role="assistant",
-            tool_calls=[{"id": f"call_{turn}", "type": "function", "function": function}],
+            tool_calls=[{"id": f"call_{number}", "type": "function", "function": function}],
         )
 
     def invoke(self, messages, *args, **kwargs):
@@ -39,4 +39,4 @@ def work():
 
 agno.install()
 connect("tool_call", "arguments")
-tell(work)
+print_results(work)

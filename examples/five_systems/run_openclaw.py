@@ -1,24 +1,24 @@
-"""A host in OpenClaw's style: its tool calls, in Python."""
+"""A host in OpenClaw's style, with its tool calls in Python."""
 
 import asyncio
 
-from receivers import WISHES, connect, remove, tell
+from receivers import REQUESTS, connect, print_results, remove
 
 from hookbus import HookBlocked, default_bus
 from hookbus.adapters.openclaw import GLOBAL_POLICY, HookRunner, Registry, ToolCalls
 
 
-async def ask():
+async def run():
     runner = HookRunner(Registry(default_bus, strict=True), failure_policy=GLOBAL_POLICY)
     calls = ToolCalls(runner, {"remove": lambda params: remove(**params)})
-    said = []
-    for wish in WISHES:
+    messages = []
+    for request in REQUESTS:
         try:
-            said.append(await calls.call("remove", wish))
+            messages.append(await calls.call("remove", request))
         except HookBlocked as blocked:
-            said.append(str(blocked))
-    return said
+            messages.append(str(blocked))
+    return messages
 
 
 connect("tool_call", "arguments")
-tell(lambda: asyncio.run(ask()))
+print_results(lambda: asyncio.run(run()))

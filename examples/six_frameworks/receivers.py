@@ -1,12 +1,12 @@
-"""One guard, one redactor and one audit observer: the same three under every framework."""
+"""One guard, one redactor and one audit observer, the same under every framework."""
 
 import json
 
 from hookbus import Block, signal
 from hookbus.testing import record
 
-WISHES = [{"path": "notes.txt"}, {"path": "../etc/passwd"}]
-"""What the model of each framework asks the tool `read` for."""
+REQUESTS = [{"path": "notes.txt"}, {"path": "../etc/passwd"}]
+"""The calls of the tool `read` that the model of each framework requests."""
 
 ran, notes = [], []
 
@@ -15,7 +15,7 @@ def read(path: str) -> str:
     """Read a file.
 
     Args:
-        path: which file.
+        path: the file.
     """
     ran.append(path)
     return f"{path}: call ada@example.org"
@@ -36,11 +36,9 @@ def audit(tool, arguments, ctx):
     notes.append(f"{arguments['path']}: {ctx.outcome}")
 
 
-def tell(work):
-    """Do a framework's work, and print what came of it as JSON: `work` returns what its model was
-    told.
-    """
-    with record() as happened:
-        told = work()
-    picture = happened._repr_mimebundle_()
-    print(json.dumps({"ran": ran, "notes": notes, "told": told, "picture": picture}))
+def print_results(work):
+    """Run a framework, and print the results as JSON. `work` returns the messages to its model."""
+    with record() as recording:
+        messages = work()
+    picture = recording._repr_mimebundle_()
+    print(json.dumps({"ran": ran, "notes": notes, "messages": messages, "picture": picture}))

@@ -1,9 +1,9 @@
-"""A client and a server of FastMCP, in one process."""
+"""A FastMCP client and server in one process."""
 
 import asyncio
 
 from fastmcp import Client, FastMCP
-from receivers import WISHES, read, tell
+from receivers import REQUESTS, print_results, read
 
 from hookbus import adapters
 
@@ -12,9 +12,11 @@ async def main():
     server = FastMCP("files")
     server.tool(read)
     async with Client(server) as client:
-        results = [await client.call_tool("read", wish, raise_on_error=False) for wish in WISHES]
+        results = [
+            await client.call_tool("read", request, raise_on_error=False) for request in REQUESTS
+        ]
     return [result.content[0].text for result in results]
 
 
 adapters.fastmcp.install()
-tell(lambda: asyncio.run(main()))
+print_results(lambda: asyncio.run(main()))

@@ -1,9 +1,9 @@
-"""An agent of LangChain, with a model that is a script."""
+"""A LangChain agent, with a scripted model."""
 
 from langchain.agents import create_agent
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, ToolMessage
-from receivers import WISHES, read, tell
+from receivers import REQUESTS, print_results, read
 
 from hookbus import adapters
 
@@ -15,8 +15,8 @@ class Script(GenericFakeChatModel):
 
 def work():
     calls = [
-        {"name": "read", "args": wish, "id": str(i), "type": "tool_call"}
-        for i, wish in enumerate(WISHES)
+        {"name": "read", "args": request, "id": str(i), "type": "tool_call"}
+        for i, request in enumerate(REQUESTS)
     ]
     model = Script(messages=iter([AIMessage("", tool_calls=calls), AIMessage("done")]))
     messages = create_agent(model, [read]).invoke({"messages": ["go"]})["messages"]
@@ -24,4 +24,4 @@ def work():
 
 
 adapters.langchain.install()
-tell(work)
+print_results(work)

@@ -1,9 +1,9 @@
-"""An agent of Pydantic AI, with a model that is a script."""
+"""A Pydantic AI agent, with a scripted model."""
 
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import FunctionModel
-from receivers import WISHES, read, tell
+from receivers import REQUESTS, print_results, read
 
 from hookbus import adapters
 
@@ -11,7 +11,9 @@ from hookbus import adapters
 def script(messages, info):
     if len(messages) > 1:
         return ModelResponse([TextPart("done")])
-    return ModelResponse([ToolCallPart("read", wish, str(i)) for i, wish in enumerate(WISHES)])
+    return ModelResponse(
+        [ToolCallPart("read", request, str(i)) for i, request in enumerate(REQUESTS)]
+    )
 
 
 def work():
@@ -21,4 +23,4 @@ def work():
 
 
 adapters.pydantic_ai.install()
-tell(work)
+print_results(work)

@@ -1,13 +1,13 @@
-"""An agent of smolagents that calls tools, with a model that is a script."""
+"""A tool-calling agent of smolagents, with a scripted model."""
 
-from receivers import WISHES, read, tell
+from receivers import REQUESTS, print_results, read
 from smolagents import ActionStep, ToolCallingAgent, tool
 from smolagents.models import ChatMessage, ChatMessageToolCall, ChatMessageToolCallFunction, Model
 
 from hookbus import adapters
 
 
-def asks(name, arguments):
+def call_message(name, arguments):
     call = ChatMessageToolCallFunction(name=name, arguments=arguments)
     return ChatMessage(
         "assistant", "", [ChatMessageToolCall(function=call, id="1", type="function")]
@@ -17,8 +17,8 @@ def asks(name, arguments):
 class Script(Model):
     def __init__(self):
         super().__init__(model_id="script")
-        self.answers = [asks("read", wish) for wish in WISHES]
-        self.answers.append(asks("final_answer", {"answer": "done"}))
+        self.answers = [call_message("read", request) for request in REQUESTS]
+        self.answers.append(call_message("final_answer", {"answer": "done"}))
 
     def generate(self, messages, **options):
         return self.answers.pop(0)
@@ -32,4 +32,4 @@ def work():
 
 
 adapters.smolagents.install()
-tell(work)
+print_results(work)

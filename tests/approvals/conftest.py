@@ -1,4 +1,4 @@
-"""A bank whose `pay` is hooked, in each colour, and a guard that asks for larger sums."""
+"""A bank whose `pay` is hooked, in each kind of function, and a guard that asks for larger sums."""
 
 import asyncio
 

@@ -1,9 +1,9 @@
-"""Kills processes that ask, answer and use approvals, at random moments, and looks what is left.
+"""Kill processes that ask, answer and use approvals, at random moments, and check what remains.
 
     python -m tests.approvals.kill FILE ROUNDS
 
-Every process writes down what it was told, on the disk, before it goes on. Of numbers that divide
-by five a person never approves.
+Every process writes each result to the disk before it continues. A person never approves a number
+that divides by five.
 """
 
 import os

@@ -1,8 +1,8 @@
-"""One of two processes that race for every yes in a store: prints the numbers of those it used.
+"""One of two processes that race for every approval in a store; prints the numbers that it used.
 
     python -m tests.approvals.race FILE ROUNDS
 
-It begins when there is a file called `FILE.go`.
+It starts when a file called `FILE.go` exists.
 """
 
 import sys

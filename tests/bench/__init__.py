@@ -1,6 +1,5 @@
-"""The table that shows what hookbus costs, next to the same work written by hand: `python -m
-tests.bench`.
+"""The benchmark of hookbus, next to the same work written by hand: `python -m tests.bench`.
 
-`harness` measures, `hand` is what is written by hand, `rows` says what is compared, `limits` what
-it may cost, `table` and `chart` show it. Every other module is one group of cases.
+`harness` measures. `hand` has the handwritten code, `rows` the comparisons, and `limits` the
+allowed ratios. `table` and `chart` show the results. Every other module is a group of cases.
 """

@@ -1,4 +1,4 @@
-"""`python -m tests.bench`: the table. `--help` says what else."""
+"""`python -m tests.bench` prints the table. `--help` lists the options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects that hookbus hooks, each class on a bus of its own."""
+"""Objects that hookbus hooks, each class on a separate bus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases of calling one method over and over."""
+"""Cases that call one method repeatedly."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What is switched on costs: the second half of the table.
+"""The cost of optional features: the second half of the table.
 
-Every case is measured against the bare method of its colour.
+Every case is measured against the bare method of its kind.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a ready guard costs, beside the same check written by hand with the same libraries.
+"""The cost of a ready guard, next to the same check written by hand with the same libraries.
 
-By hand a check knows the one argument it is for. A guard looks through all of them at any depth,
-and is closed where it cannot.
+A handwritten check knows its one argument. A guard searches all arguments at any depth, and blocks
+if it cannot.
 """
 
 from __future__ import annotations

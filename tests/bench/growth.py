@@ -1,6 +1,4 @@
-"""How costs grow: with the receivers of one signal, and with instances that have receivers of their
-own.
-"""
+"""How costs grow: with the receivers of one signal, and with instances that have own receivers."""
 
 from __future__ import annotations
 

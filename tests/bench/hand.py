@@ -1,7 +1,6 @@
-"""The work written by hand, as one would: receivers called by name where there are few, and nothing
-isolated.
+"""The handwritten code: it calls a few receivers by name, and isolates nothing.
 
-Nothing here knows hookbus.
+Nothing here imports hookbus.
 """
 
 from __future__ import annotations

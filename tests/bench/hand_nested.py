@@ -1,7 +1,6 @@
-"""The rest of what is written by hand: arounds, contexts, overrides, questions, observers side by
-side.
+"""More handwritten code: arounds, contexts, overrides, questions, concurrent observers.
 
-Nothing here knows hookbus.
+Nothing here imports hookbus.
 """
 
 from __future__ import annotations

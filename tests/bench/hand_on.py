@@ -1,6 +1,6 @@
-"""What is switched on, written by hand: records, predicates, deadlines, streams, verdicts.
+"""Optional features written by hand: records, predicates, deadlines, streams, verdicts.
 
-Nothing here knows hookbus.
+Nothing here imports hookbus.
 """
 
 from __future__ import annotations

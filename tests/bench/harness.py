@@ -1,7 +1,6 @@
-"""Measure cases against each other: by turns, without the garbage collector, each one checked
-before it is timed.
+"""Measure cases against each other: alternately, without garbage collection, each checked first.
 
-Nothing here knows hookbus; the systems of `peers` are measured by it in environments of their own.
+Nothing here imports hookbus. It also measures the systems of `peers`, in separate environments.
 """
 
 from __future__ import annotations

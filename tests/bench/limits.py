@@ -1,6 +1,6 @@
-"""What may be reached, per row, as a ratio; P11 is in bytes.
+"""The allowed ratio of each row; P11 is in bytes.
 
-A row that is not named here is printed without a verdict.
+A row that is not listed here is printed without a verdict.
 """
 
 from __future__ import annotations

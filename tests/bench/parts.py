@@ -1,4 +1,4 @@
-"""The bare methods and the receivers that every case is made of. Nothing here knows hookbus."""
+"""The bare methods and the receivers of every case. Nothing here imports hookbus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--profile CASE`: where the time of one case goes."""
+"""`--profile CASE`: show where the time of one case is spent."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The same work done with blinker and with pluggy, the way their documentation does it, with the
-very same receivers.
+"""The same work with blinker and with pluggy, as in their documentation, with the same receivers.
 
-So blinker is sent only what they ask for: it hands everything to everyone.
+The receivers of blinker get every argument, so it sends only what they need.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""P5 to P8 and P10: questions, observers side by side, payloads, overlapping calls, very many
-receivers.
-"""
+"""P5 to P8 and P10: questions, concurrent observers, payloads, overlapping calls, receivers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""P14 to P25: what is switched on (listeners, conditions, deadlines, streams, contexts), what goes
-wrong, and first calls.
-"""
+"""P14 to P25: listeners, conditions, deadlines, streams, contexts, failures, and first calls."""
 
 from __future__ import annotations
 

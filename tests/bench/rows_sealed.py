@@ -1,4 +1,4 @@
-"""P26 and P27: a guard that judges the contents of arguments, which may not change after that."""
+"""P26 and P27: a guard that judges the contents of arguments, which must not change afterwards."""
 
 from __future__ import annotations
 

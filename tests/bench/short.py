@@ -1,5 +1,5 @@
-"""The short form, for every change: only the goals, with some slack, and only a ratio that misses
-twice makes it fail.
+"""The short form for every change: only the goals, with some tolerance. A ratio fails if it misses
+its limit twice.
 """
 
 from __future__ import annotations

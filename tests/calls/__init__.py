@@ -1,1 +1,1 @@
-"""The story of one call, part by part. Every combination of failures is in guarantees/."""
+"""The course of one call, part by part. Every combination of failures is in guarantees/."""

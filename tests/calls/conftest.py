@@ -1,4 +1,4 @@
-"""What the tests of one call share: an agent, and what its method was given."""
+"""What the tests of one call share: an agent, and the arguments that its method received."""
 
 import pytest
 

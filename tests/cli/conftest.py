@@ -1,4 +1,4 @@
-"""A folder to stand in, with an agent in it; and the command line, in this process."""
+"""A working folder with an agent, and the command line in this process."""
 
 import gc
 import os

@@ -1,11 +1,11 @@
-"""How long each question about a night takes, asked as people do: by a command of its own.
+"""Measure how long each query of a night's journal takes, each as a separate command.
 
-    python -m tests.cli.night FILE             make the night, 1,000,000 calls, where there is none
-    python -m tests.cli.night FILE CALLS       of so many
+    python -m tests.cli.night FILE             make the night of 1,000,000 calls, if it is missing
+    python -m tests.cli.night FILE CALLS       make it with this number of calls
 
-Each command runs three times; its smallest time counts, from the start of its process to its end.
-Then calls come in at 10,000 events a second, and `hookbus log --follow` is to keep up. The exit
-code is 1 where it was too far behind, or a question took a processor for more than two seconds.
+Each command runs three times. Its shortest time counts, from the start of its process to its end.
+Then calls arrive at 10,000 events a second, and `hookbus log --follow` must keep up. The exit code
+is 1 if it was too late, or if a query took a processor for more than two seconds.
 """
 
 import itertools

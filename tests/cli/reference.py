@@ -1,6 +1,6 @@
-"""The reference of the command line, made from what each command says for `--help`.
+"""The reference of the command line, generated from the `--help` of each command.
 
-    python -m tests.cli.reference --write    put it into docs/reference/cli.md
+python -m tests.cli.reference --write    put it into docs/reference/cli.md
 """
 
 import io

@@ -1,5 +1,6 @@
 """What the tests of the demo share: AgentDojo's four suites, loaded once. They need the extra, and
-fail without it."""
+fail without it.
+"""
 
 from __future__ import annotations
 

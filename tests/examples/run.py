@@ -1,6 +1,4 @@
-"""Runs notebooks and scripts as a newcomer would: in a fresh process, without a network, and with
-no keys around.
-"""
+"""Run notebooks and scripts as a new user would: in a fresh process, without a network or keys."""
 
 from __future__ import annotations
 

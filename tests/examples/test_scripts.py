@@ -31,19 +31,19 @@ def test_a_script_runs_and_is_short(path, tmp_path):
     assert len(path.read_text().splitlines()) <= 100
 
 
-def test_the_support_agent_pays_only_what_a_person_agrees_to_and_never_more_than_was_paid(tmp_path):
+def test_the_support_agent_pays_only_what_a_person_approves_and_never_more_than_was_paid(tmp_path):
     lines = run_script(EXAMPLES / "support_agent.py", tmp_path, typed="y\nn\n")
     assert lines[0].startswith("refund 9.00 for order 1? [y/n] refund 12.50 for order 2? [y/n] ")
     assert lines[1:] == [
-        "refunded 9.00 for order 1", "refused: a person said no",
+        "refunded 9.00 for order 1", "refused: denied by a person",
         "refused: 99900 cents are not between 1 and 5000",
     ]  # fmt: skip
 
 
-def test_the_support_agent_pays_nothing_where_nobody_can_be_asked(tmp_path):
+def test_the_support_agent_pays_nothing_without_a_terminal(tmp_path):
     lines = run_script(EXAMPLES / "support_agent.py", tmp_path)
     assert [line for line in lines if "refunded" in line] == []
-    assert lines.count("refused: a person said no") == 2
+    assert lines.count("refused: denied by a person") == 2
 
 
 def test_the_summary_leaves_out_what_is_private_however_it_is_cut(tmp_path):
@@ -60,7 +60,7 @@ def test_the_summary_leaves_out_what_is_private_however_it_is_cut(tmp_path):
     assert all("Write to [private] or call [private] today, and wait" in line for line in told)
 
 
-def test_the_summary_is_not_told_unredacted_when_the_redactor_breaks(tmp_path):
+def test_the_summary_is_not_sent_unredacted_when_the_redactor_breaks(tmp_path):
     assert with_script("streaming_summary", tmp_path, """
         from hookbus import HookBlocked
         class Broken:

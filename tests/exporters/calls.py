@@ -1,4 +1,4 @@
-"""Calls that exporters are told of: nested, failing, blocked, cancelled, streaming."""
+"""Calls for the tests of exporters: nested, failing, blocked, cancelled, streaming."""
 
 import asyncio
 

@@ -1,7 +1,7 @@
-"""Every cell of the failure table, and the reason for each that does not exist.
+"""Every cell of the failure table, and the reason for each cell that does not exist.
 
-The axes are multiplied out in full: a combination is a cell or it has a reason, so that none goes
-missing in silence.
+The axes are multiplied out completely. Each combination is a cell or has a reason, so that none is
+missing silently.
 """
 
 from __future__ import annotations

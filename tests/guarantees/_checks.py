@@ -1,4 +1,4 @@
-"""What one call on the stage must have done, compared with what the failure table promises."""
+"""Compare what one call on the stage did with what the failure table promises."""
 
 from __future__ import annotations
 

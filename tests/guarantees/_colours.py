@@ -1,4 +1,4 @@
-"""One hooked method in the four colours, and how to call each to its end."""
+"""One hooked method in the four kinds, and how to call each to its end."""
 
 from __future__ import annotations
 

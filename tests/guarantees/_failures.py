@@ -1,4 +1,4 @@
-"""The deeds behind the rows of the failure table, and the receivers that commit them."""
+"""The failures of the failure table's rows, and the receivers that cause them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A base and a child, both hooked in every colour, and who was asked about which message."""
+"""A base and a child, both hooked in every kind, and the receivers called for each message."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What the failure table promises for each cell: who still runs, what the caller gets, which events
-are told.
+"""What the failure table promises for each cell: the receivers that still run, the outcome for the
+caller, and the emitted events.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The stage of one cell: an agent with one hooked method, witnesses in every phase, and all that
-they saw.
+"""The stage of one cell: an agent with one hooked method, and receivers in every phase that record
+what they see.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cancel a call at every step it takes, one run for each step."""
+"""Cancel a call at each of its steps, with one run for each step."""
 
 from __future__ import annotations
 

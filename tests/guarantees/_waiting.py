@@ -1,4 +1,4 @@
-"""An agent to wait for, receivers that hang, and what is told of it."""
+"""An agent that waits, receivers that hang, and the events about them."""
 
 from __future__ import annotations
 

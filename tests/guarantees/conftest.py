@@ -1,4 +1,4 @@
-"""What the tests of several guarantees may use."""
+"""Fixtures for the tests of several guarantees."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Values that must not leak, made at random, and the encodings that a tool may give them in."""
+"""Random values that must not leak, and the encodings in which a tool may return them."""
 
 import base64
 import html

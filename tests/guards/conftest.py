@@ -1,4 +1,4 @@
-"""A tool call, in both colours, as adapters of frameworks declare it."""
+"""A tool call, sync and async, as adapters of frameworks declare it."""
 
 import asyncio
 

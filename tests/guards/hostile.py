@@ -1,4 +1,4 @@
-"""Texts written to be slow, or to be looked past, and ordinary ones of the same size."""
+"""Texts written to be slow or to evade a guard, and ordinary texts of the same size."""
 
 from __future__ import annotations
 

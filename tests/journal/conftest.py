@@ -1,4 +1,4 @@
-"""What tests of the journal share: a file, and a bank whose calls are hooks."""
+"""What tests of the journal share: a file, and a bank with hooked calls."""
 
 import asyncio
 

@@ -1,9 +1,9 @@
-"""What a journal does where its file cannot be written, as a table.
+"""Print a table of what a journal does when it cannot write its file.
 
     python -m tests.journal.faults
 
-Each row is a call that is not durable and a durable one in the fault, the same once it is over, and
-what is left in the file.
+Each row has a durable and a non-durable call during the fault, the same two afterwards, and the
+remaining contents of the file.
 """
 
 import json

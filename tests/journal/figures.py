@@ -1,8 +1,8 @@
-"""What a journal costs, each figure beside the same by hand in one run.
+"""Measure what a journal costs, each figure next to the same work by hand in one run.
 
     python -m tests.journal.figures [calls of the night, 1000000]
 
-Cases take turns; the smallest time of each counts. Only the ratios mean something elsewhere.
+Cases alternate, and the shortest time of each counts. Only the ratios apply to other machines.
 """
 
 import gc

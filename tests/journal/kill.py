@@ -1,9 +1,9 @@
-"""Kills processes that write a journal, at random moments, and looks at what is left.
+"""Kill processes that write a journal, at random moments, and check what remains.
 
     python -m tests.journal.kill FILE ROUNDS [normal | full]
 
-Every process notes what was acknowledged before it goes on: that a body ran, that a durable call
-returned, that a flush returned, that a record was handed on. A note outlives a kill.
+Every process notes each acknowledgement before it continues: a body ran, a durable call returned, a
+flush returned, or a record was passed on. A note survives a kill.
 """
 
 import asyncio

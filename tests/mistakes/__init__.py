@@ -1,1 +1,1 @@
-"""Mistakes, each made and each told: what `docs/how-to/mistakes.md` says, topic by topic."""
+"""Mistakes, each made by a test and reported, by the topics of `docs/how-to/mistakes.md`."""

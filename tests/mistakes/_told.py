@@ -1,4 +1,4 @@
-"""How a mistake is made, and everything that is said of it, by the place where it is said."""
+"""How a mistake is made, and every report about it, by the place of the report."""
 
 import logging
 import re

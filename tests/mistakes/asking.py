@@ -1,4 +1,4 @@
-"""What a receiver asks for."""
+"""Parameters of a receiver."""
 
 from typing import Literal
 

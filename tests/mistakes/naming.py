@@ -1,4 +1,4 @@
-"""Options of what is made: each has a name, and a wrong one is refused in one way."""
+"""Options of constructors: each has a name, and a wrong one is refused in the same way."""
 
 from hookbus import Ask, Block, Bus, guards, hookable, instrument
 from hookbus.approvals import Store

@@ -1,4 +1,4 @@
-"""Overrides, `require_guard` and `require_guard=True`: what would leave a door open."""
+"""Overrides, `require_guard` and `require_guard=True`: mistakes that leave calls unguarded."""
 
 from hookbus import Block, default_bus, hookable
 

@@ -1,4 +1,4 @@
-"""Whom a receiver is connected to."""
+"""Senders of a connection."""
 
 from typing import Generic, TypeVar
 

@@ -1,4 +1,4 @@
-"""What nobody can know but who wrote it: nothing is said, wherever one looks."""
+"""Mistakes that only the author can recognize: hookbus reports nothing."""
 
 from contextlib import suppress
 

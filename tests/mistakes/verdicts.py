@@ -1,4 +1,4 @@
-"""What a guard, or somebody who wants to be one, answers."""
+"""Answers of a guard, or of a receiver that should be one."""
 
 import asyncio
 import threading

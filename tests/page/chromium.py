@@ -1,7 +1,7 @@
-"""A real browser, and what is needed to look at the page with it.
+"""A real browser, and what the tests of the page need to use it.
 
-Its tests take a minute, and are skipped unless `HOOKBUS_BROWSER` says `required`, as `.ci/run`
-does, or names one, as `/path/to/chromium`. What is missing then is a failure.
+Its tests take a minute. They are skipped unless `HOOKBUS_BROWSER` is `required`, as in `.ci/run`,
+or a path such as `/path/to/chromium`. Anything that is missing is then a failure.
 """
 
 import os

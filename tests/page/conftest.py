@@ -1,4 +1,4 @@
-"""An agent whose calls are in a journal and whose payments wait for a yes, and the page of both."""
+"""An agent with a journal, whose payments require approval, and the page that shows both."""
 
 import socket
 import threading

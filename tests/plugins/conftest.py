@@ -1,4 +1,4 @@
-"""A bus, an agent, a shelf of plugin folders, and a look at what is left behind."""
+"""A bus, an agent, a folder of plugins, and a check of what remains."""
 
 import gc
 import sys

@@ -1,1 +1,1 @@
-"""Random programs and random signatures, against a second reading of the design."""
+"""Random programs and random signatures, against an independent model of the design."""

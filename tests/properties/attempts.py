@@ -1,5 +1,5 @@
-"""Random programs of overlapping calls whose arounds put attempts in tasks of their own, shield,
-cancel, repeat, leave them.
+"""Random programs of overlapping calls, whose arounds run attempts in tasks, and shield, cancel,
+repeat or leave them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An event loop on which time passes at once."""
+"""An event loop without real waiting: its time passes immediately."""
 
 from __future__ import annotations
 

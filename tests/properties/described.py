@@ -1,11 +1,10 @@
-"""Programs as plain data: one hooked call, who listens to it, and what everybody does.
+"""Programs as plain data: one hooked call, its receivers, and what each of them does.
 
-The oracle predicts what such a program does, the stage builds and runs it; both give a `Seen`.
-Nothing here knows hookbus.
+The oracle predicts what such a program does. The stage builds and runs it. Both return a `Seen`.
+Nothing here imports hookbus.
 
 The hooked callable is always `work(a, b=2, *rest, **more)`. Its definitions are counted along the
-MRO of the leaf class:
-`K0` is the leaf. A chain is K0 < K1 < ..., a diamond is K0 < (K1, K2) < K3.
+MRO of the leaf class. `K0` is the leaf. A chain is K0 < K1 < ..., a diamond is K0 < (K1, K2) < K3.
 """
 
 from __future__ import annotations

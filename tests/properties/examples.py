@@ -1,12 +1,11 @@
-"""How many random examples the property tests run, and how a failing one is shown.
+"""The number of random examples of the property tests, and the form of a failing one.
 
-Together a few hundred programs, besides the 500 of `test_by_number`, the same ones in every run, so
-that a change is judged by itself; with `HOOKBUS_LONG=1` four times as many (`.ci/run`).
-`HOOKBUS_EXAMPLES` sets another number (nightly: 20000) and draws new ones each time;
-`tests.properties.many` runs far more, which are not shrunk. Nothing is kept: a failure prints its
-example and a `@reproduce_failure` blob, and `pytest --hypothesis-seed=N` repeats a whole run. Where
-only whether a test fails is asked (`tests.seeded_bugs`), `HOOKBUS_SHRINK=no` leaves the example as
-it was found.
+Every run uses the same few hundred programs, besides the 500 of `test_by_number`, so that it judges
+only the change. `HOOKBUS_LONG=1` runs four times as many (`.ci/run`). `HOOKBUS_EXAMPLES` sets
+another number (nightly: 20000), and draws new programs each time. `tests.properties.many` runs far
+more, and does not shrink them. Nothing is stored: a failure prints its example and a
+`@reproduce_failure` blob, and `pytest --hypothesis-seed=N` repeats a whole run. With
+`HOOKBUS_SHRINK=no` the example is not shrunk, for `tests.seeded_bugs`, which needs only a failure.
 """
 
 from __future__ import annotations

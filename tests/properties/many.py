@@ -1,11 +1,9 @@
-"""Random programs by their numbers, on every core: far more than a test can draw that must be able
-to shrink them.
+"""Run random programs by number on every core: far more than a test that can shrink them.
 
-    python -m tests.properties.many plans 100000      # against the oracle, in four colours
+    python -m tests.properties.many plans 100000      # against the oracle, in four kinds
 
-Each run takes new numbers, from `--first` on if that is given. A program that fails is told by its
-number, and
-`program_of_seed(number, colour)` makes it again. The exit code says whether any did.
+Each run takes new numbers, beginning with `--first` if it is given. A failing program is reported
+by its number, and `program_of_seed(number, colour)` makes it again. The exit code is 1 on failures.
 """
 
 from __future__ import annotations

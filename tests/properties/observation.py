@@ -1,5 +1,5 @@
-"""Makes the call of a program that was built, and reports what the caller, the receivers and the
-events' listener saw.
+"""Run the call of a built program, and report what the caller, the receivers and the listener of
+events saw.
 """
 
 from __future__ import annotations

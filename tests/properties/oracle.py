@@ -1,13 +1,11 @@
-"""A second, plain-Python reading of the design: what a program does, predicted without running
-hookbus.
+"""An independent model of the design in plain Python: it predicts programs without hookbus.
 
-It was written from the documents alone and shares no code with hookbus: no asyncio, no threads, no
-blinker. All four colours
-are one story, told as a generator: a plain call is a stream that yields nothing, a consumer that
-leaves is GeneratorExit.
+It was written from the documents alone, and shares no code with hookbus. It has no asyncio, threads
+or blinker. All four kinds are one generator: a plain call is a stream without items, and a reader
+who leaves early is GeneratorExit.
 
-Here are the caller, the bodies and their inheritance; one hooked call is in `oracle_call`, the
-order in `oracle_order`.
+This module has the caller, the bodies and their inheritance. One hooked call is in `oracle_call`,
+and the order in `oracle_order`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""What an answer means, by the phase and the role of who gives it (sections 3 and 4 of the design).
-"""
+"""The meaning of an answer, by phase and role of the receiver (sections 3 and 4 of the design)."""
 
 from __future__ import annotations
 

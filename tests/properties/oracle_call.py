@@ -1,4 +1,4 @@
-"""One hooked call, told from section 3 of the design; see `oracle`."""
+"""One hooked call, from section 3 of the design; see `oracle`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The receivers of one call: how each is asked, and what becomes of its failure (section 4 of the
+"""The receivers of one call: how each is called, and the effect of its failure (section 4 of the
 design).
 """
 

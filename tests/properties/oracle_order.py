@@ -1,4 +1,4 @@
-"""Who listens to one call, in which order: section 3's rule of order, by hand."""
+"""The receivers of one call in order, by section 3's rule of order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The receivers of a program as real callables, in every colour and every way of asking."""
+"""The receivers of a program as real callables, in every kind and with every form of parameters."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Random programs: phases, roles, scopes, priorities, colours, outcomes, failures, inheritance.
+"""Random programs: phases, roles, scopes, priorities, kinds, outcomes, failures, inheritance.
 
-Most draws are from tables, the usual things more often than the odd ones: programs stay cheap to
-draw and easy to shrink,
-and enough calls get far enough for the late phases to matter.
+Most draws are from tables, the usual values more often than unusual ones. Programs are therefore
+cheap to draw and easy to shrink, and enough calls reach the late phases.
 """
 
 from __future__ import annotations

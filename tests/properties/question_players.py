@@ -1,5 +1,4 @@
-"""Random questions, and a plain model of what asking them gives, which shares no code with hookbus.
-"""
+"""Random questions, and a plain model of their answers, which shares no code with hookbus."""
 
 from __future__ import annotations
 

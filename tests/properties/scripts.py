@@ -1,10 +1,8 @@
-"""Scripts and their four drivers, so that what somebody does is written once and played in every
-colour.
+"""Scripts and their four drivers: behaviour is written once, and runs in every kind of function.
 
-A script is a generator of steps, `("yield", item)` or `("call", thunk)`, that returns a last thunk.
-It is sent what each call
-gave, or `("caught", kind)` where it `catches`. The last thunk runs outside the script: a
-StopIteration may leave it.
+A script is a generator of steps, `("yield", item)` or `("call", thunk)`, and returns a last thunk.
+It receives the result of each call, or `("caught", kind)` where it `catches`. The last thunk runs
+outside the script, so a StopIteration may leave it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Random signatures and random calls: every kind of parameter, names that could be mistaken for
-hookbus's own.
-"""
+"""Random signatures and random calls: every kind of parameter, and names that hookbus also uses."""
 
 from __future__ import annotations
 

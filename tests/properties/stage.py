@@ -1,4 +1,4 @@
-"""Builds the real thing from a description: the bus, the classes, and everybody who listens."""
+"""Build the real program from a description: the bus, the classes, and the receivers."""
 
 from __future__ import annotations
 

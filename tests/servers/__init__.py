@@ -1,1 +1,1 @@
-"""hookbus under servers that fork, patch threads, reload or bring a loop of their own."""
+"""hookbus under servers that fork, patch threads, reload, or use their own event loop."""

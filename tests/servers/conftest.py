@@ -1,4 +1,4 @@
-"""A server in a process of its own, on a free port of this machine, ended with the test."""
+"""A server in a separate process, on a free port of this machine, which ends with the test."""
 
 import os
 import re

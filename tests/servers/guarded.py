@@ -1,9 +1,8 @@
-"""What the servers serve: one tool behind guards with deadlines, as WSGI and as ASGI.
+"""The application of the servers: one tool with guards that have deadlines, as WSGI and as ASGI.
 
-The query says what the guards do: one `agrees`, `refuses`, or is late, as it `sleeps` or `holds` up
-all that runs where gevent came after the import; an async one refuses (`awaited`), or is late
-(`awaited_late`).
-The answer is one line: what the tool returned, or why the call was blocked.
+The query selects what the guards do. One allows (`agrees`), blocks (`refuses`) or is late: it
+`sleeps`, or `holds` up everything where gevent was imported later. An async one blocks (`awaited`)
+or is late (`awaited_late`). The response is one line: the result, or the reason of the block.
 """
 
 import asyncio

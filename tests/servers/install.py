@@ -1,6 +1,6 @@
 """Make the environment of the tests under real servers: `python -m tests.servers.install`.
 
-It is .venv-servers; one that is there is brought up to date.
+It is `.venv-servers`, and an existing one is updated.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The tool as a task of Celery, whose broker is a folder: `celery --app tests.servers.on_celery`.
+"""The tool as a task of Celery, with a folder as broker: `celery --app tests.servers.on_celery`.
 
-As a program it sends a task for each guard that it is given, and prints `GUARD: ANSWER`.
+As a program, it sends a task for each guard in its arguments, and prints `GUARD: ANSWER`.
 """
 
 import os

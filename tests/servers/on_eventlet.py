@@ -1,4 +1,4 @@
-"""The tool on eventlet's own server; with the word `late`, imported before eventlet patches."""
+"""The tool on eventlet's server; with the argument `late`, imported before eventlet patches."""
 
 import sys
 

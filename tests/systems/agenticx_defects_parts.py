@@ -1,4 +1,4 @@
-"""The agent of the tests of AgenticX's defects."""
+"""The agent for the tests of AgenticX's defects."""
 
 import pytest
 

@@ -1,5 +1,4 @@
-"""AgenticX's four modules of hooks, as they are in one setting: stock, on hookbus, given back, or
-without AgenticX."""
+"""AgenticX's modules of hooks in one setting: stock, on hookbus, restored, without AgenticX."""
 
 from __future__ import annotations
 

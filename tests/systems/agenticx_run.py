@@ -1,7 +1,6 @@
-"""Whole parts of AgenticX for tests: a model that is a script, tools that are functions, an
-executor, a runtime.
+"""Parts of AgenticX for tests: a scripted model, functions as tools, an executor, a runtime.
 
-A runtime keeps things in the home folder; a test that makes one sets another.
+A runtime stores files in the home folder, so a test that makes one sets another folder.
 """
 
 from __future__ import annotations

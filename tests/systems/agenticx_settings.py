@@ -1,4 +1,4 @@
-"""AgenticX as it is, on hookbus, and after uninstall."""
+"""Stock AgenticX, AgenticX on hookbus, and after uninstall."""
 
 import pytest
 from agenticx.hooks import HookEvent

@@ -1,4 +1,4 @@
-"""AgenticX's modules of hooks, its own and hookbus's."""
+"""AgenticX's modules of hooks, stock and those of hookbus."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The agent of the tests of AgentScope's defects."""
+"""The agent for the tests of AgentScope's defects."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The agent of the tests that hook as AgentScope does."""
+"""The agent for the tests with AgentScope's own hooks."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""AgentScope on hookbus, strict or either way."""
+"""AgentScope on hookbus, strict or in both modes."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The tool of the tests of Agno's defects."""
+"""The tool for the tests of Agno's defects."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The tools of the tests that hook as Agno does."""
+"""The tools for the tests with Agno's own hooks."""
 
 import pytest
 

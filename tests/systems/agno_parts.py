@@ -1,4 +1,4 @@
-"""What the tests of Agno share: a model that is a script, and nothing of the network."""
+"""What the tests of Agno share: a scripted model, and no network."""
 
 from agno.models.base import Model
 from agno.models.response import ModelResponse

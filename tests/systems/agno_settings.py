@@ -1,4 +1,4 @@
-"""Agno on hookbus, strict or either way."""
+"""Agno on hookbus, strict or in both modes."""
 
 import pytest
 from agno.tools.function import Function, FunctionCall

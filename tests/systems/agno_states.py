@@ -1,4 +1,4 @@
-"""Agno before `install`, on hookbus, heard or not, and after `uninstall`."""
+"""Agno before `install`, on hookbus with or without listeners, and after `uninstall`."""
 
 import asyncio
 import functools

@@ -1,6 +1,7 @@
-"""A guard asks, and the framework's own approvals carry the question to a person and the answer
-back. A subclass says how its framework begins a run, where it keeps one that is paused, and how it
-is resumed; what is kept is on the disk, so that another process may go on with it.
+"""The contract of approvals: the framework's own approvals carry a guard's question to a person.
+
+A subclass says how its framework starts a run, where it stores a paused one, and how it resumes.
+The paused run is on disk, so that another process can continue it.
 """
 
 from __future__ import annotations

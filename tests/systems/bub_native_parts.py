@@ -1,4 +1,4 @@
-"""The agent and the plugins of the tests that hook as Bub does."""
+"""The agent and the plugins for the tests with Bub's own hooks."""
 
 import pytest
 

@@ -1,5 +1,4 @@
-"""What the tests, examples and measurements of Bub need besides Bub: plugins made of functions, a
-framework of one's own."""
+"""What tests, examples and measurements of Bub need: plugins from functions, and a framework."""
 
 from __future__ import annotations
 

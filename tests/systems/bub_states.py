@@ -1,4 +1,4 @@
-"""Stock Bub, Bub on hookbus, heard or not, and after uninstall."""
+"""Stock Bub, Bub on hookbus with or without listeners, and after uninstall."""
 
 import pytest
 from bub.hooks.interception import ToolCall

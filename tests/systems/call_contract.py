@@ -1,5 +1,6 @@
-"""What every adapter does with what its framework puts among a tool's arguments, and with calls of
-tools that do not exist. A subclass runs its framework twice; `inject` where it injects anything.
+"""What every adapter does with injected arguments of a tool, and with calls of unknown tools.
+
+A subclass runs its framework twice, with `inject` if the framework injects anything.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A model on this machine for the CLI of the Claude Agent SDK: it says what a test scripted."""
+"""A local model for the CLI of the Claude Agent SDK, which returns scripted answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of every system may use, and which of them run here."""
+"""Fixtures for the tests of every system, and the selection of tests that run here."""
 
 import ast
 import logging

@@ -1,9 +1,9 @@
-"""What every adapter must do. Each adapter's tests subclass `AdapterContract`, or
+"""The contract of every adapter. Each adapter's tests subclass `AdapterContract`, or
 `InstalledContract` for a real package.
 
-A subclass says three things about its system: which hook a plain call of it fires (`hook`, and the
-name of the `argument` that holds a text), how it is put on a bus (`put_on`), and how something
-hooked is made and called (`subject`).
+A subclass describes its system: the hook of a plain call (`hook`, and the name of the `argument`
+with a string), how it is put on a bus (`put_on`), and how something hooked is made and called
+(`subject`).
 """
 
 from __future__ import annotations

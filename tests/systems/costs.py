@@ -1,11 +1,10 @@
-"""What a guard adds to a tool call under each agent framework, next to the framework alone.
+"""Measure what a guard adds to a tool call under each framework, next to the framework alone.
 
-    python -m tests.systems.costs             those whose environments are there
+    python -m tests.systems.costs             those with an environment
     python -m tests.systems.costs langchain   this one
 
-A scripted model asks for fifty calls of a tool that does nothing, in the first way to run that the
-contract of the framework has; what a row tells is processor time by the call, the best of some
-runs.
+A scripted model requests fifty calls of a tool that does nothing, in the first mode of the
+framework's contract. A row shows processor time per call, the best of several runs.
 """
 
 from __future__ import annotations

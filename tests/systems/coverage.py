@@ -1,12 +1,12 @@
-"""Which row of which system has which test.
+"""Show which test covers each row of each system.
 
     python -m tests.systems.coverage                 the table and its totals
     python -m tests.systems.coverage agentscope      one system
 
-`rows.tsv` holds every row of every system: its features, its defects, and what an adapter must
-preserve. A test covers the rows its name says: `test_agentscope_A1_the_metaclass_wraps`,
-`test_agentscope_d01_d02_...`. The command ends with 1 while a row has neither a test nor an excuse,
-or a test names a row nobody has.
+`rows.tsv` holds every row of every system: features, defects, and behaviour that an adapter must
+keep. A test covers the rows in its name: `test_agentscope_A1_the_metaclass_wraps`,
+`test_agentscope_d01_d02_...`. The exit code is 1 if a row has neither a test nor a reason, or if a
+test names an unknown row.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""AgenticX's own examples of hooks, from its documentation and told anew, with a model that is a
-script: on stock, or on hookbus.
+"""Examples of hooks after AgenticX's documentation, with a scripted model: stock or on hookbus.
 
     .venv-systems/agenticx/bin/python -m tests.systems.example_agenticx stock
     .venv-systems/agenticx/bin/python -m tests.systems.example_agenticx hookbus
 
-Both print the same. Nothing below `main` knows of hookbus.
+Both print the same. Nothing below `main` uses hookbus.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""AgentScope's own example of hooks, from its tutorial and told anew, with a model that is a
-script: on stock, or on hookbus.
+"""An example of hooks after AgentScope's tutorial, with a scripted model: stock or on hookbus.
 
     .venv-systems/agentscope/bin/python -m tests.systems.example_agentscope stock
     .venv-systems/agentscope/bin/python -m tests.systems.example_agentscope hookbus
 
-Both print the same. Nothing below `main` knows of hookbus.
+Both print the same. Nothing below `main` uses hookbus.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Agno's own examples of hooks, from its documentation and told anew, with a model that is a
-script: on stock, or on hookbus.
+"""Examples of hooks after Agno's documentation, with a scripted model: stock or on hookbus.
 
     .venv-systems/agno/bin/python -m tests.systems.example_agno stock
     .venv-systems/agno/bin/python -m tests.systems.example_agno hookbus
 
-Both print the same. Nothing below `main` knows of hookbus.
+Both print the same. Nothing below `main` uses hookbus.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Bub's own examples of hooks, from its documentation and told anew: on stock, or on hookbus.
+"""Examples of hooks after Bub's documentation: stock or on hookbus.
 
     .venv-systems/bub/bin/python -m tests.systems.example_bub stock
     .venv-systems/bub/bin/python -m tests.systems.example_bub hookbus
 
-Both print the same. Nothing below `main` knows of hookbus.
+Both print the same. Nothing below `main` uses hookbus.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""OpenClaw's own example of a permission request, from its documentation, in Python: `python -m
+"""The permission request from OpenClaw's documentation, in Python: `python -m
 tests.systems.example_openclaw`.
 
-The plugin asks before anything is deployed; to production nobody can say yes for ever.
+The plugin asks before each deployment. An approval for production cannot be permanent.
 """
 
 from __future__ import annotations

@@ -2,13 +2,13 @@
 
     python -m tests.systems.install            all of them
     python -m tests.systems.install agno bub   these
-    python -m tests.systems.install --frameworks   installs nothing: names the agent frameworks
-    python -m tests.systems.install --update       writes the constraints anew: the newest of all
+    python -m tests.systems.install --frameworks   only list the agent frameworks
+    python -m tests.systems.install --update       write new constraints: the newest of all
     python -m tests.systems.install --update agno tools   of these; `tools` is the repository's own,
                                                           `servers` that of tests.servers
 
-They stand in .venv-systems/<name>; one that is there is brought up to date. Every package in them
-has the version that .ci/constraints/<name>.txt says, so that a release elsewhere changes no test.
+They are in .venv-systems/<name>, and an existing one is updated. Every package has the version in
+.ci/constraints/<name>.txt, so that a new release changes no test.
 """
 
 from __future__ import annotations

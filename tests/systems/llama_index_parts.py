@@ -1,4 +1,4 @@
-"""A scripted model for LlamaIndex, agents that ask it, and what they were told."""
+"""A scripted model for LlamaIndex, agents that use it, and the messages that they received."""
 
 from __future__ import annotations
 

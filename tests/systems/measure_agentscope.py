@@ -3,7 +3,7 @@ per call.
 
     .venv-systems/agentscope/bin/python -m tests.systems.measure_agentscope
 
-Stock and hookbus take turns; of each the fastest round counts, in processor time. Below 1 is faster
+Stock and hookbus alternate. The fastest round of each counts, in processor time. Below 1 is faster
 than stock.
 """
 

@@ -2,7 +2,7 @@
 
     .venv-systems/agno/bin/python -m tests.systems.measure_agno
 
-Stock and hookbus take turns; of each the fastest round counts, in processor time. Below 1 is faster
+Stock and hookbus alternate. The fastest round of each counts, in processor time. Below 1 is faster
 than stock.
 """
 

@@ -1,8 +1,8 @@
-"""What every adapter must do with requests to a model, in every way that its framework makes them.
+"""The contract of every adapter for requests to a model, in every way of its framework.
 
-A subclass says how a request is made: a scripted model answers `ANSWER`, whole or in parts. Each
-way is a method marked with `@way`; an `async def` where the framework asks so. It returns what
-left: the texts that its reader saw, in their order, each by itself.
+A subclass says how a request is made. A scripted model answers `ANSWER`, whole or in parts. Each
+way is a method marked with `@way`, an `async def` if the framework requires it. It returns the
+strings that its reader saw, in order, each by itself.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     python -m tests.systems.newest            all of them
     python -m tests.systems.newest agno mcp   these
 
-Each has an environment of its own in .venv-newest/<name>, without constraints. The exit code is 1
-where a release fails the self-test of its adapter or the contract.
+Each has a separate environment in .venv-newest/<name>, without constraints. The exit code is 1 if a
+release fails the self-test of its adapter or the contract.
 """
 
 from __future__ import annotations

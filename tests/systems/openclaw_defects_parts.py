@@ -1,4 +1,4 @@
-"""The agent and the adapter of the tests of OpenClaw's defects."""
+"""The agent and the adapter for the tests of OpenClaw's defects."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the tests of OpenClaw's hooks share: a host, and what its handlers are."""
+"""What the tests of OpenClaw's hooks share: a host, and its handlers."""
 
 import pytest
 

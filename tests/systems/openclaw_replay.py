@@ -1,8 +1,8 @@
-"""Replay what was recorded from OpenClaw's own hook runner: `replay(vector)`.
+"""Replay a recording of OpenClaw's own hook runner: `replay(vector)`.
 
 A vector is data: a hook, an event, a ctx and handlers (`returns throw sleep_ms hang mutate mode
-timeout_ms priority matcher eligibleTriggers ...`). The runner is set up as OpenClaw's global one
-unless the vector's `catchErrors` says otherwise.
+timeout_ms priority matcher eligibleTriggers ...`). The runner is configured as OpenClaw's global
+one, unless the vector's `catchErrors` differs.
 """
 
 from __future__ import annotations

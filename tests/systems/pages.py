@@ -1,5 +1,6 @@
-"""What holds for the how-to page of every system: its blocks print what it says, and every
-difference names a test."""
+"""The contract of each system's how-to page: its blocks print what it says, and every difference
+names a test.
+"""
 
 import re
 import subprocess

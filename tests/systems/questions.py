@@ -1,4 +1,4 @@
-"""Questions like those of a system whose hooks are answered by plugins."""
+"""Questions like those of a system whose plugins answer its hooks."""
 
 from hookbus import hookspec
 

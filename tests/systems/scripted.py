@@ -1,6 +1,4 @@
-"""A model on this machine for programs that ask one of OpenAI's or Anthropic's: it says what a test
-scripted, whatever it is asked.
-"""
+"""A local model for programs that use OpenAI's or Anthropic's. It returns scripted answers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Print what an adapter replaces in its framework, as `hookbus/adapters/_seams` has it; run it in
-the environment of that framework: `.venv-systems/NAME/bin/python -m tests.systems.seams ADAPTER`.
+"""Print what an adapter replaces in its framework, as in `hookbus/adapters/_seams`.
 
-    --write    puts the list into the adapter's module there
+Run it in the environment of that framework:
+`.venv-systems/NAME/bin/python -m tests.systems.seams ADAPTER`.
+
+    --write    put the list into the adapter's module there
 """
 
 from __future__ import annotations

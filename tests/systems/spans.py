@@ -1,4 +1,4 @@
-"""The spans of a framework's calls, as OpenTelemetry's own SDK keeps them."""
+"""The spans of a framework's calls, recorded with OpenTelemetry's own SDK."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""What every adapter of an agent framework must do with the calls of its tools, in every way that
-the framework makes them. The tests of each subclass `ToolContract`, in its own environment.
+"""The contract of every framework adapter for tool calls, in every mode of its framework.
 
-A subclass says how a run is made: a scripted model asks for calls of the tool `pay`, is told their
-results, and says "done". Each way to run is a method marked with `@mode`; an `async def` where the
-framework runs so. It is given the body of the tool and the arguments of each call, and returns what
-the model was told.
+The tests of each framework subclass `ToolContract`, in a separate environment. A subclass says how
+a run is made: a scripted model requests calls of the tool `pay`, gets their results, and answers
+"done". Each mode is a method marked with `@mode`, an `async def` if the framework requires it. It
+gets the body of the tool and the arguments of each call, and returns the messages to the model.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""A program that nobody here wrote, under `hookbus run`: one of its tools is blocked, another one
-waits until a person has said yes on the live page. Its model is scripted, and nothing else of it.
+"""A third-party program under `hookbus run`, with only its model scripted.
+
+One of its tools is blocked. Another one waits until a person approves it on the live page.
 """
 
 from __future__ import annotations

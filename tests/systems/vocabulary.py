@@ -1,5 +1,6 @@
-"""Receivers in the words of the vocabulary: the same for the tools of every system, which are all
-called with the argument `to`."""
+"""Receivers of the vocabulary, the same for the tools of every system, which all have the argument
+`to`.
+"""
 
 from __future__ import annotations
 

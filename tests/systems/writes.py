@@ -1,4 +1,4 @@
-"""Receivers that write in place into the arguments of a call, and what every system makes of it."""
+"""Receivers that write in place into the arguments of a call, and the effect in every system."""
 
 from __future__ import annotations
 

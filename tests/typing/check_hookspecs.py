@@ -1,4 +1,4 @@
-"""What the type checkers must see: asking gives what the mode says.
+"""What type checkers must see: a question has the result type of its mode.
 
 Checked by mypy strict and pyright, never run.
 """

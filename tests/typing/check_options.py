@@ -1,4 +1,4 @@
-"""What the type checkers must let through: options, guards of all kinds, arounds, recordings.
+"""What type checkers must accept: options, guards of all kinds, arounds, recordings.
 
 Checked by mypy strict and pyright, never run.
 """

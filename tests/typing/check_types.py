@@ -1,4 +1,4 @@
-"""What the type checkers must see: decorators give back the type they got.
+"""What type checkers must see: decorators return the type of their argument.
 
 Checked by mypy strict and pyright, never run.
 """

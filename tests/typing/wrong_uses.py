@@ -1,6 +1,6 @@
 """Wrong uses, each in a statement marked `# wrong`, and each found by both type checkers.
 
-`test_wrong_uses.py` has mypy strict and pyright look at it; nothing here is ever run.
+`test_wrong_uses.py` runs mypy strict and pyright on it. The code itself never runs.
 """
 
 from collections.abc import Awaitable

@@ -1,5 +1,5 @@
-"""Other systems with hooks, each in an environment of its own, measured against the same
-hand-written code in one process.
+"""Other systems with hooks, each in a separate environment, measured against the same
+handwritten code in one process.
 """
 
 from __future__ import annotations

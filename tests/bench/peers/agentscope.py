@@ -1,4 +1,4 @@
-"""AgentScope 1.x: hooks that get a deep copy of the arguments each; middleware of a toolkit."""
+"""AgentScope 1.x: each hook gets a deep copy of the arguments; middleware of a toolkit."""
 
 from __future__ import annotations
 

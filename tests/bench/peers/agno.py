@@ -1,4 +1,4 @@
-"""Agno: one pre_hook and one post_hook per tool, and tool_hooks as an onion around it."""
+"""Agno: one pre_hook and one post_hook per tool, and nested tool_hooks around it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hand-written code that a peer is measured against, by row."""
+"""The handwritten code for the measurement of each peer, by row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Install the peers, and have the installed ones measured in their environments."""
+"""Install the peers, and measure the installed ones in their environments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs in a peer's environment: measure its rows and print them as JSON. Started by `measuring`."""
+"""Measure the rows of a peer in its environment, and print them as JSON. `measuring` starts it."""
 
 from __future__ import annotations
 
