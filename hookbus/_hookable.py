@@ -73,8 +73,9 @@ def hookable(
         sender: for a function: the argument that is the sender of its calls. Receivers that are
             connected to that object, its class or `ANY` are called. None means that the function
             itself is the sender.
-        async_receivers: for a plain function: True lets it wait for async receivers (not arounds). They run
-            on an event loop in a separate thread. Otherwise, async receivers are rejected.
+        async_receivers: for a plain function: True lets it wait for async receivers (not
+            arounds). They run on an event loop in a separate thread. Otherwise, async receivers
+            are rejected.
         sealed: False allows the contents of arguments to change between the verdict of a guard and
             the method. Otherwise, each `dict`, `list`, `set` or `bytearray` among them is sealed,
             at any depth. If one is changed in place after a guard of `pre` approved it, the call is
@@ -99,8 +100,9 @@ def hookable(
     """
     check_bus(bus)
     given = given_of(
-        require_guard=require_guard, on_block=on_block, sender=sender, async_receivers=async_receivers, sealed=sealed,
-        identity=identity, passes=passes, labels=labels,
+        require_guard=require_guard, on_block=on_block, sender=sender,
+        async_receivers=async_receivers, sealed=sealed, identity=identity, passes=passes,
+        labels=labels,
     )  # fmt: skip
     if name is None or isinstance(name, str):
         return lambda function: hooked(function, name, bus, given)

@@ -44,8 +44,8 @@ def instrument(
             The hooked call then begins when the caller awaits or enters it.
         above: takes each hookable method and returns the plain function that replaces it in the
             class and calls it. `explain` and connections treat that function as the hookable.
-        options: `require_guard`, `on_block`, `sender`, `async_receivers`, `sealed`, `identity`, `passes` and
-            `labels`, as `hookable` takes them. Adapters of frameworks also use these three.
+        options: `require_guard`, `on_block`, `sender`, `async_receivers`, `sealed`, `identity`,
+            `passes` and `labels`, as `hookable` takes them. Adapters also use these three.
             `read_only` names arguments whose `dict`s and `list`s receivers get as read-only
             copies, while the body gets plain copies. `sealed_fields` names arguments whose seal
             also covers fields of pydantic models, dataclasses and attrs objects, and items of
@@ -90,8 +90,8 @@ def hook_overrides(cls: C) -> C:
     """Make every override of a hookable method of this class hookable, too: a class decorator.
 
     It applies to present and future subclasses. For classes that you did not write, use
-    `instrument(..., subclasses=True)`. An override gets the hook name, bus, `require_guard`, `on_block`
-    and `identity` of the method that it overrides.
+    `instrument(..., subclasses=True)`. An override gets the hook name, bus, `require_guard`,
+    `on_block` and `identity` of the method that it overrides.
 
     Args:
         cls: a class with hookable methods, defined in it or inherited.

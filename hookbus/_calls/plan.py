@@ -122,13 +122,13 @@ def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
 
 
 def _closing_seat(hook: Hook) -> Seat:
-    """Return the seat of a guard that blocks every call, for `require_guard=True` without any guard."""
+    """Return the seat of a guard that blocks every call: `require_guard=True` without a guard."""
     signal = hook.bus.signal(f"pre_{hook.name}")
 
     def guarded(_: object) -> Block:
         return Block(
-            f"{hook.name} has require_guard=True, but no guard covers this call: connect a guard to "
-            f"{signal.name}, for the class or ANY, enforced and without when="
+            f"{hook.name} has require_guard=True, but no guard covers this call: connect a guard "
+            f"to {signal.name}, for the class or ANY, enforced and without when="
         )
 
     return seat_of_guard(signal, guarded, hook.body, name="require_guard=True")

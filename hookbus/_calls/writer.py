@@ -94,7 +94,8 @@ class Writer(Turns):
         site, phases = self.plan.site, self.plan.phases
         judged = {
             phase for phase in ("pre", "post", "item")
-            if site.is_sealed and any(not seat.receiver.options.shadow for seat in phases[phase].guard)
+            if site.is_sealed
+            and any(not seat.receiver.options.shadow for seat in phases[phase].guard)
         }  # fmt: skip
         return {
             "sealed": "pre" in judged and bool(self.names),

@@ -27,8 +27,9 @@ def receives(
     role: Literal["guard"], **options: Unpack[ConnectOptions],
 ) -> Callable[[G], G]: ...  # fmt: skip
 def receives(name: str, /, **options: Any) -> Callable[[F], F]:
-    """Mark a method of a plugin object as a receiver of the signal `name`. `bus.register(obj)` connects
-    it, or the method that overrides it.
+    """Mark a method of a plugin object as a receiver of the signal `name`.
+
+    `bus.register(obj)` connects it, or the method that overrides it.
 
     Args:
         name: the signal, such as `"pre_reply"`, or a hookspec.

@@ -41,7 +41,7 @@ class Given(NamedTuple):
         require_guard: whether a call that no guard covers is blocked.
         on_block: returns what the caller of a blocked call gets.
         sender: the argument of a function that is the sender of its calls; None is the function.
-        async_receivers: whether a plain function waits for its async receivers, on an extra event loop.
+        async_receivers: whether a plain function waits for its async receivers, on an event loop.
         sealed: whether a call is blocked if contents of arguments change after the guards.
         passes: exceptions by which the body hands control back to its framework.
         labels: arguments that identify a call; `Started` and `Finished` always contain them.
@@ -72,12 +72,13 @@ def site_of(
     settings: list[Given], attribute: str | None, is_owner: bool, is_required: bool
 ) -> Site:
     """Return the place of a hookable, by its own settings, then those of what it overrides."""
-    require_guard = next((each.require_guard for each in settings if each.require_guard is not None), False)
+    asks = next((each.require_guard for each in settings if each.require_guard is not None), None)
     on_block = next((each.on_block for each in settings if each.on_block is not None), None)
     sealed = next((each.sealed for each in settings if each.sealed is not None), True)
     passes = next((each.passes for each in settings if each.passes is not None), ())
     identity = next((each.identity for each in settings if each.identity is not None), None)
-    return Site(attribute, is_owner, require_guard or is_required, on_block, sealed, passes, identity)
+    is_guarded = bool(asks) or is_required
+    return Site(attribute, is_owner, is_guarded, on_block, sealed, passes, identity)
 
 
 class HookOptions(TypedDict, total=False):
@@ -111,7 +112,8 @@ def given_of(**options: Unpack[HookOptions]) -> Given:
         raise HookError(f"{name!r} is not an option{did_you_mean(name, known)}")
     lists = {name: _listed(name, options[name]) for name in _LISTS & options.keys()}  # type: ignore[literal-required]
     given = Given(**{**options, **lists})  # type: ignore[arg-type]
-    for name, is_optional in (("require_guard", True), ("sealed", True), ("async_receivers", False)):
+    flags = (("require_guard", True), ("sealed", True), ("async_receivers", False))
+    for name, is_optional in flags:
         value = getattr(given, name)
         if not isinstance(value, bool) and not (is_optional and value is None):
             raise HookError(f"{name}={value!r:.60} must be True or False")

@@ -133,7 +133,7 @@ def of_itself(receiver: Connected, it: str) -> Iterator[str]:
 
 
 def unguarded(bus: Bus, hook: Hook) -> Iterator[str]:
-    """Yield a message if a hook with `require_guard=True` has no guard, so that its calls are blocked."""
+    """Yield a message if a hook with `require_guard=True` has no guard: its calls are blocked."""
     if hook.given.require_guard:
         try:
             check_guarded([hook], bus._signals_of(hook.name), "pre")

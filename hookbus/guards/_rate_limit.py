@@ -46,7 +46,7 @@ class rate_limit(ReadyGuard):
     ) -> None:  # fmt: skip
         super().__init__(hook)
         if isinstance(calls, bool) or not isinstance(calls, int) or calls < 1:
-            raise HookError(f"rate_limit({shown(calls)}): calls must be a whole number of at least 1")
+            raise HookError(f"rate_limit({shown(calls)}): calls must be a whole number from 1")
         seconds = FOREVER if per in ("session", "user", "tool") else _seconds(per)
         self._per, self._lock = per, Lock()
         if storage in (None, "memory://"):

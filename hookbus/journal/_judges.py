@@ -99,7 +99,8 @@ class Judge:
             body.__signature__ = Signature(  # type: ignore[attr-defined]
                 [Parameter(name, kind) for name in names]
             )
-            found = self._stubs[names] = hookable(self._hook, bus=self._bus, async_receivers=True)(body)
+            hooked = hookable(self._hook, bus=self._bus, async_receivers=True)
+            found = self._stubs[names] = hooked(body)
         return found
 
     def _hear(self, _: Bus, event: Any) -> None:

@@ -102,8 +102,8 @@ def replay(journal: Journal, bus: Bus) -> Replay:
     runs, and no other receiver. Each guard gets the final arguments of the call, a stand-in for the
     sender, and the baggage of the call.
 
-    A guard that counts, such as `guards.rate_limit`, counts these calls. So use a separate bus for the
-    guards to try.
+    A guard that counts, such as `guards.rate_limit`, counts these calls. So use a separate bus for
+    the guards to try.
 
     Args:
         journal: a journal. It contains values if its bus was created with `values=True`.

@@ -297,4 +297,4 @@ def connect(registry: Registry, function: Any, on_error: str | None) -> None:
 
 def is_listened_to(bus: Bus, signals: list[Any], owner: Any) -> bool:
     """Tell whether anybody but the owner's own hooks would hear of a call."""
-    return bus._is_observed or any(signal._has_shared or signal._has_own(owner) for signal in signals)
+    return bus._is_observed or any(each._has_shared or each._has_own(owner) for each in signals)
