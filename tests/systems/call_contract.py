@@ -19,6 +19,7 @@ from hookbus.events import Finished, Started
 from hookbus.journal import Journal
 from hookbus.testing import record
 
+from .hangs import SECONDS
 from .spans import spans_of
 from .tool_contract import ANN
 
@@ -53,7 +54,9 @@ class Installed:
 
     def run(self, way: Callable[..., Any], *args: Any) -> Any:
         found = way(*args)
-        return asyncio.run(asyncio.wait_for(found, 60)) if inspect.isawaitable(found) else found
+        if inspect.isawaitable(found):
+            found = asyncio.run(asyncio.wait_for(found, SECONDS))
+        return found
 
 
 class InjectedContract(Installed):

@@ -7,13 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+from .hangs import SECONDS
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def printed_by(*command):
     """Return what Python prints for this command, run at the top of the repository."""
     ran = subprocess.run(
-        [sys.executable, *command], cwd=ROOT, capture_output=True, text=True, timeout=120
+        [sys.executable, *command], cwd=ROOT, capture_output=True, text=True, timeout=SECONDS
     )
     assert ran.returncode == 0, ran.stderr
     return ran.stdout

@@ -15,6 +15,7 @@ from autogen_core.tools import FunctionTool
 from hookbus import Block, Bus
 from hookbus.adapters import autogen
 
+from .hangs import SECONDS
 from .test_autogen_contract import agent_of, asking, scripted, told, tool_of
 from .tool_contract import EVE, Tool
 
@@ -86,7 +87,7 @@ class TestAToolOfAnAgent:
         agent = agent_of(scripted(asking([EVE])), tool_of(lambda amount, to: has_run.set() or "ok"))
         team = RoundRobinGroupChat([agent], runtime=runtime)
         running = asyncio.ensure_future(team.run(task="go"))
-        await asyncio.wait_for(has_run.wait(), 20)
+        await asyncio.wait_for(has_run.wait(), SECONDS)
         running.cancel()
         await runtime.stop()
 

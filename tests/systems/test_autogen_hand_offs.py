@@ -17,6 +17,7 @@ from autogen_core.tools import StaticStreamWorkbench, StaticWorkbench, ToolOverr
 from hookbus import Block, Bus, HookBlocked, HookError
 from hookbus.adapters import autogen
 
+from .hangs import SECONDS
 from .test_autogen_contract import Said, Streaming, agent_of, asking, context_of, scripted, tool_of
 from .tool_contract import ANN, SECRET, Tool
 
@@ -40,7 +41,7 @@ async def handed_over(*answers: Any, **options: Any) -> Any:
     clerk = agent_of(scripted(*answers), handoffs=["ann", "bob"], **options)
     others = [agent_of(scripted(), name=name) for name in ("ann", "bob")]
     team = Swarm([clerk, *others], termination_condition=MaxMessageTermination(6))
-    out = await asyncio.wait_for(team.run(task="go"), 20)
+    out = await asyncio.wait_for(team.run(task="go"), SECONDS)
     targets = [each.target for each in out.messages if each.type == "HandoffMessage"]
     return targets, repr(await context_of(clerk))
 
@@ -156,7 +157,7 @@ class TestStreams:
         listening = asyncio.ensure_future(listen())
         await asked.wait()
         listening.cancel()
-        await asyncio.wait({listening}, timeout=10)
+        await asyncio.wait({listening}, timeout=SECONDS)
         answered.set()  # AutoGen leaves the call under way
         await asyncio.sleep(0.1)
         assert listening.cancelled() and paid.paid == []

@@ -11,6 +11,7 @@ from hookbus import Bus
 from hookbus.adapters import claude_agent
 
 from .claude_model import scripted
+from .hangs import SECONDS
 from .test_claude_agent_contract import PAY, Session
 
 ANN = {"amount": 1, "to": "ann"}
@@ -20,7 +21,7 @@ SECRET = "pin-4711"
 def run(home, hooks, *calls, body=None):
     with scripted(*calls) as model:
         session = Session(model, home, body, hooks=hooks)
-        asyncio.run(asyncio.wait_for(session.client(), 60))
+        asyncio.run(asyncio.wait_for(session.client(), SECONDS))
     return repr(model.asked)
 
 

@@ -14,6 +14,7 @@ from hookbus.events import Finished
 from hookbus.testing import record
 
 from .claude_model import results_in, scripted, text_of
+from .hangs import SECONDS
 from .test_claude_agent_contract import PAY, Session
 
 SECRET = "pin-4711"
@@ -35,7 +36,7 @@ def run(tmp_path):
     def run(*calls: tuple[str, dict[str, Any]], body: Any = None, **options: Any):
         with scripted(*calls) as model:
             session = Session(model, tmp_path, body, **options)
-            asyncio.run(asyncio.wait_for(session.client(), 60))
+            asyncio.run(asyncio.wait_for(session.client(), SECONDS))
         read = results_in(model.asked[-1])
         return session, [text_of(read[key]) for key in sorted(read)]
 

@@ -22,6 +22,8 @@ from agents.testing import ScriptedModel, assistant_message, function_call
 from hookbus import Block
 from hookbus.adapters import openai_agents
 
+from .hangs import SECONDS
+
 set_tracing_disabled(True)  # it wants a key
 
 
@@ -66,7 +68,7 @@ def guard(bus):
 async def test_an_input_guardrail_says_no_when_the_tool_has_run():
     @input_guardrail
     async def slow(context, agent, input):
-        await asyncio.wait_for(till.has_paid.wait(), 20)  # however long it thinks
+        await asyncio.wait_for(till.has_paid.wait(), SECONDS)  # however long it thinks
         return GuardrailFunctionOutput(None, tripwire_triggered=True)
 
     till = Till([slow])

@@ -25,6 +25,7 @@ from hookbus.guards import tool_policy
 from hookbus.testing import record
 
 from .contract import attributes_of, changes
+from .hangs import SECONDS
 from .pages import ROOT, printed_by
 from .writes import PLACES, ROLES, connect_lines, connect_writer
 
@@ -117,7 +118,7 @@ class ToolContract:
         way = getattr(self, mode)
         if not inspect.iscoroutinefunction(way):
             return way(tool, calls)
-        return asyncio.run(asyncio.wait_for(way(tool, calls), 60))
+        return asyncio.run(asyncio.wait_for(way(tool, calls), SECONDS))
 
     def not_to_eve(self, bus, **options):
         asked = []
@@ -289,20 +290,20 @@ class ToolContract:
         @bus.signal("pre_tool_call").connect_via(role="guard", when=self.pay)
         async def waits(sender):
             loop.call_soon_threadsafe(asked.set)
-            await asyncio.sleep(1 if mode in self.threads else 60)
+            await asyncio.sleep(1 if mode in self.threads else 2 * SECONDS)
 
         async def main():
             running = asyncio.ensure_future(way(tool, [ANN]))
-            await asyncio.wait_for(asked.wait(), 20)
+            await asyncio.wait_for(asked.wait(), SECONDS)
             running.cancel()
-            await asyncio.wait({running}, timeout=20)
+            await asyncio.wait({running}, timeout=SECONDS)
             assert running.done()
             await asyncio.sleep(0.05)
 
         begun = time.monotonic()
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
             runner.run(main())
-        assert tool.paid == [] and time.monotonic() - begun < 50
+        assert tool.paid == [] and time.monotonic() - begun < SECONDS
 
     # -- the page ----------------------------------------------------------------------------------
 
