@@ -33,9 +33,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ANY", "Ask", "Block", "Bus", "CallNext", "Connection", "Drop", "HookBlocked", "HookContext",
-    "HookError", "HookSignal", "ReceiverError", "Replace", "default_bus", "events", "exceptions",
-    "explain", "hook_overrides", "hookable", "hookspec", "instrument", "load_plugins", "modes",
-    "receives", "report", "signal", "baggage",
+    "HookError", "HookSignal", "ReceiverError", "Replace", "baggage", "default_bus", "events",
+    "exceptions", "explain", "hook_overrides", "hookable", "hookspec", "instrument", "load_plugins",
+    "modes", "receives", "report", "signal",
 ]  # fmt: skip
 
 _ROOMS = {

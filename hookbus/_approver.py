@@ -37,7 +37,7 @@ class Answered:
         """
         made, before = None, self._approver
         if approver is not None:
-            made = import_module("hookbus.approvals").answering(approver, timeout)
+            made = import_module("hookbus.approvals._answering").answering(approver, timeout)
             if before is not None:
                 if timeout is None and (made.key, made.name) == (before.key, before.name):
                     return approver

@@ -22,6 +22,7 @@ from ._connections.receiver import Connected
 from ._connections.senders import check_can_call, is_shared, own_class
 from ._connections.signal import HookSignal
 from ._connections.switches import Switches
+from ._errors import warn
 from ._hooks.holders import check_sender, check_serves, class_of
 from ._hooks.hook import Hook, hook_of
 from ._hooks.identity import IdentityMap
@@ -32,7 +33,7 @@ from ._hooks.statics import holder_of, static_holders
 from ._hooks.strangers import Strangers
 from ._keywords import named_options
 from ._under_way import Drained, UnderWay
-from .exceptions import HookError, warn
+from .exceptions import HookError
 
 if TYPE_CHECKING:
     from .events import Event
@@ -89,10 +90,8 @@ class Bus(Answered, Drained, Operated, Redacts):
         return self
 
     def signal(self, name: str, doc: str | None = None) -> HookSignal:
-        """Return the signal of this name, such as `pre_reply` or `post_reply`, or any name that you
-        choose. The first call creates it.
-
-        `doc` becomes the docstring of the signal.
+        """Return the signal of this name, such as `pre_reply`, or any name that you choose. The
+        first call creates it, with `doc` as its docstring.
 
         Raises:
             HookError: if the name is not an identifier.

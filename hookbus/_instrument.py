@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, Unpack
 
 from ._bus import Bus, default_bus
 from ._calls.verdicts import NOTHING
+from ._errors import did_you_mean
 from ._hookable import hooked
 from ._hooks.awaitables import awaited, deferred
 from ._hooks.hook import Hook, hook_of
@@ -19,15 +20,14 @@ from ._hooks.overrides import all_hooks_in, with_subclasses
 from ._hooks.signature import colour_of
 from ._hooks.site import NOTHING_SAID, Given, HookOptions, given_of
 from ._keywords import check_bus
-from .exceptions import HookError, did_you_mean
+from .exceptions import HookError
 
 Undo = Callable[[], None]
 
 
 def instrument(
     owner: type | ModuleType, *names: str | Mapping[str, str], bus: Bus = default_bus,
-    subclasses: bool = False, colour: Literal["async"] | None = None,
-    above: Callable[[Any], Any] | None = None, **options: Unpack[HookOptions],
+    subclasses: bool = False, **options: Unpack[HookOptions],
 ) -> Undo:  # fmt: skip
     """Make methods of an existing class hookable, or functions of a module.
 
@@ -40,10 +40,6 @@ def instrument(
         bus: the bus of the signals.
         subclasses: also wrap overrides in subclasses, present and future. Then it is enough that
             subclasses have the method.
-        colour: `"async"` for plain functions that return an awaitable or an async context manager.
-            The hooked call then begins when the caller awaits or enters it.
-        above: takes each hookable method and returns the plain function that replaces it in the
-            class and calls it. `explain` and connections treat that function as the hookable.
         options: `require_guard`, `on_block`, `sender`, `async_receivers`, `sealed`, `identity`,
             `passes` and `labels`, as `hookable` takes them. Adapters also use these three.
             `read_only` names arguments whose `dict`s and `list`s receivers get as read-only
@@ -59,16 +55,47 @@ def instrument(
         HookError: for a method or function that does not exist, is built in, or is not a function.
             Then nothing has changed.
     """
+    check_bus(bus)
+    return _put_in(owner, names, _Made(bus, given=given_of(**options)), subclasses=subclasses)
+
+
+def instrument_with(
+    owner: type | ModuleType, *names: str | Mapping[str, str], bus: Bus = default_bus,
+    subclasses: bool = False, kind: Literal["async"] | None = None,
+    above: Callable[[Any], Any] | None = None, **options: Unpack[HookOptions],
+) -> Undo:  # fmt: skip
+    """Do what `instrument` does, with two more options for adapters of this package.
+
+    Args:
+        owner: as in `instrument`, like `names`, `bus`, `subclasses` and `options`.
+        kind: `"async"` for plain functions that return an awaitable or an async context manager.
+            The hooked call then begins when the caller awaits or enters it.
+        above: takes each hookable method and returns the plain function that replaces it in the
+            class and calls it. `explain` and connections treat that function as the hookable.
+
+    Returns:
+        A function that restores everything.
+
+    Raises:
+        HookError: as `instrument` does, and for a function that is already async.
+    """
+    check_bus(bus)
+    if kind not in (None, "async"):
+        raise HookError(f"kind={kind!r} must be 'async'; otherwise leave it out")
+    made = _Made(bus, above, kind, given_of(**options))
+    return _put_in(owner, names, made, subclasses=subclasses)
+
+
+def _put_in(
+    owner: type | ModuleType, names: tuple[str | Mapping[str, str], ...], made: _Made, *,
+    subclasses: bool,
+) -> Undo:  # fmt: skip
     if not isinstance(owner, (type, ModuleType)):
         raise HookError(
             f"instrument takes a class or a module, then names of its methods or functions, "
             f"not {owner!r:.60}"
         )
-    check_bus(bus)
-    if colour not in (None, "async"):
-        raise HookError(f"colour={colour!r} must be 'async'; otherwise leave it out")
-    made, undos = _Made(bus, above, colour, given_of(**options)), ExitStack()
-    found = _hook_names(owner, names)
+    found, undos = _hook_names(owner, names), ExitStack()
     for attribute, name in found.items():
         _check(owner, attribute, name, made, subclasses=subclasses)
     try:
@@ -139,7 +166,7 @@ class _Made(NamedTuple):
 
     bus: Bus
     above: Callable[[Any], Any] | None = None
-    colour: str | None = None
+    kind: str | None = None
     given: Given = NOTHING_SAID
 
     def of(self, raw: Any, name: str) -> tuple[Any, Hook]:
@@ -147,10 +174,10 @@ class _Made(NamedTuple):
         if isinstance(raw, (classmethod, staticmethod)):
             inner, below = self.of(raw.__func__, name)
             return type(raw)(inner), below
-        body = raw if self.colour is None else awaited(raw)
-        shell: Any = hooked(body, name, self.bus, self.given, is_said=self.colour is not None)
+        body = raw if self.kind is None else awaited(raw)
+        shell: Any = hooked(body, name, self.bus, self.given, is_said=self.kind is not None)
         hook: Hook = shell.__hookbus__
-        for layer in (deferred if self.colour else None, self.above):
+        for layer in (deferred if self.kind else None, self.above):
             if layer is not None:
                 shell = layer(shell)
                 shell.__hookbus__, hook.shell = hook, shell
@@ -182,8 +209,8 @@ def _check(
             "that calls it instead"
         )
     own = colour_of(getattr(raw, "__func__", raw))
-    if made.colour is not None and present is None and own != "sync":
-        raise HookError(f"{where} is already {own}: leave out colour={made.colour!r}")
+    if made.kind is not None and present is None and own != "sync":
+        raise HookError(f"{where} is already {own}: leave out kind={made.kind!r}")
     if not name.isidentifier():
         raise HookError(f"the hook's name for {where} must be an identifier, not {name!r}")
 

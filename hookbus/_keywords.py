@@ -10,8 +10,9 @@ from collections.abc import Callable
 from inspect import Parameter
 from typing import Any, Final, TypeVar
 
+from ._errors import did_you_mean
 from ._signatures import signature_of
-from .exceptions import HookError, did_you_mean
+from .exceptions import HookError
 
 __tracebackhide__: Final = True
 

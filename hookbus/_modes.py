@@ -1,47 +1,17 @@
-"""Helpers of `modes`: the rules of `merge`, and how a mode is inspected."""
+"""Helpers of `modes`: how `merge` applies its rules, and how a mode is inspected."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from collections.abc import Set as AbstractSet
 from typing import Any, Final, Literal
 
+from ._errors import did_you_mean
+from ._rules import concat, first, intersect, last, update
 from ._signatures import signature_of
-from .exceptions import HookError, did_you_mean
+from .exceptions import HookError
 
 Merged = dict[str, Any]
-
-
-def last(earlier: Any, later: Any) -> Any:
-    """Keep the later of two values."""
-    return later
-
-
-def first(earlier: Any, later: Any) -> Any:
-    """Keep the earlier of two values."""
-    return earlier
-
-
-def concat(earlier: Any, later: Any) -> Any:
-    """Join strings, lists or tuples: first the earlier value, then the later."""
-    return earlier + later
-
-
-def update(earlier: Any, later: Any) -> Any:
-    """Join two mappings; a key in both gets its later value."""
-    return {**earlier, **later}
-
-
-def intersect(earlier: Any, later: Any) -> Any:
-    """Keep the items that are in both values, in the order of the earlier: the rule for an allow
-    list.
-    """
-    if isinstance(earlier, AbstractSet):
-        return earlier & set(later)
-    kept = [item for item in earlier if item in later]
-    return tuple(kept) if isinstance(earlier, tuple) else kept
-
 
 Function = Callable[[Any, Any], Any]
 

@@ -9,6 +9,13 @@ from typing import Final
 
 from . import __version__
 
+__all__ = ["main"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 ABOUT: Final = "Guard, observe and approve the calls of a Python agent."
 EXTRAS: Final = {"demo": "demo", "serve": "page"}
 """The extra that a command needs. All other commands need `cli`."""

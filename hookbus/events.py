@@ -16,6 +16,15 @@ import attrs
 from ._baggage import NOTHING_AROUND, Baggage, current_baggage
 from ._plain import copy_containers, name_of_type, place_of_raise, plain
 
+__all__ = [
+    "HIDDEN", "KINDS", "Attempted", "Blocked", "Event", "Failed", "Finished", "Invoked", "Lost",
+    "Mutated", "Started", "Switched",
+]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 class _Hidden(enum.Enum):
     HIDDEN = "hidden"
@@ -85,8 +94,8 @@ class Event:
 class Started(Event):
     """A call started: the names of its arguments and, with `values=True`, the arguments.
 
-    Its `labels` identify the call. A tool call has `name`, `kind`, `call_id` and `agent`, a model
-    call has `model` and `agent`, a run has `agent`, as far as they are known.
+    Its `labels` identify the call. A tool call has `name`, `kind`, `call_id` and `caller`, a model
+    call has `model` and `caller`, a run has `agent`, as far as they are known.
     """
 
     arguments: tuple[str, ...]
@@ -171,7 +180,7 @@ class Failed(Event):
         action: how it was handled: `"isolated"` (the call went on), `"blocked"` or `"raised"`.
         enforced: False for a guard in shadow, which stops nothing.
         place: `file:line` of the receiver.
-        said: the message of hookbus about the failure if it knows more than the type, else None.
+        message: what hookbus says about the failure if it knows more than the type, else None.
     """
 
     receiver: str
@@ -181,7 +190,7 @@ class Failed(Event):
     action: Literal["isolated", "blocked", "raised"]
     enforced: bool = True
     place: str | None = None
-    said: str | None = None
+    message: str | None = None
 
     def _of_exception(self, error: BaseException) -> dict[str, Any]:
         return {"type": name_of_type(type(error)), "place": self.place}

@@ -33,14 +33,19 @@ from typing import Any, Generic, TypeVar, overload
 import attrs
 
 from . import _modes
-from ._modes import Merged, Rule, concat, first, intersect, last, update
+from . import _rules as rules
+from ._modes import Merged, Rule
 from .exceptions import HookError
 
 __all__ = [
     "Answer", "Answers", "AsyncSteps", "Receiver", "Reject", "Result", "Steps", "broadcast",
-    "concat", "first", "firstresult", "fold", "intersect", "last", "merge", "with_default", "unique",
-    "update", "void",
+    "firstresult", "fold", "merge", "rules", "unique", "void", "with_default",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -159,7 +164,7 @@ def firstresult(receivers: Sequence[Receiver[T]]) -> Steps[T, T | None]:
 
 
 def merge(
-    rest: Rule | None = None, /, **rules: Rule
+    rest: Rule | None = None, /, **of_keys: Rule
 ) -> Callable[[Sequence[Receiver[object]]], Steps[object, Merged]]:
     """Return a mode for answers that are mappings: they become one dict, key by key.
 
@@ -170,14 +175,14 @@ def merge(
 
     Args:
         rest: the rule for every key that is not named; without it, such a key is rejected.
-        rules: for each key `last`, `first`, `concat`, `update` or `intersect` (the functions of
-            this module, or their names), or a function of the present and the added value, in this
-            order.
+        of_keys: for each key a rule: a function of `modes.rules` (`last`, `first`, `concat`,
+            `update`, `intersect`) or its name, or your own function of the earlier and the later
+            value.
 
     Raises:
         HookError: if a rule is not valid.
     """
-    of_key = {key: _modes.rule_of(key, rule) for key, rule in rules.items()}
+    of_key = {key: _modes.rule_of(key, rule) for key, rule in of_keys.items()}
     of_rest = None if rest is None else _modes.rule_of("every other key", rest)
 
     def mode(receivers: Sequence[Receiver[object]]) -> Steps[object, Merged]:

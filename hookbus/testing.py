@@ -22,6 +22,13 @@ from ._keywords import named_options
 from ._views.html import Pictured
 from .events import Blocked, Event, Failed, Finished, Started
 
+__all__ = ["Recording", "record"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 E = TypeVar("E", bound=Event)
 
 

@@ -34,7 +34,8 @@ from .seeded_bugs import ROOT, copied, tested
 PACKAGE: Final = ROOT / "hookbus"
 CORE: Final = (
     "_calls _connections _hooks _questions _approver.py _bus.py _hookable.py _instrument.py "
-    "_loops.py _modes.py _plain.py _baggage.py _under_way.py events.py exceptions.py modes.py"
+    "_errors.py _loops.py _modes.py _plain.py _rules.py _baggage.py _under_way.py events.py "
+    "exceptions.py modes.py"
 ).split()
 STORY: Final = "_calls/story.txt"
 OPPOSITE: Final = {

@@ -1232,11 +1232,11 @@ ROOMS = [
         'return [name for name in self.names if name not in on_offer]',
         'tests/test_signal.py tests/properties/test_receivers.py'),
     # -- one call --------------------------------------------------------------
-    Bug('an exception is what it says of its class', 'exceptions.py',
+    Bug('an exception is what it says of its class', '_errors.py',
         'return issubclass(type(error), kinds)',
         'return isinstance(error, kinds)',
         'tests/guarantees/test_what_leaves.py'),
-    Bug('what is chained goes in a circle', 'exceptions.py',
+    Bug('what is chained goes in a circle', '_errors.py',
         '        if linked is earlier:\n            return\n',
         '',
         'tests/guarantees/test_exits.py'),

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 import hookbus
-from hookbus import HookError, adapters
+from hookbus import Block, Bus, HookBlocked, HookError, adapters
 from hookbus.adapters.__main__ import SEAMS, main, rows
 from hookbus.adapters._patches import Between, Patches, require_version
+from hookbus.adapters._tools import Gate, ToolCall
+from hookbus.adapters._vocabulary import Attempt
 from hookbus.exceptions import HookWarning
 
 
@@ -223,3 +225,45 @@ def test_the_page_of_frameworks_has_the_table_that_the_command_prints(capsys):
         assert f"| `{name}` | {package} {versions} | {said} | `{tools}` |" in page
     main()
     assert len(capsys.readouterr().out.splitlines()) == len(SEAMS) + 1
+
+
+WORDS = ("tool_call", "model_call", "agent_run")
+
+
+@pytest.fixture
+def gate():
+    with Patches("pluggy", metadata.version("pluggy")) as patches:
+        yield Gate(patches, bus := Bus(), words=WORDS), bus
+    patches.restore()
+
+
+def test_a_receiver_of_a_tool_may_call_its_sender_agent(gate):
+    gate, bus = gate
+    tool, seen = object(), []
+
+    @bus.signal("pre_tool_call").connect_via(role="guard")
+    def guard(agent, name, arguments):
+        seen.append((agent, name))
+        return Block("not to eve") if arguments["to"] == "eve" else None
+
+    @bus.signal("pre_tool_call").connect_via(role="observe")
+    def look(sender, caller):
+        seen.append(caller)
+
+    def pay(to):
+        call = ToolCall("pay", {"to": to}, tool=tool, caller="clerk")
+        return gate.run(call, lambda arguments: f"paid {arguments['to']}")
+
+    assert pay("ann") == "paid ann"
+    with pytest.raises(HookBlocked, match="not to eve"):
+        pay("eve")
+    assert seen == [(tool, "pay"), "clerk", (tool, "pay")]
+
+
+def test_a_receiver_of_a_run_gets_its_agent_as_the_sender(gate):
+    gate, bus = gate
+    agent, seen = set[str](), []
+    bus.signal("pre_agent_run").connect(lambda agent, input: seen.append((agent, input)), agent)
+    run = Attempt(lambda input: f"did {input}")
+    assert gate.vocabulary.run("agent_run", run, agent, "work") == "did work"
+    assert seen == [(agent, "work")]

@@ -170,7 +170,7 @@ def test_what_hookbus_says_of_a_failure_is_told():
     bus.signal("pre_reply").connect(lambda reply: True, role="guard", name="nods")
     with pytest.raises(HookBlocked):
         hookable("reply", bus=bus)(lambda msg: msg)("a")
-    assert "nods" in told[0]["said"]
+    assert "nods" in told[0]["message"]
     assert told[0]["exception"]["type"] == "hookbus.exceptions.HookError"
 
 

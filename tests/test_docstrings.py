@@ -25,17 +25,10 @@ OTHERS = (
     *(getattr(plugins, name) for name in plugins.__all__),
     *(getattr(adapters.openclaw, name) for name in adapters.openclaw.__all__),
 )
-HELPERS = {"did_you_mean", "undeclared", "warn", "chain", "contexts_of", "steps_of"}
-"""Functions of public modules that the core shares; they are not on the API page."""
 
 
 def of_module(module):
-    names = [name for name in vars(module) if not name.startswith("_") and name not in HELPERS]
-    return [
-        getattr(module, name)
-        for name in names
-        if getattr(vars(module)[name], "__module__", None) == module.__name__
-    ]
+    return [getattr(module, name) for name in module.__all__]
 
 
 def members(cls):

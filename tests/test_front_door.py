@@ -1,6 +1,7 @@
 """The front door holds the promised names and nothing else, and opens quickly."""
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -38,6 +39,70 @@ def test_the_public_names_are_these():
         "receives", "report", "signal", "baggage",
     }  # fmt: skip
     assert modules == {"events", "exceptions", "modes"}
+
+
+PUBLIC_MODULES = (
+    "hookbus", "hookbus.adapters", "hookbus.approvals", "hookbus.cli", "hookbus.demo",
+    "hookbus.events", "hookbus.exceptions", "hookbus.exporters", "hookbus.exporters.chrome",
+    "hookbus.exporters.jsonl", "hookbus.exporters.log", "hookbus.exporters.otel", "hookbus.guards",
+    "hookbus.journal", "hookbus.modes", "hookbus.modes.rules", "hookbus.page", "hookbus.plugins",
+    "hookbus.testing",
+)  # fmt: skip
+
+
+def module_of(name):
+    if name == "hookbus.modes.rules":
+        return hookbus.modes.rules
+    if name == "hookbus.exporters.otel":
+        pytest.importorskip("opentelemetry")
+    return importlib.import_module(name)
+
+
+def test_every_module_without_an_underscore_is_a_public_module():
+    found = {path.stem for path in PACKAGE.glob("[a-z]*.py")}
+    found |= {path.parent.name for path in PACKAGE.glob("[a-z]*/__init__.py")}
+    assert {f"hookbus.{name}" for name in found} <= {*PUBLIC_MODULES}
+
+
+@pytest.mark.parametrize("name", PUBLIC_MODULES)
+def test_a_public_module_shows_the_names_of_its_all_and_no_others(name):
+    module = module_of(name)
+    assert [each for each in dir(module) if not each.startswith("_")] == sorted(module.__all__)
+    assert len({*module.__all__}) == len(module.__all__)
+
+
+@pytest.mark.parametrize("name", sorted({*PUBLIC_MODULES} - {"hookbus.adapters"}))
+def test_each_name_of_a_public_module_exists(name):
+    module = module_of(name)
+    for each in module.__all__:
+        if f"{name}.{each}" != "hookbus.exporters.otel":
+            assert getattr(module, each) is not None
+
+
+def names_used_in(path):
+    """Return the names that a file uses, each with the module that it comes from."""
+    tree, known, used = ast.parse(path.read_text()), {}, set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            known |= {alias.name: alias.name for alias in node.names}
+        if isinstance(node, ast.ImportFrom):
+            known |= {alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+
+    def full(node):
+        if isinstance(node, ast.Attribute):
+            return f"{full(node.value)}.{node.attr}"
+        return known.get(node.id, "") if isinstance(node, ast.Name) else ""
+
+    for node in ast.walk(tree):
+        used.add(full(node))
+    return used
+
+
+@pytest.mark.parametrize("name", sorted({*PUBLIC_MODULES} - {"hookbus.demo"}))
+def test_the_type_checkers_see_each_public_name_in_use(name):
+    files = sorted((Path(__file__).parent / "typing").glob("*.py"))
+    used = set().union(*map(names_used_in, files))
+    assert {each for each in module_of(name).__all__ if f"{name}.{each}" not in used} == set()
 
 
 def test_what_is_not_public_is_no_attribute():

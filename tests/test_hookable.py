@@ -29,6 +29,7 @@ from hookbus import (
     instrument,
     report,
 )
+from hookbus._instrument import instrument_with
 from hookbus.exceptions import HookWarning
 
 
@@ -757,7 +758,7 @@ def test_what_instrument_is_told_to_place_above_stands_for_the_hookable(bus):
 
         return placed
 
-    undo = instrument(Agent, "reply", bus=bus, above=above)
+    undo = instrument_with(Agent, "reply", bus=bus, above=above)
     bus.signal("pre_reply").connect(lambda agent, msg: {"msg": msg.upper()}, sender=Agent)
     assert Agent().reply("a") == ["above", "A"]
     assert explain(Agent().reply).rows and bus._uncovered() == []

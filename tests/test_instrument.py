@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from hookbus import Block, Bus, HookBlocked, HookError, explain, instrument
+from hookbus._instrument import instrument_with
 from hookbus.testing import record
 
 
@@ -128,7 +129,7 @@ class Client:
 
 @pytest.fixture
 def client(bus):
-    undo = instrument(Client, "ask", "open", "plain", bus=bus, colour="async")
+    undo = instrument_with(Client, "ask", "open", "plain", bus=bus, kind="async")
     yield Client()
     undo()
 
@@ -182,13 +183,20 @@ def test_what_the_block_raises_goes_to_the_context_manager_alone(bus, client):
     assert client.told == ["entered", "swallowed", "left"]
 
 
-def test_a_colour_that_is_not_so_is_said(bus, client):
+def test_a_wrong_kind_of_function_is_an_error(bus, client):
     with pytest.raises(HookError, match="Client.plain returned a int, which cannot be awaited"):
         asyncio.run(awaited(client.plain()))
-    with pytest.raises(HookError, match="Client.coroutine is already async: leave out colour="):
-        instrument(Client, "coroutine", bus=bus, colour="async")
-    with pytest.raises(HookError, match="colour='sync' must be 'async'"):
-        instrument(Client, "plain", bus=bus, colour="sync")
+    with pytest.raises(HookError, match="Client.coroutine is already async: leave out kind="):
+        instrument_with(Client, "coroutine", bus=bus, kind="async")
+    with pytest.raises(HookError, match="kind='sync' must be 'async'"):
+        instrument_with(Client, "plain", bus=bus, kind="sync")
+
+
+@pytest.mark.parametrize("option", ["kind", "above", "colour"])
+def test_the_options_for_adapters_are_not_options_of_instrument(bus, option):
+    with pytest.raises(HookError, match=f"^'{option}' is not an option; known are .*subclasses"):
+        instrument(Client, "plain", bus=bus, **{option: "async"})
+    assert not hasattr(Client.plain, "__hookbus__")
 
 
 def test_what_cannot_be_hooked_is_said_with_its_class_and_nothing_is(bus):

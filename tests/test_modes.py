@@ -142,7 +142,7 @@ def test_other_verdicts_are_no_answers(bus, declare, verdict):
         ("intersect", [["c", "a", "b"], ("b", "c", "z")], ["c", "b"]),
         ("intersect", [{"a", "b"}, ["b"]], {"b"}),
         ("intersect", [("a", "b"), {"b"}], ("b",)),
-        (modes.last, [1, 2], 2),
+        (modes.rules.last, [1, 2], 2),
         (max, [1, 3, 2], 3),
         (lambda earlier, later: f"{earlier}\n\n{later}", ["one", "two"], "one\n\ntwo"),
     ],
@@ -242,7 +242,7 @@ def test_a_rule_that_is_none_is_refused_when_declared(rule, hint):
 
 
 def test_explain_names_the_rules(declare):
-    question = declare(modes.merge("last", tools="intersect", text=modes.concat))
+    question = declare(modes.merge("last", tools="intersect", text=modes.rules.concat))
     assert (
         explain(question).title
         == "question, a question (sync, merge(last, tools=intersect, text=concat))"

@@ -131,21 +131,21 @@ def test_declared_labels_are_in_events_without_values_and_redacted_too():
     bus, told = Bus(), []
     bus.events.connect(lambda bus, event: told.append(event))
 
-    @hookable(bus=bus, labels=("name", "kind", "call_id", "agent"))
-    def tool_call(name, arguments, call_id, kind, tool, agent):
+    @hookable(bus=bus, labels=("name", "kind", "call_id", "caller"))
+    def tool_call(name, arguments, call_id, kind, tool, caller):
         return "SECRET"
 
     tool_call("pay", "SECRET", 7, None, Tool("x"), Tool("ada"))
-    assert told[0].labels == told[1].labels == {"name": "pay", "call_id": "7", "agent": "ada"}
+    assert told[0].labels == told[1].labels == {"name": "pay", "call_id": "7", "caller": "ada"}
     assert "SECRET" not in said(told)
-    undo = bus.redact(names="agent", patterns="pay")
+    undo = bus.redact(names="caller", patterns="pay")
     tool_call("pay it", {}, "7", "function", None, object())
     assert told[2].labels == {
-        "name": "<redacted> it", "kind": "function", "call_id": "7", "agent": REDACTED,
+        "name": "<redacted> it", "kind": "function", "call_id": "7", "caller": REDACTED,
     }  # fmt: skip
     undo()
     tool_call("x" * 10_000, {}, None, None, None, object())
-    assert told[4].labels == {"name": "<text of 10000 characters>", "agent": "object"}
+    assert told[4].labels == {"name": "<text of 10000 characters>", "caller": "object"}
 
 
 def test_a_hook_of_ones_own_called_as_one_of_the_vocabulary_has_only_the_labels_it_declares():
@@ -157,7 +157,7 @@ def test_a_hook_of_ones_own_called_as_one_of_the_vocabulary_has_only_the_labels_
         pass
 
     @hookable("model_call", bus=bus, labels=["model"])
-    def ask(model, agent):
+    def ask(model, caller):
         pass
 
     tool_call("SECRET", {})

@@ -14,8 +14,9 @@ from collections.abc import AsyncGenerator, Generator
 from typing import Any, Final, NoReturn
 
 from .._connections.wanted import is_awaitable
+from .._errors import article, late_call_next, name_of_class
 from ..events import Attempted
-from ..exceptions import CallPaused, HookError, article, late_call_next, name_of_class
+from ..exceptions import CallPaused, HookError
 from .context import Call
 from .meaning import meant
 from .outcome import outcome_of, stand

@@ -9,9 +9,10 @@ from functools import partial
 from typing import Any
 
 from .._connections.wanted import is_awaitable
+from .._errors import is_a
 from .._loops import running_asyncio
 from .._under_way import belong_to
-from ..exceptions import HookError, is_a
+from ..exceptions import HookError
 from .context import Call, ReadOnly
 from .deadline import late, within
 from .meaning import check_untampered, decided, resolved

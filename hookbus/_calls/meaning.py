@@ -12,7 +12,8 @@ from typing import Any, Final, NoReturn
 
 from .._connections.failures import is_of_engine
 from .._connections.wanted import close_unawaited, is_awaitable, not_awaited
-from ..exceptions import HookError, article, name_of_class
+from .._errors import article, name_of_class
+from ..exceptions import HookError
 from .contents import read_only
 from .context import Call, ReadOnly
 from .odd_answers import note_bool, note_lost_keys

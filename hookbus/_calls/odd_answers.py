@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from .._connections.failures import WARNING, log
-from ..exceptions import article
+from .._errors import article
 from .plan import Seat
 
 _LONGEST_KEY: Final = 40

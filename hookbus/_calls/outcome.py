@@ -9,14 +9,7 @@ from typing import Any, Final, NoReturn
 from .._connections.callables import place_of, written
 from .._connections.failures import ERROR, is_of_engine, log, traces_of
 from .._connections.wanted import close_unawaited, is_awaitable
-from .._loops import running_task
-from .._plain import copy_containers
-from ..events import Blocked
-from ..exceptions import (
-    CallPaused,
-    HookBlocked,
-    HookError,
-    ReceiverError,
+from .._errors import (
     call_id_of,
     cause_of,
     chain,
@@ -27,6 +20,10 @@ from ..exceptions import (
     set_traceback,
     traceback_of,
 )  # fmt: skip
+from .._loops import running_task
+from .._plain import copy_containers
+from ..events import Blocked
+from ..exceptions import CallPaused, HookBlocked, HookError, ReceiverError
 from .context import Call
 from .plan import Seat
 from .telling import tell, tell_failed

@@ -10,9 +10,10 @@ from itertools import zip_longest
 from typing import Any
 
 from .._connections.wanted import close_unawaited
+from .._errors import first_error
 from .._loops import running_asyncio
 from ..events import Invoked
-from ..exceptions import HookError, first_error
+from ..exceptions import HookError
 from .context import Call, ReadOnly
 from .meaning import check_untampered
 from .outcome import deferred, is_cancelled_error

@@ -17,9 +17,10 @@ from .._connections.failures import (
     refused_write,
 )
 from .._connections.senders import attributes_of
+from .._errors import args_of, is_a, name_of_class, traceback_of
 from .._plain import copy_containers
 from ..events import HIDDEN, Event, Failed, Finished, Invoked, Mutated, Started
-from ..exceptions import HookBlocked, HookError, args_of, is_a, name_of_class, traceback_of
+from ..exceptions import HookBlocked, HookError
 from .carried import Carried, changes_since, leave_context
 from .context import ENCLOSING, FIXED_ARGUMENTS, FIXED_CONTEXT, Call
 from .plan import Seat
@@ -153,7 +154,7 @@ def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) ->
     is_heard = Failed in call.plan.heard and tell(
         call, Failed, receiver=receiver.name, role=receiver.role, phase=seat.phase,
         exception=meant, action=action, enforced=not receiver.options.shadow, place=place,
-        said=sentence or None,
+        message=sentence or None,
     )  # fmt: skip
     # The caller gets what an around raises, or an interrupt, unchanged.
     is_passed_on = action == "raised" and (

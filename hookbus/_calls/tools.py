@@ -6,7 +6,8 @@ import time
 from typing import Any, Final
 
 from .._baggage import current_baggage
-from ..exceptions import CallPaused, HookBlocked, is_a
+from .._errors import is_a
+from ..exceptions import CallPaused, HookBlocked
 from . import (
     approval,
     attempts,

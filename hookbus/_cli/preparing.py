@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import HookError, default_bus
-from ..exceptions import did_you_mean
+from .._errors import did_you_mean
 from .settings import Settings
 from .target import module_of, object_of
 

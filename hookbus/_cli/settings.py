@@ -12,7 +12,7 @@ from typing import Any, Final
 import attrs
 
 from .. import HookError
-from ..exceptions import did_you_mean
+from .._errors import did_you_mean
 from ..plugins._trust import check_owner
 
 PLACES: Final = ("workspace", "user", "bundled")

@@ -55,7 +55,7 @@ def did(data: Data) -> str:
     if kind == "Failed":
         error = data.get("exception") or {}
         where = f" at {brief(error['place'])}" if error.get("place") else ""
-        said = data.get("said") or f"{error.get('type')}{where}"
+        said = data.get("message") or f"{error.get('type')}{where}"
         return f"{who} failed in {data['phase']}, {data['action']}: {said}"
     if kind == "Invoked":
         by = f" by {data['by']}" if data.get("by") else ""

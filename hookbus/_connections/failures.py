@@ -11,7 +11,8 @@ from os.path import dirname, join
 from types import CodeType, TracebackType
 from typing import Final
 
-from ..exceptions import HookBlocked, HookError, call_id_of, name_of_class, traceback_of
+from .._errors import call_id_of, name_of_class, traceback_of
+from ..exceptions import HookBlocked, HookError
 from .callables import written
 from .instructions import is_raised_here
 

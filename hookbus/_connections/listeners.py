@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from .._errors import first_error
 from .._keywords import named_options
 from .._locks import serialize_writers
 from .._signatures import signature_of
-from ..exceptions import HookError, first_error
+from ..exceptions import HookError
 from .failures import ERROR, log
 from .options import Options
 from .order import in_order

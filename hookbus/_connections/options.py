@@ -8,7 +8,8 @@ from functools import lru_cache
 from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
 
-from ..exceptions import HookError, did_you_mean
+from .._errors import did_you_mean
+from ..exceptions import HookError
 
 if TYPE_CHECKING:
     from ..events import Event

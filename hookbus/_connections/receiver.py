@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from blinker import ANY
 
-from ..exceptions import HookError, did_you_mean
+from .._errors import did_you_mean
+from ..exceptions import HookError
 from .callables import (
     ASYNC,
     YIELDS,

@@ -30,7 +30,7 @@ UNREDACTED: Final = "<could not be redacted>"
 ITEM: Final = "<item of a stream>"
 
 _VALUES: Final = ("values", "labels", "before", "after", "result", "details", "baggage")
-_TEXTS: Final = ("reason", "code", "said", "by", "sender")
+_TEXTS: Final = ("reason", "code", "message", "by", "sender")
 
 Function = Callable[[str, Any], Any]
 

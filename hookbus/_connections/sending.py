@@ -7,7 +7,8 @@ from fnmatch import fnmatchcase
 from inspect import iscoroutinefunction
 from typing import Any
 
-from ..exceptions import HookError, did_you_mean
+from .._errors import did_you_mean
+from ..exceptions import HookError
 from .broadcast import Broadcast
 from .order import in_order
 from .phases import ANSWER

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 
 from blinker import ANY
 
-from ..exceptions import HookError, warn
+from .._errors import warn
+from ..exceptions import HookError
 from .callables import code_of, key_of
 from .connection import Connection as Connection
 from .failures import WARNING, log

@@ -8,8 +8,9 @@ from inspect import Parameter
 from types import CellType, CodeType, CoroutineType, FunctionType, GeneratorType, MethodType
 from typing import Any, NamedTuple
 
+from .._errors import did_you_mean
 from .._signatures import signature_of
-from ..exceptions import HookError, did_you_mean
+from ..exceptions import HookError
 from .callables import code_of, is_plain, name_of, place_of, written
 
 Connectable = Callable[..., Any]

@@ -69,7 +69,7 @@ def awaited(function: Callable[..., Any]) -> Callable[..., Any]:
         what = "entered" if later is not None else "awaited"
         raise HookError(
             f"{function.__qualname__} returned a {type(value).__name__}, which cannot be {what}: "
-            "leave out colour='async' where it is hooked"
+            "leave out kind='async' where it is hooked"
         )
 
     return body

@@ -10,8 +10,9 @@ from blinker import ANY
 from .._connections.receiver import Connected
 from .._connections.senders import describe
 from .._connections.switches import ACTS, Switch, Switches, may_be, switch
+from .._errors import did_you_mean
 from .._keywords import named_options
-from ..exceptions import HookError, did_you_mean
+from ..exceptions import HookError
 
 if TYPE_CHECKING:
     from .._bus import Bus

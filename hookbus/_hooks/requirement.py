@@ -12,7 +12,8 @@ from .._connections.callables import code_of
 from .._connections.receiver import Connected
 from .._connections.senders import Bearer, describe, is_class, name_of_sender, own_class
 from .._connections.signal import HookSignal
-from ..exceptions import HookError, undeclared
+from .._errors import undeclared
+from ..exceptions import HookError
 from .frameworks import TOOL_HOOK, check_adapters
 from .holders import hooks_called_by
 from .hook import Hook, hook_of, hooks_in

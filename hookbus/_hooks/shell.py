@@ -12,7 +12,8 @@ from inspect import Parameter
 from types import CodeType, FunctionType
 from typing import Any, Final
 
-from ..exceptions import HookBlocked, HookError, leave_frame
+from .._errors import leave_frame
+from ..exceptions import HookBlocked, HookError
 from .identity import Unshipped, write_checks
 
 COLOUR_FLAGS = {

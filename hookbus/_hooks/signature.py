@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from .._connections.phases import Colour
 from .._connections.wanted import by_kind
-from ..exceptions import HookError, did_you_mean
+from .._errors import did_you_mean
+from ..exceptions import HookError
 
 
 class Signature(NamedTuple):

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple, TypedDict, Unpack
 
 from .._connections.callables import is_async_callable
-from ..exceptions import HookBlocked, HookError, did_you_mean
+from .._errors import did_you_mean
+from ..exceptions import HookBlocked, HookError
 
 
 class Site(NamedTuple):

@@ -19,8 +19,9 @@ from .._calls.plan import Seat
 from .._calls.tasks import all_of
 from .._calls.verdicts import VERDICTS, Ask, Block
 from .._connections.wanted import is_awaitable, unwaited
+from .._errors import first_error
 from ..events import Invoked
-from ..exceptions import HookError, first_error
+from ..exceptions import HookError
 from .providers import OpenScope
 
 __tracebackhide__: Final = True

@@ -12,12 +12,13 @@ from .. import modes
 from .._bus import Bus, default_bus
 from .._connections.callables import is_coroutine_callable
 from .._connections.phases import split_signal_name
+from .._errors import did_you_mean
 from .._hooks.hook import hook_of
 from .._hooks.signature import colour_of
 from .._keywords import check_bus, named_options
 from .._modes import is_async
 from .._signatures import signature_of
-from ..exceptions import HookError, did_you_mean
+from ..exceptions import HookError
 from . import protocols
 from .asking import Round
 from .protocols import Declared, Of, R

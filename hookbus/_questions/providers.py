@@ -14,8 +14,9 @@ from .._calls.plan import Seat
 from .._calls.telling import tell_failed
 from .._connections.receiver import ReceiverKey
 from .._connections.wanted import unwaited
+from .._errors import is_a, name_of_class, note
 from .._locks import Lock
-from ..exceptions import HookError, ReceiverError, is_a, name_of_class, note
+from ..exceptions import HookError, ReceiverError
 
 _OPEN: ContextVar[tuple[OpenScope, ...]] = ContextVar("hookbus_scopes", default=())
 

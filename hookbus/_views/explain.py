@@ -16,10 +16,11 @@ from .._connections.phases import ANSWER
 from .._connections.receiver import Connected
 from .._connections.senders import describe
 from .._connections.signal import HookSignal
+from .._errors import did_you_mean, undeclared
 from .._hooks.hook import Hook, hook_of
 from .._keywords import named_options
 from .._questions.spec import Spec
-from ..exceptions import HookError, did_you_mean, undeclared
+from ..exceptions import HookError
 from .html import Pictured, chip, titled
 from .tables import brief, columns, escaped, html_table, once, text_items, text_table
 

@@ -16,12 +16,13 @@ from .._connections.phases import OFFERED, PHASES
 from .._connections.receiver import Connected
 from .._connections.senders import describe, name_of_sender
 from .._connections.signal import ORPHANED, HookSignal
+from .._errors import did_you_mean, undeclared
 from .._hooks.holders import may_call
 from .._hooks.hook import Hook
 from .._hooks.requirement import check_guarded, may_block
 from .._hooks.statics import is_method
 from .._hooks.strangers import buses, meant_by
-from ..exceptions import HookError, did_you_mean, undeclared
+from ..exceptions import HookError
 
 
 class Note(str):

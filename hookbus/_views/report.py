@@ -16,13 +16,13 @@ from .._connections.order import in_order
 from .._connections.phases import ANSWER
 from .._connections.receiver import Connected
 from .._connections.signal import HookSignal
+from .._errors import did_you_mean
 from .._exporting import unconnected
 from .._hooks.hook import Hook
 from .._hooks.statics import is_method
 from .._keywords import check_bus, named_options
 from .._questions.spec import Spec
 from .._signatures import signature_of
-from ..exceptions import did_you_mean
 from . import findings
 from .explain import noted, origin_of, scope_of
 from .html import Pictured, titled

@@ -33,7 +33,7 @@ class ToolCall:
         kind: function, mcp, agent, handoff, output, builtin, or unknown for a missing tool.
         tool: the framework's object, the sender; or the object that carries the call, if there is
             none.
-        agent: the agent of the call, if it is known.
+        caller: the agent that makes the call, if it is known.
         context: what the adapter needs to pack a result or a block; receivers do not see it.
     """
 
@@ -42,13 +42,13 @@ class ToolCall:
     call_id: str | None = None
     kind: str = "function"
     tool: Any = None
-    agent: Any = None
+    caller: Any = None
     context: Any = None
 
     @property
     def told(self) -> tuple[Any, ...]:
         """The arguments of the hook."""
-        return (self.name, self.arguments, self.call_id, self.kind, self.tool, self.agent)
+        return (self.name, self.arguments, self.call_id, self.kind, self.tool, self.caller)
 
 
 def note_schema(sender: Any, name: str, schema: Any) -> None:

@@ -110,44 +110,44 @@ class _Words:
 
     @staticmethod
     def tool_call(
-        name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any, agent: Any,
-        attempt: Attempt,
+        name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any,
+        caller: Any, attempt: Attempt,
     ) -> Any:  # fmt: skip
         """Run a tool; `arguments` can be changed."""
         return _run(attempt, arguments)
 
     @staticmethod
     async def tool_call_async(
-        name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any, agent: Any,
-        attempt: Attempt,
+        name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any,
+        caller: Any, attempt: Attempt,
     ) -> Any:  # fmt: skip
         """Run a tool; `arguments` can be changed."""
         return await _run_async(attempt, arguments)
 
     @staticmethod
     def model_call(
-        model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
+        model: Any, messages: Any, options: dict[str, Any], caller: Any, attempt: Attempt
     ) -> Any:
         """Call a model; `messages` and `options` can be changed."""
         return _run(attempt, messages, options)
 
     @staticmethod
     async def model_call_async(
-        model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
+        model: Any, messages: Any, options: dict[str, Any], caller: Any, attempt: Attempt
     ) -> Any:
         """Call a model; `messages` and `options` can be changed."""
         return await _run_async(attempt, messages, options)
 
     @staticmethod
     def model_call_stream(
-        model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
+        model: Any, messages: Any, options: dict[str, Any], caller: Any, attempt: Attempt
     ) -> Generator[Any, Any, Any]:
         """Call a model that answers in parts; `messages` and `options` can be changed."""
         yield from attempt.body(messages, options)
 
     @staticmethod
     async def model_call_stream_async(
-        model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
+        model: Any, messages: Any, options: dict[str, Any], caller: Any, attempt: Attempt
     ) -> AsyncGenerator[Any, None]:
         """Call a model that answers in parts; `messages` and `options` can be changed."""
         async with aclosing(attempt.body(messages, options)) as parts:
@@ -156,14 +156,14 @@ class _Words:
 
     @staticmethod
     def model_stream(
-        model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
+        model: Any, messages: Any, options: dict[str, Any], caller: Any, attempt: Attempt
     ) -> Generator[Any, Any, Any]:
         """Give the items of a streamed `model_call`, inside of it."""
         yield from give(attempt, messages, options)
 
     @staticmethod
     async def model_stream_async(
-        model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
+        model: Any, messages: Any, options: dict[str, Any], caller: Any, attempt: Attempt
     ) -> AsyncGenerator[Any, None]:
         """Give the items of a streamed `model_call`, inside of it."""
         async with aclosing(give_async(attempt, messages, options)) as items:
@@ -201,10 +201,10 @@ for _streamed in (_Words.model_call_stream, _Words.model_call_stream_async):
     _streamed.__dict__["__hookbus_whole__"] = Whole
 
 
-TOOL_LABELS: Final = ("name", "kind", "call_id", "agent")
+TOOL_LABELS: Final = ("name", "kind", "call_id", "caller")
 """The arguments that name a call of a tool."""
 
-_LABELS: Final = {"tool": TOOL_LABELS, "model": ("model", "agent"), "agent": ("agent",)}
+_LABELS: Final = {"tool": TOOL_LABELS, "model": ("model", "caller"), "agent": ("agent",)}
 """By the first word of a hook, which is also its sender: the arguments that name a call."""
 
 _READ_ONLY: Final = {

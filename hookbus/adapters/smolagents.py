@@ -189,7 +189,7 @@ def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
 
 
 def _refused(refused: Refusal) -> Any:
-    if refused.call.agent is None or refused.call.kind == "output":
+    if refused.call.caller is None or refused.call.kind == "output":
         raise refused.blocked
     return refused.text
 

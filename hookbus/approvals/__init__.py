@@ -1,6 +1,5 @@
 """Human approval: answer the calls that a guard holds, in this process or days later."""
 
-from ._answering import answering
 from ._inbox import Inbox
 from ._notify import notify
 from ._store import Store
@@ -18,6 +17,10 @@ from ._words import (
 )  # fmt: skip
 
 __all__ = [
-    "AlreadyAnswered", "ApprovalPending", "Approved", "ApprovalRecord", "Denied", "Inbox", "Parked", "Request",
-    "RequestExpired", "Store", "UnknownRequest", "answering", "notify", "terminal",
+    "AlreadyAnswered", "ApprovalPending", "ApprovalRecord", "Approved", "Denied", "Inbox", "Parked",
+    "Request", "RequestExpired", "Store", "UnknownRequest", "notify", "terminal",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from .. import HookError
 
-LABELS: Final = frozenset({"agent", "call_id", "tool"})
+LABELS: Final = frozenset({"caller", "call_id", "tool"})
 """Arguments that a framework adds to a `tool_call`: they differ per call or have no JSON value. The
 class of the tool is part of the digest, as the class of the sender is.
 """

@@ -27,11 +27,11 @@ from urllib.request import (
 from .. import HookError
 from .._connections.failures import ERROR, log
 from .._connections.options import odd_timeout
+from .._errors import warn
 from .._keywords import named_options
 from .._locks import Lock
 from .._platform import run_at_fork
 from ..events import Blocked, Event
-from ..exceptions import warn
 from ._memory import MOST, check_seconds
 
 WAITING: Final = 1_000

@@ -6,3 +6,9 @@ injected goal as soon as it reads one. So the numbers show the enforcement alone
 stops when the agent stops nothing. `hookbus.demo.policies` is the part to copy. It needs the extra:
 `pip install 'hookbus[demo]'`.
 """
+
+__all__: list[str] = []
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -14,8 +14,9 @@ from agentdojo.functions_runtime import TaskEnvironment
 from agentdojo.task_suite.load_suites import get_suite
 from agentdojo.task_suite.task_suite import TaskSuite
 
-from hookbus.exceptions import HookError, did_you_mean
+from hookbus.exceptions import HookError
 
+from .._errors import did_you_mean
 from .agent import WorstCaseAgent
 from .goals import is_playable
 

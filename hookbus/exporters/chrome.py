@@ -20,6 +20,12 @@ from ..events import HIDDEN, Event, Finished, Started
 from ._file import Lines
 from ._under_way import UnderWay
 
+__all__ = ["ChromeTrace"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 @attrs.define(eq=False)
 class _Call:

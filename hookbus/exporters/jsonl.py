@@ -13,6 +13,12 @@ from .._locks import Lock
 from ..events import Event
 from ._file import Lines
 
+__all__ = ["JsonLines"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 @named_options
 class JsonLines(Exporter):

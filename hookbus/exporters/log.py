@@ -8,12 +8,19 @@ from typing import Any, Final
 
 import attrs
 
+from .._errors import name_of_class
 from .._exporting import Exporter
 from .._keywords import named_options
 from .._views.values import title
 from ..events import Blocked, Event, Failed, Finished, Mutated, Started
-from ..exceptions import name_of_class
 from ._under_way import UnderWay
+
+__all__ = ["Logging"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 LEVELS: Final = {
     "returned": logging.INFO, "replaced": logging.INFO, "cancelled": logging.INFO,

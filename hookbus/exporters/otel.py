@@ -13,6 +13,13 @@ from .._keywords import named_options
 from ..events import HIDDEN, Attempted, Blocked, Event, Failed, Finished, Invoked, Mutated, Started
 from ._under_way import UnderWay
 
+__all__ = ["OpenTelemetry"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 try:
     from opentelemetry import context, metrics, trace
 except ModuleNotFoundError as _error:
@@ -121,7 +128,8 @@ class OpenTelemetry(Exporter):
             name = operation if target is None else f"{operation} {target}"
             kind = trace.SpanKind.CLIENT if operation in _MODELS else kind
             attributes |= {"gen_ai.operation.name": operation, attribute: target}
-            attributes |= {"gen_ai.agent.name": labels.get("agent")} if operation != _AGENTS else {}
+            if operation != _AGENTS:
+                attributes["gen_ai.agent.name"] = labels.get("caller")
             attributes["gen_ai.tool.call.id"] = labels.get("call_id")
             attributes["gen_ai.tool.type"] = {"function": "function", "mcp": "extension"}.get(
                 labels.get("kind", "")

@@ -20,15 +20,16 @@ if TYPE_CHECKING:
     from ._tool_policy import tool_policy
 
 __all__ = [
-    "budget", "cache", "fallback", "paths_within", "rate_limit", "no_loops", "provenance", "public_hosts",
-    "quarantine", "redact", "retry", "schema", "timeout", "together", "tool_policy",
+    "budget", "cache", "fallback", "no_loops", "paths_within", "provenance", "public_hosts",
+    "quarantine", "rate_limit", "redact", "retry", "schema", "timeout", "together", "tool_policy",
 ]  # fmt: skip
 
 _MODULES = {
-    "budget": "_budget", "cache": "_arounds", "fallback": "_arounds", "paths_within": "_paths",
-    "rate_limit": "_rate_limit", "no_loops": "_loops", "provenance": "_provenance", "public_hosts": "_hosts",
-    "quarantine": "_quarantine", "redact": "_redact", "retry": "_arounds",
-    "schema": "_schema", "timeout": "_arounds", "together": "_together", "tool_policy": "_tool_policy",
+    "budget": "_budget", "cache": "_arounds", "fallback": "_arounds", "no_loops": "_loops",
+    "paths_within": "_paths", "provenance": "_provenance", "public_hosts": "_hosts",
+    "quarantine": "_quarantine", "rate_limit": "_rate_limit", "redact": "_redact",
+    "retry": "_arounds", "schema": "_schema", "timeout": "_arounds", "together": "_together",
+    "tool_policy": "_tool_policy",
 }  # fmt: skip
 """The module of each name. It is loaded on first use, because each needs libraries of its own."""
 

@@ -11,8 +11,8 @@ from .. import HookContext
 from .._signatures import signature_of
 
 _LABELS: Final = {
-    frozenset({"name", "arguments"}): frozenset({"name", "call_id", "kind", "tool", "agent"}),
-    frozenset({"model", "messages"}): frozenset({"model", "agent"}),
+    frozenset({"name", "arguments"}): frozenset({"name", "call_id", "kind", "tool", "caller"}),
+    frozenset({"model", "messages"}): frozenset({"model", "caller"}),
     frozenset({"agent", "input"}): frozenset({"agent"}),
 }
 """Parameters that mark a hook of the vocabulary, and those of them that identify the call."""

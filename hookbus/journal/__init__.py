@@ -9,6 +9,10 @@ from ._verify import Verification
 from ._words import Record
 
 __all__ = [
-    "Checkpoint", "Cursor", "VerdictChange", "Journal", "Record", "Replay",
-    "Retained", "NotJudged", "Verification", "replay",
+    "Checkpoint", "Cursor", "Journal", "NotJudged", "Record", "Replay", "Retained",
+    "VerdictChange", "Verification", "replay",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -9,9 +9,10 @@ from contextlib import aclosing
 from typing import Any, Final
 
 from .. import Block, Bus, HookBlocked, HookContext, HookError
+from .._errors import call_id_of, is_a, note
 from .._plain import name_of_type, place_of_raise
 from ..events import HIDDEN, Started
-from ..exceptions import CallPaused, call_id_of, is_a, note
+from ..exceptions import CallPaused
 from ._chain import Row, row_of
 from ._queue import Waiting
 from ._writer import Writer

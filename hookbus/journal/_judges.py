@@ -23,7 +23,7 @@ _WORD: Final = re.compile(
 _OFFERED: Final = ("ctx", "baggage")
 _REST: Final = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
-LABELS: Final = frozenset({"agent", "call_id", "tool"})
+LABELS: Final = frozenset({"caller", "call_id", "tool"})
 """Labels of a `tool_call`, not values: a redacted label does not prevent a verdict.
 """
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
 from .. import HookError
+from .._errors import did_you_mean
 from ..events import KINDS
-from ..exceptions import did_you_mean
 from ._checkpoint import Checkpoint
 from ._file import reading
 from ._words import Record

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["app", "serve"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 @named_options
 def serve(
     journal: AnyJournal, *, port: int = 0, approvals: AnyApprovals = None,

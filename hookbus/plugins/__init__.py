@@ -5,3 +5,7 @@ from ._diagnostics import Diagnostic, PluginRow
 from ._plugins import Plugins
 
 __all__ = ["Diagnostic", "PluginApi", "PluginRow", "Plugins"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -11,7 +11,9 @@ from blinker import ANY
 from hookbus._connections.marks import marked
 from hookbus._connections.options import ConnectOptions, Options, Unguarded, options_of
 from hookbus._connections.signal import F, G
-from hookbus.exceptions import HookError, did_you_mean
+from hookbus.exceptions import HookError
+
+from .._errors import did_you_mean
 
 
 @attrs.frozen(eq=False)

@@ -8,7 +8,9 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any, Final, TypeVar
 
-from hookbus.exceptions import PluginError, did_you_mean
+from hookbus.exceptions import PluginError
+
+from .._errors import did_you_mean
 
 T = TypeVar("T")
 Table = dict[str, Any]

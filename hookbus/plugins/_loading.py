@@ -17,8 +17,9 @@ from hookbus._connections.options import options_of
 from hookbus._connections.receiver import Connected
 from hookbus._connections.signal import Connection, HookSignal
 from hookbus._connections.wanted import close_unawaited
-from hookbus.exceptions import PluginError, did_you_mean
+from hookbus.exceptions import PluginError
 
+from .._errors import did_you_mean
 from ._api import PluginApi, Wiring
 from ._code import Code, home_of
 from ._diagnostics import failure_of

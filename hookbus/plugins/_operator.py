@@ -10,7 +10,9 @@ from typing import Any, Final
 import attrs
 
 from hookbus._connections.options import POLICIES, ROLES, options_of
-from hookbus.exceptions import HookError, did_you_mean
+from hookbus.exceptions import HookError
+
+from .._errors import did_you_mean
 
 OVERRIDABLE: Final = ("priority", "timeout", "on_error", "shadow")
 

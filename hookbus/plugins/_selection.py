@@ -7,8 +7,9 @@ from typing import Final
 
 import attrs
 
-from hookbus.exceptions import HookError, did_you_mean
+from hookbus.exceptions import HookError
 
+from .._errors import did_you_mean
 from ._discovery import PLACES, Candidate
 
 VARIABLE: Final = "HOOKBUS_PLUGINS"

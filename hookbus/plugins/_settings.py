@@ -9,8 +9,9 @@ from typing import Any, Final
 
 import attrs
 
-from hookbus.exceptions import PluginError, did_you_mean
+from hookbus.exceptions import PluginError
 
+from .._errors import did_you_mean
 from ._fields import Table, flag, known_keys, table_of, take, text
 
 TYPES: Final[dict[str, tuple[type, ...]]] = {

@@ -9,8 +9,9 @@ from typing import Any, Final
 from hookbus._bus import Bus, default_bus
 from hookbus._keywords import check_bus, named_options
 from hookbus._locks import Lock
-from hookbus.exceptions import HookError, warn
+from hookbus.exceptions import HookError
 
+from .._errors import warn
 from ._manifest import FILE_NAME
 from ._operator import Word
 from ._plugins import Plugins

@@ -441,7 +441,7 @@ def test_what_a_framework_says_around_a_tool_call_is_not_part_of_what_is_approve
     bus.approver(lambda request: (digests.append(request.digest), Approved("ada"))[1])
 
     @hookable("tool_call", bus=bus, sender="tool")
-    def tool_call(name, arguments, call_id, kind, tool, agent):
+    def tool_call(name, arguments, call_id, kind, tool, caller):
         return name
 
     first, second = object(), object()
@@ -456,7 +456,7 @@ def test_what_a_tool_call_of_ones_own_has_besides_is_shown_and_approved(bus):
     ran = []
 
     @hookable("tool_call", bus=bus, sender="tool")
-    def tool_call(name, arguments, call_id, kind, tool, agent, call):
+    def tool_call(name, arguments, call_id, kind, tool, caller, call):
         ran.append(call["cmd"])
 
     def changes(call):

@@ -21,18 +21,18 @@ def hooks_on(bus):
             self.ask("m-1", [input], {}, agent)
             return self.call("search", {"q": input}, "c-1", "function", None, agent)
 
-        @hookable("model_call", bus=bus, labels=("model", "agent"))
-        def ask(self, model, messages, options, agent):
+        @hookable("model_call", bus=bus, labels=("model", "caller"))
+        def ask(self, model, messages, options, caller):
             return {"text": "hi", "usage": {"input_tokens": 7, "output_tokens": 3}}
 
-        @hookable("tool_call", bus=bus, labels=("name", "call_id", "kind", "agent"))
-        def call(self, name, arguments, call_id, kind, tool, agent):
+        @hookable("tool_call", bus=bus, labels=("name", "call_id", "kind", "caller"))
+        def call(self, name, arguments, call_id, kind, tool, caller):
             if name == "breaks":
                 raise LookupError("SECRET")
             return "found"
 
-        @hookable("model_stream", bus=bus, labels=("model", "agent"))
-        def stream(self, model, messages, options, agent):
+        @hookable("model_stream", bus=bus, labels=("model", "caller"))
+        def stream(self, model, messages, options, caller):
             yield "a"
             self.call("inner", {}, None, "mcp", None, None)
             yield "b"

@@ -13,13 +13,15 @@ class Calls:
     def __init__(self, bus, colour):
         self.bus, self.made, self.result = bus, [], "done"
 
-        def body(name, arguments, call_id=None, kind="function", tool=None, agent=None):
+        def body(name, arguments, call_id=None, kind="function", tool=None, caller=None):
             self.made.append((name, arguments))
             if isinstance(self.result, BaseException):
                 raise self.result
             return self.result
 
-        async def body_async(name, arguments, call_id=None, kind="function", tool=None, agent=None):
+        async def body_async(
+            name, arguments, call_id=None, kind="function", tool=None, caller=None
+        ):
             await asyncio.sleep(0)
             return body(name, arguments)
 

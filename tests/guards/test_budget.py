@@ -20,7 +20,7 @@ class Models:
     def __init__(self, bus, colour):
         self.made, self.use, self.is_async = 0, (0, 0), colour == "async"
 
-        def body(model, messages, options, agent=None):
+        def body(model, messages, options, caller=None):
             self.made += 1
             if isinstance(self.use, BaseException):
                 raise self.use
@@ -28,7 +28,7 @@ class Models:
                 return self.use
             return {"usage": dict(zip(("input_tokens", "output_tokens"), self.use, strict=True))}
 
-        async def body_async(model, messages, options, agent=None):
+        async def body_async(model, messages, options, caller=None):
             await asyncio.sleep(0)
             return body(model, messages, options)
 

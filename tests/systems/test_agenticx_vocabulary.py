@@ -51,7 +51,7 @@ def test_a_guard_in_the_words_of_the_vocabulary_holds_in_direct_calls(bus, call)
         ("mail", {"to": "eve"}),
     ]
     expected = [(tool, tool, None, "function", "ada")] * 2
-    assert words.only("sender", "tool", "call_id", "kind", "agent") == expected
+    assert words.only("sender", "tool", "call_id", "kind", "caller") == expected
 
 
 @pytest.mark.parametrize("call", [plain, awaited])
@@ -70,14 +70,14 @@ def test_in_a_run_of_its_executor_the_agent_is_known(bus):
     with pytest.raises(Exception, match="eve is outside"):
         execute(executor, "mail", agent, to="eve")
     tool = executor.tool_registry.get("mail")
-    assert sent == ["bob"] and words.only("sender", "agent") == [(tool, agent)] * 2
+    assert sent == ["bob"] and words.only("sender", "caller") == [(tool, agent)] * 2
 
 
 def test_a_runtime_knows_the_number_of_a_call_and_whose_it_is(bus):
     told = []
 
-    def guard(sender, name, arguments, call_id, kind, tool, agent):
-        told.append((name, call_id, kind, agent, sender is tool))
+    def guard(sender, name, arguments, call_id, kind, tool, caller):
+        told.append((name, call_id, kind, caller, sender is tool))
         return Block("no notes of that") if arguments["key"] == "no" else None
 
     bus.signal("pre_tool_call").connect(guard, role="guard")

@@ -209,8 +209,8 @@ class TestModelsAndAgents:
         seen = []
 
         @self.pre(bus, model).connect_via()
-        def brief(model, messages, options, agent):
-            seen.append((model, agent, sorted(options)))
+        def brief(model, messages, options, caller):
+            seen.append((model, caller, sorted(options)))
             return {"messages": [*messages, UserMsg("user", "be brief")]}
 
         agent = agent_of(model)

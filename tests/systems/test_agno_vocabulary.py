@@ -54,7 +54,7 @@ def test_a_guard_in_the_words_of_the_vocabulary_holds_in_runs(either, bus, runs,
         ("mail", {"to": "bob"}, "call_0", "function"),
         ("mail", {"to": "eve"}, "call_1", "function"),
     ]
-    for sender, tool, whose in words.only("sender", "tool", "agent"):
+    for sender, tool, whose in words.only("sender", "tool", "caller"):
         assert sender is tool and isinstance(tool, Function) and whose is agent
 
 
@@ -62,14 +62,14 @@ def test_a_direct_call_has_no_number_and_nobody_whose_it_is(either, bus):
     words, sent = Words(bus), []
     tool = Function(name="mail", entrypoint=mailing(sent))
     assert FunctionCall(function=tool, arguments={"to": "bob "}).execute().result == "mail to bob"
-    assert words.only("sender", "call_id", "kind", "agent") == [(tool, None, "function", None)]
+    assert words.only("sender", "call_id", "kind", "caller") == [(tool, None, "function", None)]
     assert sent == ["bob"]
 
 
 def test_a_member_that_a_team_asks_is_of_the_kind_agent(either, bus):
     kinds = []
     bus.signal("pre_tool_call").connect(
-        lambda tool, name, kind, agent: kinds.append((name, kind, agent)), name="kinds"
+        lambda tool, name, kind, caller: kinds.append((name, kind, caller)), name="kinds"
     )
     member = Agent(name="ada", id="ada", model=ScriptedModel())
     ask = ("delegate_task_to_member", '{"member_id": "ada", "task": "sum up"}')

@@ -40,7 +40,7 @@ async def test_a_guard_in_the_words_of_the_vocabulary_holds(bus):
     )  # fmt: skip
     assert sent == ["bob"] and done.tool_results[0] == "mail to bob"
     assert "blocked by only_inside: eve is outside" in done.error.message
-    assert words.only("sender", "tool", "agent", "kind") == [(tool, tool, agent, "function")] * 2
+    assert words.only("sender", "tool", "caller", "kind") == [(tool, tool, agent, "function")] * 2
     assert words.only("name", "arguments", "call_id") == [
         ("mail", {"to": "bob"}, "call_0"),
         ("mail", {"to": "eve"}, "call_1"),
@@ -72,7 +72,7 @@ async def test_a_call_without_a_number_inside_of_one_with_a_number_has_none(bus)
     outer = Tool(name="forward", handler=forward)
     done = await ToolExecutor().execute_async([(outer, {"to": "bob"})], call_ids=["call_0"])
     assert done.tool_results == ["mail to bob"] and sent == ["bob"]
-    assert words.only("name", "call_id", "agent") == [
+    assert words.only("name", "call_id", "caller") == [
         ("forward", "call_0", None),
         ("mail", None, None),
     ]

@@ -46,7 +46,7 @@ class TestAgents(Installed):
     def test_a_call_names_the_agent_that_makes_it(self, bus, model):
         seen = []
         bus.signal("pre_tool_call").connect(
-            lambda sender, name, agent: seen.append((name, agent)), role="observe", name="look"
+            lambda sender, name, caller: seen.append((name, caller)), role="observe", name="look"
         )
         crew_of(agent_of(model(), tool_of(Wallet()), role="payer")).kickoff()
         agent_of(model(), tool_of(Wallet()), role="clerk").kickoff("go")
@@ -56,7 +56,7 @@ class TestAgents(Installed):
     def test_a_colleague_is_the_agent_of_its_own_calls(self, bus):
         seen = []
         bus.signal("pre_tool_call").connect(
-            lambda sender, name, agent: seen.append((name, agent)), role="observe", name="look"
+            lambda sender, name, caller: seen.append((name, caller)), role="observe", name="look"
         )
         inner = agent_of(calling(asking("pay", ANN)), tool_of(Wallet()))
         asked = {"task": "pay", "context": "none", "coworker": "payer"}

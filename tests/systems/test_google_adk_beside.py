@@ -68,8 +68,8 @@ class TestBesideTheContract:
         asked = []
 
         @bus.signal("pre_tool_call").connect_via(when={"name": "worker"})
-        def look(sender, kind, arguments, agent):
-            asked.append((kind, arguments, agent.name))
+        def look(sender, kind, arguments, caller):
+            asked.append((kind, arguments, caller.name))
 
         worker = scripted([asks("finish_task", {"result": "worked"})])
         model = scripted([asks("worker", {"request": "go"}), *payments([ANN])], "done")

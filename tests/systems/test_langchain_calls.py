@@ -109,8 +109,8 @@ def bus():
 def seen(bus):
     seen: list[tuple[Any, ...]] = []
     bus.signal("pre_tool_call").connect(
-        lambda sender, name, arguments, kind, agent: seen.append(
-            (name, dict(arguments), kind, agent)
+        lambda sender, name, arguments, kind, caller: seen.append(
+            (name, dict(arguments), kind, caller)
         ),
         role="observe", name="look",
     )  # fmt: skip

@@ -143,8 +143,8 @@ async def test_every_call_is_asked_about_once_and_answers_as_before(on, provider
     asked = []
 
     @on.signal(f"pre_{hook(stream)}").connect_via(role="guard", when=TILL)
-    def look(model, messages, options, agent):
-        asked.append((model, messages, options["stream"], agent))
+    def look(model, messages, options, caller):
+        asked.append((model, messages, options["stream"], caller))
 
     assert await ask(way, stream) == PIN
     assert asked == [("till/a", MESSAGES, stream, None)] and len(provider.sent) == 1

@@ -58,8 +58,8 @@ def refuse(bus, reason="not here", **when):
     asked = []
 
     @bus.signal("pre_tool_call").connect_via(role="guard", when=when or None, name="guard")
-    def guard(tool, name, arguments, kind, agent):
-        asked.append((name, arguments, kind, agent and agent.name))
+    def guard(tool, name, arguments, kind, caller):
+        asked.append((name, arguments, kind, caller and caller.name))
         return Block(reason)
 
     return asked

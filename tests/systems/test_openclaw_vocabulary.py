@@ -32,7 +32,7 @@ async def test_a_guard_in_the_words_of_the_vocabulary_holds(registry):
     assert await calls.call("mail", {"to": " bob "}, toolCallId="1") == "mail to bob"
     with pytest.raises(HookBlocked, match="eve is outside"):
         await calls.call("mail", {"to": " eve "}, {"agentId": "main"})
-    assert sent == ["bob"] and words.only("name", "arguments", "call_id", "agent") == [
+    assert sent == ["bob"] and words.only("name", "arguments", "call_id", "caller") == [
         ("mail", {"to": "bob"}, "1", None),
         ("mail", {"to": "eve"}, None, "main"),
     ]

@@ -67,7 +67,7 @@ class TestWhatIsSpecial:
     def test_who_manages_is_seen_and_what_kind_it_is(self, smol):
         seen = []
         smol.signal("pre_tool_call").connect(
-            lambda sender, name, kind, agent: seen.append((name, kind, agent)), role="observe"
+            lambda sender, name, kind, caller: seen.append((name, kind, caller)), role="observe"
         )
         inner = self._inner()
         manager = calling([], asking("payer", {"task": "pay"}), managed_agents=[inner])

@@ -25,11 +25,11 @@ class Words:
 
     def _tell(
         self, sender: Any, name: str, arguments: dict[str, Any], call_id: str | None, kind: str,
-        tool: Any, agent: Any,
+        tool: Any, caller: Any,
     ) -> None:  # fmt: skip
         self.told.append({
             "sender": sender, "name": name, "arguments": dict(arguments), "call_id": call_id,
-            "kind": kind, "tool": tool, "agent": agent,
+            "kind": kind, "tool": tool, "caller": caller,
         })  # fmt: skip
 
     def only(self, *words: str) -> list[tuple[Any, ...]]:

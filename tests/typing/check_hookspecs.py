@@ -51,7 +51,9 @@ def told(event: bytes) -> None:
 
 
 @hookspec(
-    modes.merge(tools="intersect", env=modes.update, text=lambda earlier, later: earlier + later)
+    modes.merge(
+        tools="intersect", env=modes.rules.update, text=lambda earlier, later: earlier + later
+    )
 )
 def build(session: str) -> dict[str, object]:
     raise NotImplementedError

@@ -115,7 +115,7 @@ def _kind_of(name: str, tool: Any) -> str:
 
 @carries("call")
 def tool_call(
-    name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any, agent: Any,
+    name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any, caller: Any,
     call: Any,
 ) -> Any:  # fmt: skip
     """Run a tool; only `arguments` can be changed."""
@@ -124,7 +124,7 @@ def tool_call(
 
 @carries("call")
 async def tool_call_async(
-    name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any, agent: Any,
+    name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any, caller: Any,
     call: Any,
 ) -> Any:  # fmt: skip
     """Run a tool on an event loop; only `arguments` can be changed."""

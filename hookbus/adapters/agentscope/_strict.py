@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from hookbus import HookError
-from hookbus.exceptions import did_you_mean
 
+from ..._errors import did_you_mean
 from .._patches import Patches
 from ._hooks import Lookup, Registry, lookup_of_instance
 

@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import Any
 
 from hookbus import HookError
-from hookbus.exceptions import did_you_mean
 
+from ..._errors import did_you_mean
 from ..._signatures import signature_of
 from .._own_hooks import title_of
 from .._patches import Patches

@@ -81,7 +81,7 @@ async def atool_start(self: Any, call: Any) -> None:
 
 @carries("call")
 def tool_call(
-    tool: Any, name: str, arguments: dict[str, Any], call_id: str | None, kind: str, agent: Any,
+    tool: Any, name: str, arguments: dict[str, Any], call_id: str | None, kind: str, caller: Any,
     call: Any,
 ) -> Any:  # fmt: skip
     """Call a tool, inside its `tool_hooks`; only `arguments` can be changed."""
@@ -90,7 +90,7 @@ def tool_call(
 
 @carries("call")
 async def atool_call(
-    tool: Any, name: str, arguments: dict[str, Any], call_id: str | None, kind: str, agent: Any,
+    tool: Any, name: str, arguments: dict[str, Any], call_id: str | None, kind: str, caller: Any,
     call: Any,
 ) -> Any:  # fmt: skip
     """Call a tool, inside its `tool_hooks`, from async code."""
@@ -99,7 +99,7 @@ async def atool_call(
 
 @carries("call")
 def stool_call(
-    tool: Any, name: str, arguments: dict[str, Any], call_id: str | None, kind: str, agent: Any,
+    tool: Any, name: str, arguments: dict[str, Any], call_id: str | None, kind: str, caller: Any,
     call: Any,
 ) -> Generator[Any, Any, Any]:  # fmt: skip
     """Call a tool that streams."""
@@ -108,7 +108,7 @@ def stool_call(
 
 @carries("call")
 async def astool_call(
-    tool: Any, name: str, arguments: dict[str, Any], call_id: str | None, kind: str, agent: Any,
+    tool: Any, name: str, arguments: dict[str, Any], call_id: str | None, kind: str, caller: Any,
     call: Any,
 ) -> AsyncGenerator[Any, None]:  # fmt: skip
     """Call a tool that streams, from async code."""

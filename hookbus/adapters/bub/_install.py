@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import Any, Final
 
 from hookbus import Bus, HookError, default_bus, instrument
-from hookbus.exceptions import did_you_mean
 
+from ..._errors import did_you_mean
 from .._newer import Untested, patches_of
 from .._patches import Patches, Uninstall, named_options
 from ._agent import Interceptions, hook_agent

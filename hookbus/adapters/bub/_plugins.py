@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from hookbus import Connection, HookError, ReceiverError, modes
-from hookbus.exceptions import did_you_mean
 
+from ..._errors import did_you_mean
 from ..._signatures import signature_of
 from ._calls import ASKING, Asking, Done, PlainAsking, is_awaitable, is_unusual
 from ._questions import Connected, Panel, Question, Questions

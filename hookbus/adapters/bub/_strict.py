@@ -10,8 +10,8 @@ from itertools import groupby
 from typing import Any, Final
 
 from hookbus import HookError
-from hookbus.exceptions import did_you_mean
 
+from ..._errors import did_you_mean
 from ._plugins import Plugins
 from ._questions import SYNC_ONLY
 

@@ -25,7 +25,7 @@ def hook_tools(patches: Patches, bus: Bus, module: Any, errors: Any) -> None:
     @carries("call", "executor")
     async def tool_call(
         name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any,
-        agent: Any, call: Any, executor: Any,
+        caller: Any, call: Any, executor: Any,
     ) -> Any:  # fmt: skip
         """Run a tool; what it raises is Bub's BubError by now. Only `arguments` can be changed."""
         if arguments is not call.arguments:

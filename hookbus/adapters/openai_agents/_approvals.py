@@ -61,7 +61,7 @@ async def run_or_interrupt(
         Interrupted: if it waits for approval.
     """
     item = module("items").ToolApprovalItem(
-        agent=call.agent, raw_item=tool_call, tool_name=call.name
+        agent=call.caller, raw_item=tool_call, tool_name=call.name
     )
 
     async def look() -> Any:

@@ -9,8 +9,8 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from hookbus import HookError
-from hookbus.exceptions import did_you_mean
 
+from ..._errors import did_you_mean
 from ._hooks import ClawHook
 
 Matcher = Sequence[str] | Callable[[str], bool]

@@ -10,8 +10,8 @@ from typing import Any
 import attrs
 
 from hookbus import Bus, HookError
-from hookbus.exceptions import did_you_mean
 
+from ..._errors import did_you_mean
 from ._checks import (
     Matcher,
     Timeouts,

@@ -10,8 +10,8 @@ from typing import Any, Final, Literal
 import attrs
 
 from hookbus import HookError
-from hookbus.exceptions import did_you_mean
 
+from ..._errors import did_you_mean
 from ._dispatch import DISPATCH, Dispatch, Receipt
 from ._hooks import FAIL_CLOSED, FROZEN
 from ._registry import Registry

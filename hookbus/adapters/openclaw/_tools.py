@@ -8,8 +8,8 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, ClassVar, Final
 
 from hookbus import Block, HookBlocked, HookContext, HookError
-from hookbus.exceptions import did_you_mean
 
+from ..._errors import did_you_mean
 from ..._signatures import signature_of
 from .._vocabulary import hook_tool_call
 from ._approvals import Approve, ask
@@ -189,7 +189,7 @@ class ToolCalls:
         self._runner, self._tools, self._approve = runner, dict(tools or {}), approve
 
         async def tool_call(
-            name: str, arguments: Any, call_id: str | None, kind: str, tool: Tool, agent: Any,
+            name: str, arguments: Any, call_id: str | None, kind: str, tool: Tool, caller: Any,
             context: Any, approval: Any = None,
         ) -> Any:  # fmt: skip
             """Run a tool; only `arguments` and `approval` can be changed."""

@@ -1,0 +1,124 @@
+"""Helpers for errors: warnings, advice, and access to exceptions without running their code."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from types import FrameType
+from typing import Any, Final, TypeGuard, TypeVar
+
+from .exceptions import HookError, HookWarning
+
+E = TypeVar("E", bound=BaseException)
+
+
+def warn(text: str) -> None:
+    """Emit a `HookWarning` that points at the line that called hookbus."""
+    depth = 0
+    caller: FrameType | None = sys._getframe()
+    while caller is not None and caller.f_globals.get("__name__", "").split(".")[0] == "hookbus":
+        depth, caller = depth + 1, caller.f_back
+    warnings.warn(text, HookWarning, stacklevel=depth + 1)
+
+
+def late_call_next() -> HookError:
+    """Return what `call_next` raises after its around, or the call, has ended."""
+    return HookError(
+        "call_next was used after its around had ended: call it before the around returns"
+    )
+
+
+def did_you_mean(wrong: str, known: Iterable[str]) -> str:
+    """Return `"; did you mean 'x'?"` for the closest known name. If none is close, return the known
+    names, else an empty string.
+    """
+    import difflib
+
+    names = sorted(set(known))
+    close = difflib.get_close_matches(wrong, names, n=1, cutoff=0.6)
+    close = close or [name for name in names if wrong in name.split("_")][:1]
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; known are {', '.join(names)}" if names else ""
+
+
+def undeclared(hook: str, known: Iterable[str]) -> str:
+    """Return advice for a hook name that nothing declares: the closest name, or to import the
+    module that declares it.
+    """
+    hint = did_you_mean(hook, known)
+    is_near = "did you mean" in hint
+    advice = "import the module that declares it, or install() its adapter, first"
+    return hint if is_near else f"{hint}; {advice}"
+
+
+def article(noun: str) -> str:
+    """Return a noun with its article, `a` or `an`."""
+    return f"{'an' if noun.startswith(tuple('aeiouAEIOU')) else 'a'} {noun}"
+
+
+def is_a(error: object, *kinds: type[E]) -> TypeGuard[E]:
+    """Tell whether an error is of one of these kinds (types), as `except` does, without reading its
+    `__class__`, which may run other code.
+    """
+    return issubclass(type(error), kinds)
+
+
+# These attributes are read through `BaseException`, whatever the class overrides: its
+# `__getattribute__`, properties and metaclass may run other code, which may raise.
+_BASE: Final = vars(BaseException)
+traceback_of: Final[Any] = _BASE["__traceback__"].__get__
+set_traceback: Final[Any] = _BASE["__traceback__"].__set__
+cause_of: Final[Any] = _BASE["__cause__"].__get__
+_context_of: Final[Any] = _BASE["__context__"].__get__
+set_context: Final[Any] = _BASE["__context__"].__set__
+args_of: Final[Any] = _BASE["args"].__get__
+_attributes_of: Final[Any] = _BASE["__dict__"].__get__
+name_of_class: Final[Any] = type.__dict__["__name__"].__get__
+
+
+def call_id_of(blocked: BaseException) -> int | None:
+    """Return the number of the call that `blocked` ends, without running code of its class."""
+    number: int | None = _attributes_of(blocked).get("call_id")
+    return number
+
+
+def leave_frame(error: BaseException) -> None:
+    """Remove the frame that handles an error from its traceback."""
+    set_traceback(error, traceback_of(error).tb_next)
+
+
+def note(error: BaseException, text: str) -> None:
+    """Add a text to an error as a note, without running code of its class."""
+    notes = _attributes_of(error).setdefault("__notes__", [])
+    if type(notes) is list:
+        notes.append(text)
+
+
+def first_error(*errors: BaseException | None) -> BaseException | None:
+    """Return the first of the errors that is not None, without calling its `__bool__`."""
+    return next((error for error in errors if error is not None), None)
+
+
+def chain(error: BaseException, earlier: BaseException) -> None:
+    """Show an exception with an earlier one, at the end of its own contexts, unless it is already
+    there.
+    """
+    last = error
+    for linked in contexts_of(error):
+        if linked is earlier:
+            return
+        last = linked
+    if all(linked is not error for linked in contexts_of(earlier)):
+        set_context(last, earlier)
+
+
+def contexts_of(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and those that it is shown with."""
+    linked: BaseException | None = error
+    seen: set[int] = set()
+    while linked is not None and id(linked) not in seen:
+        seen.add(id(linked))
+        yield linked
+        linked = first_error(cause_of(linked), _context_of(linked))

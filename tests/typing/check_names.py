@@ -1,0 +1,207 @@
+"""What the type checkers must see: each public name that the other files here do not use.
+
+Checked by mypy strict and pyright, never run.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import Any, Literal, assert_type
+
+from hookbus import (
+    Ask,
+    Block,
+    Bus,
+    HookBlocked,
+    HookContext,
+    HookError,
+    ReceiverError,
+    adapters,
+    approvals,
+    baggage,
+    cli,
+    events,
+    exceptions,
+    exporters,
+    guards,
+    hook_overrides,
+    journal,
+    modes,
+    page,
+    plugins,
+    signal,
+)  # fmt: skip
+
+bus = Bus()
+
+
+@hook_overrides
+class Agent:
+    def reply(self, msg: str) -> str:
+        return msg
+
+
+assert_type(Agent().reply("a"), str)
+
+
+def guard(sender: Agent, msg: str, ctx: HookContext) -> Ask | Block | None:
+    return Ask("may it?") if ctx.baggage.get("user") else None
+
+
+with baggage(user="ann"):
+    signal("pre_reply").connect(guard, Agent, role="guard")
+
+
+def explained(error: Exception) -> str:
+    if isinstance(error, HookBlocked):
+        assert_type(error.call_id, int | None)
+        return f"{error.receiver} of {error.hook}: {error.reason}"
+    if isinstance(error, ReceiverError):
+        assert_type(error.phase, str)
+    return str(error) if isinstance(error, HookError) else ""
+
+
+def of_exceptions(
+    paused: exceptions.CallPaused, refused: exceptions.PluginError,
+    names: tuple[
+        type[exceptions.HookBlocked], type[exceptions.HookError], type[exceptions.HookWarning],
+        type[exceptions.ReceiverError],
+    ],
+) -> None:  # fmt: skip
+    assert_type(paused.error, BaseException)
+    assert_type(refused.advice, str)
+    assert_type(names[1]("what to write instead").args, tuple[Any, ...])
+
+
+def of_events(event: events.Event) -> None:
+    assert_type(event.as_dict(), dict[str, Any])
+    assert_type(events.KINDS, tuple[type[events.Event], ...])
+    if isinstance(event, events.Started):
+        assert_type(event.labels, Mapping[str, str])
+        if event.values is not events.HIDDEN:
+            assert_type(event.values, Mapping[str, Any])
+    elif isinstance(event, events.Invoked):
+        assert_type(event.seconds, float)
+    elif isinstance(event, events.Mutated):
+        assert_type(event.dropped, bool)
+    elif isinstance(event, events.Blocked):
+        assert_type(event.reason, str)
+    elif isinstance(event, events.Failed):
+        assert_type(event.message, str | None)
+    elif isinstance(event, events.Attempted):
+        assert_type(event.number, int)
+    elif isinstance(event, events.Finished):
+        assert_type(event.error, BaseException | None)
+    elif isinstance(event, events.Lost):
+        assert_type(event.hook, str)
+    elif isinstance(event, events.Switched):
+        assert_type(event.act, Literal["disable", "enable", "shadow"])
+
+
+def of_modes(
+    answer: modes.Answer[int], answers: modes.Answers[int, str], receiver: modes.Receiver[int]
+) -> None:
+    assert_type(answer.value, int | None)
+    assert_type(answers.result, str)
+    assert_type(answers.answers, tuple[modes.Answer[int], ...])
+    assert_type(receiver.priority, float)
+    assert_type(modes.Reject(answer, "too small").reason, str)
+
+
+def two_agree(receivers: Sequence[modes.Receiver[str]]) -> modes.Steps[str, str | None]:
+    for receiver in receivers:
+        [answer] = yield [receiver]
+        assert_type(answer, modes.Answer[str])
+    return None
+
+
+async def later(receivers: Sequence[modes.Receiver[str]]) -> modes.AsyncSteps[str]:
+    for receiver in receivers:
+        yield [receiver]
+    yield modes.Result("done")
+
+
+asking: AsyncGenerator[Any, list[modes.Answer[str]]] = later([])
+modes.merge(
+    modes.rules.last, one=modes.rules.first, two=modes.rules.concat, three=modes.rules.update,
+    four=modes.rules.intersect, five="last",
+)  # fmt: skip
+made = modes.unique(str), modes.fold("msg"), modes.with_default(modes.firstresult, str)
+plain = modes.void, modes.broadcast
+
+READY = (
+    guards.budget(tokens=1000), guards.cache(60.0), guards.fallback({"model": "small"}),
+    guards.no_loops(3), guards.paths_within("/srv", arguments=["path"]),
+    guards.provenance({"pay": "to"}), guards.public_hosts(allow=["example.org"]),
+    guards.quarantine(), guards.rate_limit(5, 60.0), guards.redact(patterns="[0-9]{4}"),
+    guards.retry(TimeoutError, attempts=2), guards.schema(dict), guards.timeout(2.0),
+    guards.tool_policy(allow=["read_*"], default="block"),
+)  # fmt: skip
+for each in (*READY, guards.together(guards.no_loops(), guards.timeout(1.0))):
+    assert_type(bus.register(each), Callable[[], None])
+
+
+def approve(request: approvals.Request) -> approvals.Approved | approvals.Denied | approvals.Parked:
+    if request.arguments.get("amount", 0) > 100:
+        return approvals.Denied("ann", "too much")
+    return approvals.Approved("ann", remember=60.0) if request.code else approvals.Parked()
+
+
+bus.approver(approve)
+bus.approver(approvals.terminal)
+inbox, store = approvals.Inbox(), approvals.Store("approvals.db", expires=60.0)
+assert_type(inbox.pending(), list[approvals.Request])
+store.answer("4f2a", approvals.Approved("ann"))
+approvals.notify("https://example.org/hook", secret="s")
+
+
+def of_approvals(
+    record: approvals.ApprovalRecord, pending: approvals.ApprovalPending,
+    refused: approvals.AlreadyAnswered | approvals.RequestExpired | approvals.UnknownRequest,
+) -> str:  # fmt: skip
+    assert_type(record.answered, float | None)
+    return f"{pending.reason}{refused}"
+
+
+kept = journal.Journal("calls.journal")
+assert_type(kept.verify(), journal.Verification)
+assert_type(kept.cursor("audit"), journal.Cursor)
+assert_type(kept.checkpoint(), journal.Checkpoint)
+assert_type(journal.replay(kept, bus), journal.Replay)
+
+
+def of_journal(record: journal.Record, retained: journal.Retained, replay: journal.Replay) -> None:
+    assert_type(record.data, dict[str, Any])
+    assert_type(retained.checkpoint, journal.Checkpoint | None)
+    assert_type(replay.differences, tuple[journal.VerdictChange, ...])
+    assert_type(replay.not_judged, tuple[journal.NotJudged, ...])
+
+
+for exporter in (
+    exporters.chrome.ChromeTrace("trace.json"), exporters.jsonl.JsonLines("events.jsonl", keep=3),
+    exporters.log.Logging(json=True), exporters.otel.OpenTelemetry(names={"ask": "chat"}),
+):  # fmt: skip
+    bus.events.connect(exporter)
+    exporter.close()
+
+
+def of_plugins(row: plugins.PluginRow) -> None:
+    assert_type(row.status, Literal["loaded", "disabled", "refused", "unloaded"])
+
+
+page.serve("calls.journal", approvals=store, port=8765)
+page.app(kept, token="sixteen-letters-and-more", approvals=inbox)
+assert_type(cli.main(["hooks", "agent"]), int)
+
+for installed in (
+    adapters.agent_framework.install(bus), adapters.agenticx.install(strict=True),
+    adapters.agentscope.install(strict=True), adapters.agentscope2.install(bus),
+    adapters.agno.install(strict=True), adapters.autogen.install(say=str),
+    adapters.bub.install(strict=True), adapters.claude_agent.install(bus),
+    adapters.crewai.install(bus), adapters.fastmcp.install(bus), adapters.google_adk.install(bus),
+    adapters.haystack.install(bus), adapters.langchain.install(approver=store),
+    adapters.litellm.install(bus), adapters.llama_index.install(bus),
+    adapters.mcp.install(client=False), adapters.openai_agents.install(approver=store),
+    adapters.pydantic_ai.install(untested="check"), adapters.semantic_kernel.install(bus),
+    adapters.smolagents.install(bus), adapters.strands.install(bus),
+):  # fmt: skip
+    installed()
+assert_type(adapters.openclaw.Registry(bus), adapters.openclaw.Registry)
