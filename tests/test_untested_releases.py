@@ -108,7 +108,7 @@ def test_a_newer_release_whose_seams_answer_installs_with_a_warning():
         uninstall = install(bus)
     version = metadata.version("pytest")
     assert [str(each.message) for each in told] == [
-        f"pytest {version} is newer than tested; the self-test passed (the adapter shop was tested "
+        f"pytest {version} is newer than tested; its self-test passed (the adapter shop was tested "
         "with 1.0.0 to 1.2.0)"
     ]
     assert "blocked by" in Tool("pay", lambda *given: paid.append(given)).run(1, "ann")

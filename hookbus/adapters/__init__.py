@@ -1,6 +1,6 @@
-"""Adapters for agent frameworks, a module each: `uninstall = adapters.langchain.install()`.
+"""Frameworks that run on hookbus, one module each: `uninstall = adapters.langchain.install()`.
 
-A module is imported on first access, and it imports its framework only in `install`.
+A module is loaded on first access, and it loads its framework only in `install`.
 """
 
 from importlib import import_module
@@ -41,7 +41,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in __all__:
         return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"hookbus has no adapter {name!r}; there are {', '.join(__all__)}")
+    raise AttributeError(f"hookbus has no adapter {name!r}; known are {', '.join(__all__)}")
 
 
 def __dir__() -> list[str]:

@@ -1,5 +1,5 @@
-"""`python -m hookbus.adapters`: which frameworks there are adapters for, which versions they were
-tested with, whether what is installed here fits, and where each is hooked.
+"""`python -m hookbus.adapters`: prints the frameworks with adapters, their tested versions, whether
+the installed ones fit, and where each is hooked.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ class Seam(NamedTuple):
 
     Attributes:
         package: its name on PyPI.
-        hooks: what it has of the vocabulary.
-        tools: what every call of a tool comes through.
+        hooks: its hooks of the vocabulary.
+        tools: the functions that every tool call passes through.
     """
 
     package: str
@@ -68,13 +68,13 @@ _OF_ONE_SYSTEM: Final = {
     name: Seam(name, "tool_call and its own hooks", "docs/how-to")
     for name in ("agenticx", "agentscope", "agno", "bub")
 }
-"""Adapters that bring their framework's own hooks, too. They are listed where it is installed."""
+"""Adapters that also provide their framework's own hooks, listed only if it is installed."""
 
 
 def rows() -> list[tuple[str, ...]]:
-    """Return a row for each adapter: its name, its package, the versions it was tested with, what
-    is installed here and whether that fits, its hooks and its seam. An installed version that is
-    newer is imported, and the adapter's self-test runs.
+    """Return a row for each adapter: its name, its package, its tested versions, the installed
+    version and whether it fits, its hooks and its seam. A newer installed version is imported, and
+    the adapter's self-test runs.
     """
     found: list[tuple[str, ...]] = []
     for name, seam in {**SEAMS, **_OF_ONE_SYSTEM}.items():
@@ -88,7 +88,7 @@ def rows() -> list[tuple[str, ...]]:
 
 
 def _is_installed(name: str) -> bool:
-    """Tell whether an adapter's system is installed; of AgentScope 2 there is another adapter."""
+    """Return whether an adapter's framework is installed; AgentScope 2 has its own adapter."""
     try:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -97,7 +97,7 @@ def _is_installed(name: str) -> bool:
 
 
 FITTING: Final = ("tested", "untested, self-test passed", "untested, runs on hookbus")
-"""What is said of an installed version on which the adapter installs."""
+"""The states of an installed version on which the adapter can be installed."""
 
 
 def _state(name: str, package: str, supported: Supported) -> str:

@@ -12,7 +12,7 @@ from ._unknown import call_of
 
 
 def hook_agentscope2(gate: Gate, toolkit: Any) -> None:
-    """Hook what a program asks a toolkit for, and what an agent finds out before it does."""
+    """Hook missing tools in calls of a toolkit by a program, and in an agent's check before."""
     responses = import_module("agentscope.tool")
     blocks = import_module("agentscope.message")
 

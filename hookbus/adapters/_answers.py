@@ -1,5 +1,4 @@
-"""The forms of model answers, in parts and as a whole, of frameworks with their own classes for
-both."""
+"""The forms of models' answers, in parts and as a whole, under frameworks with their own types."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ def _text_of(response: Any) -> str:
 
 
 def _adk_whole(items: list[Any]) -> Any:
-    """Return the answers that are not parts, or everything if these lack some of the content."""
+    """Return the complete answers; everything if these do not contain the text of all parts."""
     wholes = [item for item in items if not item.partial]
     said = "".join(_text_of(item) for item in wholes)
     in_parts = "".join(_text_of(item) for item in items if item.partial)
@@ -175,7 +174,7 @@ SEMANTIC_KERNEL = Forms(_messages, _messages_in_parts)
 
 
 def _blocks(events: list[Any]) -> dict[str, Any]:
-    """Return the message, the stop reason and the usage, as plain data."""
+    """Return the message, the finish reason and the usage, as plain data."""
     answer: dict[str, Any] = {"role": "assistant", "content": []}
     for event in events:
         for kind, value in event.items():
@@ -203,7 +202,7 @@ def _add_event(answer: dict[str, Any], kind: str, value: Any) -> None:
         answer["stop_reason"] = value["stopReason"]
     elif kind == "metadata":
         answer["usage"] = value.get("usage")
-    else:  # guards check unknown events, too
+    else:  # guards check unknown values, too
         answer[kind] = value
 
 

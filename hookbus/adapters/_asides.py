@@ -1,9 +1,8 @@
-"""Reports of a framework to its own listeners about a model's answer, held until guards have
-checked it.
+"""A framework's reports of a model's answer to its own listeners, held back until guards returned.
 
-Some frameworks report an answer, whole or part by part, from within the call of the model: before
-guards have seen it. Where something may change or block the answer, the adapter keeps what would be
-reported, and reports it once that is decided.
+Some frameworks report an answer, whole or in parts, from within the model call, before guards have
+seen it. If a receiver may change or block the answer, the adapter holds the reports back, and makes
+them once that is decided.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ _log = logging.getLogger("hookbus")
 
 
 class Aside:
-    """The reports of one answer. An adapter has a subclass of it, which says how they are made.
+    """The reports of one answer. Each adapter has a subclass, which makes the reports.
 
     Args:
-        model: the model that is asked.
+        model: the model that is called.
 
     Attributes:
-        reports: what waits, in whatever form the subclass gives it.
-        is_waiting: whether the answer is still to be judged.
+        reports: the waiting reports, in the form of the subclass.
+        is_waiting: whether the guards have yet to return.
     """
 
     def __init__(self, model: Any) -> None:
@@ -35,15 +34,15 @@ class Aside:
         self._kept = Kept(object())
 
     def report(self, each: Any) -> None:
-        """Report what the framework would have reported."""
+        """Make the reports that the framework would have made."""
         raise NotImplementedError
 
     def report_changed(self, each: Any, answer: Any) -> None:
-        """Report instead what is left of it where another answer takes the place of the model's."""
+        """Make the remaining reports if another answer replaces the model's."""
         raise NotImplementedError
 
     def report_failed(self, each: Any, error: BaseException) -> None:
-        """Report instead what is left of it where the answer goes nowhere."""
+        """Make the remaining reports if the answer is discarded."""
         raise NotImplementedError
 
     def noting(self, ask: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,7 +55,7 @@ class Aside:
         return body
 
     def noting_async(self, ask: Callable[..., Any]) -> Callable[..., Any]:
-        """The same of a body that is awaited."""
+        """The same for an async body."""
 
         async def body(messages: Any, options: Any) -> Any:
             self._give_up(RuntimeError("the model was called again"))
@@ -70,7 +69,7 @@ class Aside:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Keep the reports of the answer that comes of the block, until it fails."""
+        """Hold back the reports of the answer made in the block, until the block fails."""
         self.is_waiting = True
         try:
             yield
@@ -81,7 +80,7 @@ class Aside:
             self.is_waiting = False
 
     def give_out(self, answer: Any) -> Any:
-        """Make the reports of an answer that was judged, and return it."""
+        """Make the reports of an answer that passed the guards, and return it."""
         is_still = self._kept.is_still(answer)
         for each in self._taken():
             if is_still:
@@ -94,9 +93,9 @@ class Aside:
         for each in self._taken():
             try:
                 self.report_failed(each, error)
-            except Exception as failure:  # the caller gets what the call ended with
+            except Exception as failure:  # the caller gets the outcome of the call
                 kind = type(failure).__name__
-                _log.warning("listeners got no report that an answer of a model failed: %s", kind)
+                _log.warning("a failed answer of a model could not be reported: %s", kind)
 
     def _taken(self) -> list[Any]:
         reports, self.reports = self.reports, []
@@ -104,10 +103,10 @@ class Aside:
 
 
 def aside_of(model: Any = None) -> Aside | None:
-    """Return what keeps the reports of the answer that is being made right here, if they wait.
+    """Return the holder of the reports of the current answer, if they wait.
 
     Args:
-        model: whose answer it is to be; None is any.
+        model: the model of the answer; None means any model.
     """
     aside: Aside | None = getattr(INSIDE.get(), "aside", None)
     if aside is None or not aside.is_waiting:
@@ -116,11 +115,11 @@ def aside_of(model: Any = None) -> Aside | None:
 
 
 def run_judged(words: Vocabulary, attempt: Attempt, aside: Aside | None, *told: Any) -> Any:
-    """Make a `model_call`, and have reports of its answer wait where anything judges it.
+    """Make a `model_call`, and hold back reports of its answer if receivers may change or block it.
 
     Args:
-        words: which have the hook.
-        attempt: whose body asks the model.
+        words: the vocabulary with the hook.
+        attempt: its body calls the model.
         aside: holds the reports; None if the framework makes none.
         told: the model, the messages, the options and the agent.
     """
@@ -135,7 +134,7 @@ def run_judged(words: Vocabulary, attempt: Attempt, aside: Aside | None, *told: 
 async def run_judged_async(
     words: Vocabulary, attempt: Attempt, aside: Aside | None, *told: Any
 ) -> Any:
-    """The same of an async request."""
+    """The same for an async request."""
     if aside is None or not is_held_back(words, told[0], is_async=True):
         return await words.run_async("model_call", attempt, *told)
     attempt.body = aside.noting_async(attempt.body)

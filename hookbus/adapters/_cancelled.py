@@ -1,5 +1,5 @@
-"""Runs that are cancelled while the tools they call are in threads, which nothing interrupts, or in
-tasks that their framework leaves running."""
+"""Runs that are cancelled while their tools run in threads, which cannot be interrupted, or in
+tasks that the framework leaves running."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._patches import Patches
 
 
 class _Run:
-    """A run in progress, perhaps inside another. Its threads find it in their context."""
+    """A run in progress, possibly nested. Its threads find it by their context."""
 
     def __init__(self) -> None:
         self.outer, self.was_cancelled = _UNDER_WAY.get(), False
@@ -23,7 +23,7 @@ class _Run:
 
     @property
     def is_over(self) -> bool:
-        """Whether it was cancelled, also where its framework waits for the rest before it ends."""
+        """Whether it was cancelled, even if its framework waits for other work before it ends."""
         return self.was_cancelled or (self.task is not None and self.task.cancelling() > 0)
 
 
@@ -31,10 +31,10 @@ _UNDER_WAY: Final[ContextVar[_Run | None]] = ContextVar("hookbus_run", default=N
 
 
 def stop_if_cancelled() -> None:
-    """Let nothing begin any more in a run that was cancelled.
+    """Let no further call start in a run that was cancelled.
 
     Raises:
-        CancelledError: if this is a thread of one.
+        CancelledError: in a thread of a cancelled run.
     """
     run = _UNDER_WAY.get()
     while run is not None:
@@ -44,8 +44,8 @@ def stop_if_cancelled() -> None:
 
 
 def follow(patches: Patches, cls: Any, *names: str) -> None:
-    """Let the threads and tasks of async methods know when these are cancelled, or when their
-    consumer has stopped."""
+    """Make the threads and tasks of async methods see when these are cancelled, or when their
+    reader stops."""
     for name in names:
         patches.wrap(cls, name, _followed)
 

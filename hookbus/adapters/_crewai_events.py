@@ -1,4 +1,4 @@
-"""CrewAI's own events of a model's answer wait until guards have judged it."""
+"""CrewAI's own events of a model's answer, held back until the guards have returned."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Events(Aside):
             self.report(each.model_copy(update={"response": serialized}))
 
     def report_failed(self, each: Any, error: BaseException) -> None:
-        if _is_complete(each):  # each call that started is said to end
+        if _is_complete(each):  # each started call gets an end event
             failed = import_module("crewai.events.types.llm_events").LLMCallFailedEvent
             about = {name: getattr(each, name) for name in _ABOUT}
             self.report(failed(error=str(error) or type(error).__name__, **about))
@@ -35,7 +35,7 @@ def _is_complete(event: Any) -> bool:
 
 
 def keep_events(patches: Patches) -> None:
-    """Have what CrewAI emits of an answer wait where it is to be judged."""
+    """Hold back CrewAI's events of an answer if guards must check it."""
     events = import_module("crewai.events.types.llm_events")
     kinds = events.LLMStreamChunkEvent, events.LLMThinkingChunkEvent, events.LLMCallCompletedEvent
 

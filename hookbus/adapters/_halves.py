@@ -1,4 +1,4 @@
-"""One call in two halves, for frameworks that have a callback before a tool and one after it."""
+"""Calls split in two halves, for frameworks with a callback before a tool and one after it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Go(NamedTuple):
     """The tool may run.
 
     Attributes:
-        arguments: as they have become.
+        arguments: the arguments, with the changes of receivers.
     """
 
     arguments: dict[str, Any]
@@ -33,20 +33,20 @@ class Instead(NamedTuple):
     """The tool must not run.
 
     Attributes:
-        value: what the framework gets instead: the text of a block, or the replaced result.
+        value: the answer for the framework: a denial, or the result that replaces the call.
     """
 
     value: Any
 
 
 class Halves:
-    """The calls that have begun and are not back yet. Each is one hooked call, in a task of its own
-    that waits where the tool would run; so an `around` cannot run the tool twice here.
+    """The calls that have begun and not yet returned. Each is one hooked call in its own task,
+    which waits where the tool would run; so an `around` cannot run the tool twice here.
 
     Args:
-        gate: the place that the calls come through.
-        most: how many may be open at once; one more ends the oldest.
-        longest: seconds that one may be open before it is ended.
+        gate: the gate that runs the hooks of the calls.
+        most: the maximum number of open calls; one more ends the oldest.
+        longest: the seconds a call may be open before it is ended.
     """
 
     def __init__(self, gate: Gate, *, most: int = MOST, longest: float = LONGEST) -> None:
@@ -54,20 +54,20 @@ class Halves:
         self._open: dict[Hashable, _Half] = {}
 
     async def begin(self, key: Hashable, call: ToolCall) -> Go | Instead:
-        """Run the hooked call up to where its tool would run.
+        """Run the hooked call up to the point where its tool would run.
 
         Args:
-            key: what the framework names the call by, before and after. A call that is open under
-                it never came back, and is ended.
+            key: the framework's key of the call, before and after the tool. A call that is still
+                open under this key never returned, and is ended.
             call: the call.
 
         Raises:
-            Exception: what an `around` or the gate's refusal raised; the tool must not run.
+            Exception: any exception of an `around` or of the gate's denial; the tool must not run.
         """
         if key in self._open:
-            self._give_up(key, "another one began under its key")
+            self._give_up(key, "another call began under the same key")
         if len(self._open) >= self._most:
-            self._give_up(next(iter(self._open)), f"{self._most} are open")
+            self._give_up(next(iter(self._open)), f"{self._most} calls are open")
         half = self._open[key] = _Half(self._gate, call)
         half.task.add_done_callback(partial(self._ended, key, half))
         half.timer = half.loop.call_later(self._longest, self._expire, key, half)
@@ -82,13 +82,13 @@ class Halves:
         return Instead(half.outcome())
 
     async def end(self, key: Hashable, raw: Any) -> Any:
-        """Give a call the result of its tool, and return the result for the framework: the same
+        """Pass the result of a tool to its call, and return the result for the framework: the same
         object if no receiver changed it.
 
         Raises:
-            HookError: if no call is open under the key: no receiver has checked the result, so it
-                must not be delivered.
-            Exception: what came out of the hooked call.
+            HookError: if no call is open under the key: no guard checked the result, and it must
+                not be passed on.
+            Exception: any exception of the hooked call.
         """
         half = self._take(key)
         if not half.back.done():
@@ -97,12 +97,11 @@ class Halves:
         return half.outcome()
 
     async def fail(self, key: Hashable, error: Exception) -> Any:
-        """Give a call the exception that its tool raised, and return what the framework gets
-        instead.
+        """Pass the exception of a tool to its call, and return the result that replaces it.
 
         Raises:
             HookError: if no call is open under the key.
-            Exception: the same one if no receiver replaced it.
+            Exception: the same exception if no receiver replaced it.
         """
         half = self._take(key)
         if not half.back.done():
@@ -111,7 +110,7 @@ class Halves:
         return half.outcome()
 
     async def close(self) -> None:
-        """End the calls of the running loop that have not come back: each was cancelled."""
+        """Cancel the calls of the running loop that have not returned."""
         loop = asyncio.get_running_loop()
         left = [(key, half) for key, half in self._open.items() if half.loop is loop]
         for key, half in left:
@@ -124,24 +123,25 @@ class Halves:
         half = self._open.get(key)
         if half is None:
             raise HookError(
-                f"no call is open under {key!r:.80}: it has not begun, or has ended already"
+                f"no call is open under {key!r:.80}: it never began, or was ended before it "
+                "returned"
             )
         self._forget(key, half)
         return half
 
     def _expire(self, key: Hashable, half: _Half) -> None:
         if self._open.get(key) is half:
-            self._give_up(key, f"{self._longest:g} s are over")
+            self._give_up(key, f"it took longer than {self._longest:g} s")
 
     def _give_up(self, key: Hashable, why: str) -> None:
         half = self._open[key]
         self._forget(key, half)
-        _log.warning("ended a call of %s that had no outcome: %s", half.call.name, why)
+        _log.warning("a call of %s that never returned was ended: %s", half.call.name, why)
         with suppress(RuntimeError):  # its loop is closed, and has cancelled it
             half.loop.call_soon_threadsafe(half.task.cancel)
 
     def _ended(self, key: Hashable, half: _Half, task: asyncio.Task[Any]) -> None:
-        if task.cancelled():  # one that has an outcome still has to be asked for it
+        if task.cancelled():  # otherwise the outcome must still be read
             self._forget(key, half)
 
     def _forget(self, key: Hashable, half: _Half) -> None:
@@ -156,7 +156,7 @@ class _Half:
 
     Attributes:
         entered: the arguments, once the tool may run.
-        back: what the framework gives of its end.
+        back: the outcome reported by the framework.
     """
 
     timer: asyncio.TimerHandle | None = None
@@ -170,15 +170,15 @@ class _Half:
     async def _body(self, arguments: dict[str, Any]) -> Any:
         if self.entered.done():
             raise HookError(
-                f"{self.call.name} runs between two callbacks of its framework, once: an around "
-                "of tool_call cannot run it again"
+                f"{self.call.name} runs between two callbacks of its framework, only once: an "
+                "around of tool_call cannot run it again"
             )
         self.entered.set_result(arguments)
         return await self.back
 
     async def until(self, *others: asyncio.Future[Any]) -> None:
-        """Wait until the call has ended, or one of the others is there; who is cancelled meanwhile
-        cancels the call.
+        """Wait until the call has ended or one of the other futures is done. If the waiting task is
+        cancelled, the call is cancelled too.
         """
         waited: set[asyncio.Future[Any]] = {self.task, *others}
         try:
@@ -189,7 +189,7 @@ class _Half:
             raise
 
     def outcome(self) -> Any:
-        """Return what came out of the ended call, or raise it."""
-        if self.task.cancelled():  # not who waits for it
-            raise HookError(f"the call of {self.call.name} was ended before its tool returned")
+        """Return the result of the ended call, or raise its exception."""
+        if self.task.cancelled():  # the call, not the waiting task
+            raise HookError(f"the call of {self.call.name} was ended before it returned")
         return self.task.result()

@@ -1,5 +1,4 @@
-"""Whether an answer of a model is held back until it was judged, and whether it is still the same.
-"""
+"""Decides whether a model's answer is held back until guards return, and whether it changed."""
 
 from __future__ import annotations
 
@@ -16,17 +15,17 @@ _UNKNOWN: Final = object()
 
 
 class Kept:
-    """An answer, and how it was before anybody could change it in place."""
+    """An answer, and a copy of it from before a receiver could change it in place."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
         try:
             self._before = deepcopy(value)
-        except Exception:  # whether it changes is unknown
+        except Exception:  # its changes cannot be detected
             self._before = _UNKNOWN
 
     def is_still(self, answer: Any) -> bool:
-        """Tell whether an answer is this very one, with nothing in it changed."""
+        """Return whether an answer is the same object, with no change in it."""
         if answer is not self.value or self._before is _UNKNOWN:
             return False
         try:
@@ -36,12 +35,12 @@ class Kept:
 
 
 def receivers_of(words: Vocabulary, model: Any, phase: str, hook: str = "model_call") -> list[Any]:
-    """Return what is connected for a model to a phase of a hook."""
+    """Return the receivers connected for a model to a phase of a hook."""
     return [*words.bus.signal(f"{phase}_{hook}").receivers_for(model)]
 
 
 def is_held_back(words: Vocabulary, model: Any, *, is_async: bool) -> bool:
-    """Tell whether anything needs an answer as a whole before a part of it leaves."""
+    """Return whether any receiver needs the whole answer before a part of it leaves."""
     arounds = receivers_of(words, model, "around")
     if any(not getattr(each, "__hookbus_live__", False) for each in arounds):
         return True
@@ -49,7 +48,7 @@ def is_held_back(words: Vocabulary, model: Any, *, is_async: bool) -> bool:
         rows = explain(words.hookable("model_call", is_async=is_async), sender=model)
         if any(row.phase == "post" and row.role != "observe" for row in rows):
             return True
-    # A plain generator waits for no async receiver, and a plain call does.
+    # A sync generator does not wait for async receivers, but a sync call does.
     everybody = (each for phase in PHASES for each in receivers_of(words, model, phase))
     return not is_async and any(map(_is_async, everybody))
 

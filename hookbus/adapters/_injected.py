@@ -1,5 +1,5 @@
 """Values that a framework injects into the arguments of a tool: they are not arguments of the call,
-and are added again when the tool runs."""
+and are restored when the tool runs."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 _WRITTEN: Final = (str, int, float, type(None))
-"""What a model can write, in lists and objects or alone."""
+"""Types that a model can write, in lists and objects or alone."""
 
 
 class Injected(dict[str, Any]):
-    """Arguments among which a framework has put some of its own, so that places further inside
-    know them again.
+    """Arguments with values that a framework injected, so that nested hooked calls recognise them.
 
     Attributes:
-        names: of those that the framework has put there.
+        names: the names of the injected arguments.
     """
 
     def __init__(self, arguments: Mapping[str, Any], names: Iterable[str]) -> None:
@@ -30,29 +29,29 @@ class Split(NamedTuple):
     """The arguments of a call, without what its framework has injected.
 
     Attributes:
-        shown: what receivers see.
-        hidden: what the framework has put there.
+        shown: the arguments that receivers see.
+        hidden: the injected arguments.
     """
 
     shown: dict[str, Any]
     hidden: dict[str, Any]
 
     def whole(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return arguments as they have become, with what was injected put back."""
+        """Return the changed arguments, with the injected values restored."""
         if not self.hidden:
             return dict(arguments)
         return Injected({**arguments, **self.hidden}, self.hidden)
 
 
 def split(given: Mapping[str, Any], declared: Callable[[], Iterable[str]]) -> Split:
-    """Take out of arguments what a framework has injected.
+    """Remove injected values from arguments.
 
-    A declared name alone hides nothing: a model may have written an argument of that name. Hidden
-    is what the framework was seen to put there, and what no model can write.
+    A declared name alone hides nothing, because a model may have written an argument of that name.
+    Hidden are values that the framework was seen to inject, and values that no model can write.
 
     Args:
         given: the arguments of the call.
-        declared: gives the names that the tool wants injected, where that has to be known.
+        declared: returns the names that the tool wants injected, if they are needed.
     """
     names = getattr(given, "names", None)
     if names is None:
@@ -63,7 +62,7 @@ def split(given: Mapping[str, Any], declared: Callable[[], Iterable[str]]) -> Sp
 
 
 def is_written(value: Any) -> bool:
-    """Tell whether a model can have written a value: it is plain data."""
+    """Return whether a model can have written a value, because it is plain data."""
     if isinstance(value, dict):
         return all(isinstance(key, str) and is_written(each) for key, each in value.items())
     if isinstance(value, list):

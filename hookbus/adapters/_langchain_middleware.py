@@ -1,4 +1,4 @@
-"""A refused model call is not repeated by the middleware of LangChain's agents."""
+"""Keeps the middleware of LangChain's agents from repeating a denied model call."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from ._patches import Patches
 
 
 def pass_refusals(patches: Patches) -> None:
-    """Have a `HookBlocked` of a model go through every middleware of an agent, which can then
-    neither retry the call nor put it to another model."""
-    with suppress(ImportError):  # it is a package of its own
+    """Make a `HookBlocked` of a model pass through every middleware of an agent, which can then
+    neither retry the call nor send it to another model."""
+    with suppress(ImportError):  # it is a separate package
         middleware = import_module("langchain.agents.middleware").AgentMiddleware
         patches.wrap(middleware, "wrap_model_call", _around_a_refusal)
         patches.wrap(middleware, "awrap_model_call", _around_a_refusal_async)
 
 
 class Refusal(BaseException):
-    """A refusal on its way through what would repeat an `Exception` or ask another model.
+    """A denial that passes through code that would repeat an `Exception` or call another model.
 
     Attributes:
-        blocked: the refusal.
+        blocked: the denial.
     """
 
     def __init__(self, blocked: HookBlocked) -> None:
@@ -45,7 +45,7 @@ def hiding_refusals() -> Iterator[None]:
 
 @contextmanager
 def showing_refusals() -> Iterator[None]:
-    """Raise a `Refusal` of the block as the `HookBlocked` that it is."""
+    """Raise the `HookBlocked` of a `Refusal` raised in the block."""
     try:
         yield
     except Refusal as refusal:

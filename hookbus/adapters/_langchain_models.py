@@ -1,4 +1,4 @@
-"""LangChain's chat models: whole and streamed requests, and the callbacks about them."""
+"""LangChain's chat models: whole requests, streamed requests, and their callbacks."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ._vocabulary import Once, Vocabulary
 
 
 def hook_models(words: Vocabulary) -> None:
-    """Run every request of a chat model through `model_call`: `invoke`, `stream`, the events of
-    both versions, and the callbacks about them."""
+    """Route every request of a chat model through `model_call`: `invoke`, `stream`, the events of
+    both versions, and their callbacks."""
     cls, patches = import_module("langchain_core.language_models").BaseChatModel, words.patches
     whole = functools.partial(_whole, words)
     patches.wrap(cls, "_generate_with_cache", whole)
@@ -30,17 +30,17 @@ def hook_models(words: Vocabulary) -> None:
 
 
 _NATIVE = "_stream_chat_model_events", "_astream_chat_model_events"
-"""Methods of models that give events of the newer kind themselves."""
+"""Methods of models that themselves yield events of the newer kind."""
 
 
 # -- whole -----------------------------------------------------------------------------------------
 
 
 class _Manager(View):
-    """A run manager that holds the callbacks about an answer until guards have checked it.
+    """The caller of callbacks, which holds back the reports of an answer until guards return.
 
     Attributes:
-        told: the callbacks that are held.
+        told: the reports held back.
     """
 
     def __init__(self, behind: Any, told: list[Callable[[], Any]] | None = None) -> None:
@@ -100,12 +100,12 @@ class _Answer(Once):
         return self._kept.value
 
     def told(self, message: Any) -> list[Callable[[], Any]]:
-        """Return the held callbacks about the final answer."""
+        """Return the pending reports to callbacks for the final answer."""
         is_kept = isinstance(self._manager, _Manager) and self._kept.is_still(message)
         return self._manager.told if is_kept else []
 
     def result(self, message: Any) -> Any:
-        """Return what LangChain gets."""
+        """Return the result for LangChain."""
         if self._raw is not None and message is self._kept.value:
             return self._raw
         if isinstance(message, str):
@@ -153,10 +153,9 @@ def _whole(words: Vocabulary, owner: type, stock: Any) -> Any:
 
 
 class _Streamed(Once):
-    """A request that is answered in parts. Receivers see messages, LangChain gets the chunks that
-    hold them.
+    """A request that is answered in parts. Receivers see messages, LangChain gets their chunks.
 
-    Callbacks are about the items of this stream: the model itself gets none.
+    Callbacks run for the resulting parts: the model itself gets no callbacks.
     """
 
     def __init__(self, owner: type, stock: Any, model: Any) -> None:
@@ -174,7 +173,7 @@ class _Streamed(Once):
             yield self._shown(chunk)
 
     def _shown(self, chunk: Any) -> Any:
-        message = getattr(chunk, "message", chunk)  # an event is what it is
+        message = getattr(chunk, "message", chunk)  # an event stays unchanged
         if message is not chunk:
             self._chunks[id(message)] = chunk
         return message
@@ -190,7 +189,7 @@ class _Streamed(Once):
 
 def _streamed(words: Vocabulary, forms: Forms, name: str, owner: type, stock: Any) -> Any:
     if owner is import_module("langchain_core.language_models").BaseChatModel:
-        return stock  # it calls `_stream`, or reports that there is none
+        return stock  # it calls `_stream`, or raises that there is no stream
 
     def split(args: Any, options: dict[str, Any]) -> dict[str, Any]:
         named = dict(zip(("stop", "run_manager"), args, strict=False)) | options

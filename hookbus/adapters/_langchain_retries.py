@@ -1,6 +1,6 @@
-"""A refused call is not repeated by `with_retry`, `with_fallbacks` or a retry policy of LangGraph.
+"""Keeps `with_retry`, `with_fallbacks` and LangGraph's retry policies from repeating a denied call.
 
-A program that names `HookBlocked` among the exceptions that it handles gets it all the same.
+A program that names `HookBlocked` among the exceptions it handles still gets it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ._patches import Patches
 
 
 def refuse_once(patches: Patches) -> None:
-    """Have a `HookBlocked` end every retry and every choice of a fallback."""
+    """Make a `HookBlocked` end every retry and every fallback."""
     base = import_module("langchain_core.runnables.base").RunnableBindingBase
     retry = import_module("langchain_core.runnables.retry").RunnableRetry
     patches.look_for(retry, "_kwargs_retrying")
     patches.replace(retry, "_kwargs_retrying", property(_retrying(retry._kwargs_retrying.fget)))
-    for name in ("batch", "abatch"):  # one input may be refused, and another be tried again
+    for name in ("batch", "abatch"):  # one input may be denied, and another retried
         patches.replace(base, name, _of_a_retry(retry, patches.look_for(base, name)))
         patches.replace(retry, f"_{name}", _shown(patches.look_for(retry, f"_{name}")))
     fallbacks = import_module("langchain_core.runnables.fallbacks").RunnableWithFallbacks
@@ -34,13 +34,13 @@ def refuse_once(patches: Patches) -> None:
         patches.replace(fallbacks, name, _shown(patches.look_for(fallbacks, name)))
     patches.replace(fallbacks, "stream", _shown_in_parts(fallbacks.stream))
     patches.replace(fallbacks, "astream", _shown_in_parts_async(fallbacks.astream))
-    with suppress(ImportError):  # it is a package of its own
+    with suppress(ImportError):  # it is a separate package
         policies = import_module("langgraph.pregel._retry")
         patches.wrap_function(policies, "_should_retry_on", _by_policy)
 
 
 def _is_named(kinds: Any) -> bool:
-    """Tell whether a program has named refusals among the exceptions that it handles."""
+    """Return whether a program named denials among the exceptions it handles."""
     several = kinds if isinstance(kinds, (tuple, list)) else (kinds,)
     return any(isinstance(each, type) and issubclass(each, HookBlocked) for each in several)
 
@@ -62,7 +62,7 @@ def _retrying(stock: Callable[[Any], dict[str, Any]]) -> Callable[[Any], dict[st
 
 
 def _of_a_retry(retry: type, stock: Any) -> Any:
-    """Keep what was refused of a batch from being seen as what failed and is tried again."""
+    """Keep denied inputs of a batch from being treated as failures and retried."""
     hidden = _hidden(stock)
 
     @functools.wraps(stock)
@@ -98,7 +98,7 @@ def _refusing(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 class _Tried:
-    """A runnable as its fallbacks see it: a refusal is not an exception that they handle."""
+    """A runnable as its fallbacks see it: a denial is not an exception that they handle."""
 
     def __init__(self, runnable: Any) -> None:
         for name in ("invoke", "ainvoke", "batch", "abatch"):

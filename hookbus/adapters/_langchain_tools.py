@@ -1,4 +1,4 @@
-"""Tools of LangChain and LangGraph: what a call is, whose it is, and what it gives."""
+"""Tools of LangChain and LangGraph: their calls, callers and results."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from hookbus.approvals import Approved, Denied, Request
 
 _HANDED: Final = "__handoff_destination"
-"""Where langgraph-supervisor and langgraph-swarm note to whom a tool hands over."""
+"""The key under which langgraph-supervisor and langgraph-swarm store a tool's hand-off target."""
 
 _SUBAGENTS: Final = ("deepagents.middleware.subagents", "deepagents.middleware.async_subagents")
 _ASKS_AGENTS: Final = {"task", "start_async_task", "update_async_task"}
 
 
 def hook_tools(gate: Gate, base: Any) -> None:
-    """Hook the calls of tools, of those that a node does not have, and of structured output."""
+    """Hook calls of tools, calls of tools that a node does not have, and structured output."""
     gate.seam(base, "ainvoke", _invoked)
     gate.seam(base, "run", _run, layer=1)
     gate.seam(base, "arun", _run, layer=1)
@@ -64,7 +64,8 @@ def _run(
 def _read(
     tool: Any, given: Any, call_id: str | None, config: Any
 ) -> tuple[ToolCall, Callable[[Any], Any]]:
-    """Return the call, and what makes of its arguments what LangChain was given: perhaps a text."""
+    """Return the call, and a function that turns its arguments into LangChain's input: possibly a
+    string."""
     kind, agent = _kind(tool), _agent(config)
     if isinstance(given, dict):
         found = _split(tool, given)
@@ -79,13 +80,13 @@ def _split(tool: Any, given: dict[str, Any]) -> Split:
 
 
 def _declared(tool: Any, given: dict[str, Any]) -> set[str]:
-    """Return which of the given arguments a tool wants injected."""
+    """Return the given arguments that a tool wants injected."""
     without = tool._filter_injected_args(given)
     return {*given} - {*without} - {"run_manager", "callbacks"}  # LangChain's own, of any tool
 
 
 def _agent(config: Any) -> str | None:
-    """Return the name of the agent whose graph runs, the innermost that has one."""
+    """Return the name of the agent of the running graph, the innermost with a name."""
     found = import_module("langchain_core.runnables.config").ensure_config(config)
     name = (found.get("metadata") or {}).get("lc_agent_name")
     return name if isinstance(name, str) else None
@@ -106,7 +107,7 @@ def _kind(tool: Any) -> str:
 
 
 def _is_graph(function: Any) -> bool:
-    """Tell whether what a tool was made of, by `as_tool`, is an agent or another graph."""
+    """Return whether a tool was made by `as_tool` from an agent or another graph."""
     cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
     homes = {cls.__module__ for each in (*cells, getattr(function, "__self__", None))
              for cls in type(each).__mro__}  # fmt: skip
@@ -114,7 +115,7 @@ def _is_graph(function: Any) -> bool:
 
 
 def _hands_over(function: Any) -> bool:
-    """Tell whether a function says, by `-> Command[Literal["other"]]`, where it goes."""
+    """Return whether a function declares its target by `-> Command[Literal["other"]]`."""
     try:
         answer = signature_of(function, eval_str=True).return_annotation
     except (TypeError, ValueError, NameError):
@@ -127,7 +128,7 @@ def _hands_over(function: Any) -> bool:
 
 
 def _hook_nodes(gate: Gate) -> None:
-    """Recognise what a node injects, and emit calls of tools that it does not have."""
+    """Record the values a node injects, and make hooks run for calls of tools it does not have."""
     try:
         node = import_module("langgraph.prebuilt.tool_node").ToolNode
     except ModuleNotFoundError:
@@ -146,7 +147,7 @@ def _hook_injection(patches: Patches, node: Any) -> None:
         tool = args[1] if tool is None and len(args) > 1 else tool
         if not patches.is_live or tool is None:
             return found
-        # What stayed as the model wrote it is an argument, whatever it is called.
+        # A value that is still as the model wrote it is an argument, whatever its name.
         written, given = tool_call["args"], found["args"]
         names = {each for each in _declared(tool, given)
                  if each not in written or written[each] is not given[each]}  # fmt: skip
@@ -189,15 +190,15 @@ def _hook_unknown(gate: Gate, node: Any) -> None:
 
 
 class _NoOutput(ValueError):
-    """The text for LangChain's model if the output was blocked."""
+    """LangChain's message to its model if the output was denied."""
 
 
 def _hook_outputs(gate: Gate) -> None:
-    """Hook structured output that a model gives as a call: it is the answer of the run."""
+    """Hook structured output that a model returns as a call: it is the answer of the run."""
     try:
         binding = import_module("langchain.agents.structured_output").OutputToolBinding
     except ModuleNotFoundError:
-        return  # langchain-core alone has no agents
+        return  # langchain-core on its own has no agents
     stock = gate.patches.look_for(binding, "parse")
 
     @functools.wraps(stock)
@@ -210,7 +211,7 @@ def _hook_outputs(gate: Gate) -> None:
 
 
 class _Output:
-    """The answer of a run, which is the program's and stays what it is."""
+    """The answer of a run, which belongs to the program and stays unchanged."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -253,17 +254,17 @@ RESULTS: Final = Results(_shown, _packed, _refused)
 
 
 def _interrupted(call: ToolCall, request: Request, is_new: bool) -> Approved | Denied | None:
-    """Return the answer that a graph was resumed with, or interrupt it."""
+    """Return the answer with which a graph was resumed, or interrupt it."""
     try:
         interrupt = import_module("langgraph.types").interrupt
     except ImportError:
         return None
-    while True:  # each value that it was resumed with; after the last one this raises
+    while True:  # each value of the resume; this raises after the last
         try:
             value = interrupt(shown(request))
         except (RuntimeError, KeyError):  # no graph runs
             return None
-        said = answered(value, request, by="whoever resumed the graph")
+        said = answered(value, request, by="the caller that resumed the graph")
         if said is not None:
             return said
 

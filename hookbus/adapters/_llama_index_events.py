@@ -1,4 +1,4 @@
-"""LlamaIndex's own events, spans and callbacks of an answer wait until guards have judged it."""
+"""LlamaIndex's own events, spans and callbacks of an answer, held back until guards return."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ._patches import Patches
 
 
 class _Report(NamedTuple):
-    """What is reported, and what reports it: a method of a dispatcher or callback manager.
+    """A report, and the method of a dispatcher or callback manager that makes it.
 
     Attributes:
-        whole: the name of the argument that has the whole answer; None of a part.
+        whole: the name of the argument with the whole answer; None for a part.
     """
 
     kind: str
@@ -66,7 +66,7 @@ def _response_like(event: Any, answer: Any) -> Any:
 
 
 def keep_reports(patches: Patches) -> None:
-    """Have what LlamaIndex reports of an answer wait where it is to be judged."""
+    """Hold back LlamaIndex's reports of an answer if guards must check it."""
     dispatcher = import_module("llama_index.core.instrumentation.dispatcher").Dispatcher
     callbacks = import_module("llama_index.core.callbacks").CallbackManager
     for owner, name, make in (

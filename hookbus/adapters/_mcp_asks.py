@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hookbus.approvals import Approved, Denied, Request
 
 _IN_ROUNDS: Final = "2026-07-28"
-"""From this version of the protocol on, a client calls again with what it was asked for."""
+"""From this version of the protocol on, a client repeats the call with the requested input."""
 
 _SCHEMA: Final = {
     "type": "object",
@@ -23,11 +23,11 @@ _SCHEMA: Final = {
 
 
 class Wire(NamedTuple):
-    """What a server knows of a call that came over the protocol.
+    """A server's record of a call over the protocol.
 
     Attributes:
         ctx: the SDK's context of the request.
-        state: by which the call is known again when the client sends what it was asked for.
+        state: identifies the call when the client repeats it with the requested input.
     """
 
     ctx: Any
@@ -48,7 +48,8 @@ def _whose(call: Any) -> str | None:
 
 
 def _elicited(call: Any, request: Request, is_new: bool) -> Any:
-    """Return the user's answer or something to await it, or have the client call again with it."""
+    """Return the user's answer or an awaitable of it, or make the client repeat the call with
+    it."""
     wire = call.context
     if not isinstance(wire, Wire) or not _can_ask(wire.ctx):
         return None
@@ -65,7 +66,7 @@ def _elicited(call: Any, request: Request, is_new: bool) -> Any:
 
 
 def _message(name: str, request: Request) -> str:
-    """Return what the user reads: nothing in it is invisible, and no question looks like a call."""
+    """Return the text for the user, without invisible characters; no question looks like a call."""
     from ..approvals._shown import printable, written
 
     asked = "\n".join(f"> {printable(line)}" for line in request.question.split("\n"))
@@ -73,11 +74,11 @@ def _message(name: str, request: Request) -> str:
 
 
 async def _waited(ctx: Any, message: str, request: Request) -> Approved | Denied | None:
-    """Return the answer of the user of a client that is asked meanwhile."""
+    """Return the answer of the user of a client that is asked during the call."""
     answer: Awaitable[Any] = ctx.session.elicit_form(message, _SCHEMA, ctx.request_id)
     try:
         return _said(await answer, ctx, request)
-    except import_module("mcp").MCPError:  # which cannot, whatever it said
+    except import_module("mcp").MCPError:  # the client cannot, whatever it declared
         return None
 
 
@@ -85,14 +86,14 @@ def _said(result: Any, ctx: Any, request: Request) -> Approved | Denied | None:
     client = ctx.session.client_params
     by = "the client's user" if client is None else f"the user of {_named(client.client_info)}"
     is_yes = result.action == "accept" and (result.content or {}).get("approved") is True
-    said = {"id": request.id, "approved": is_yes, "reason": f"the user said {result.action}"}
+    said = {"id": request.id, "approved": is_yes, "reason": f"the user answered {result.action}"}
     if result.action == "accept":
-        said["reason"] = "the user said no"
+        said["reason"] = "the user answered no"
     return answered(said, request, by=by)
 
 
 def _named(client_info: Any) -> str:
-    """Return what a client calls itself, which may be anything."""
+    """Return the client's own name, which may be any value."""
     from ..approvals._shown import printable
 
     return printable(f"{client_info.name:.80}")

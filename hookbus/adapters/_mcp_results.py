@@ -1,4 +1,4 @@
-"""Results of MCP tools: what receivers see of them, and every place that a changed one goes to."""
+"""Results of MCP tools: the view of receivers, and every place for a changed result."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _BOTH: Final = {"content", "structured_content"}
 
 
 class Parts(NamedTuple):
-    """What makes a result, of the SDK or of FastMCP.
+    """The class that makes a result, of the SDK or of FastMCP.
 
     Attributes:
         content: the blocks that a model reads.
-        structured_content: the same as data, for programs; None where there is none.
-        is_error: whether it reports that the call failed.
+        structured_content: the same as data, for programs; None if there is none.
+        is_error: whether it reports a failed call.
     """
 
     content: list[Any]
@@ -27,10 +27,10 @@ class Parts(NamedTuple):
 
 
 def shown(result: Any) -> Any:
-    """Return a result as receivers see it: text or plain data, and nothing is left out.
+    """Return a result for receivers: text or plain data, with nothing left out.
 
-    That is its structured content, if its text says the same; its text, if there is nothing else;
-    otherwise all blocks with the structured content.
+    It is the structured content if the text says the same, or the text if there is nothing else.
+    Otherwise it is all blocks together with the structured content.
     """
     structured = result.structured_content
     texts = [block.text for block in result.content if block.type == "text"]
@@ -49,7 +49,7 @@ def _dumped(blocks: list[Any]) -> list[Any]:
 
 
 def _unwrapped(structured: Any) -> Any:
-    """Return data that is not an object itself: `{"result": data}` is sent."""
+    """Return data that is not an object: on the wire it is `{"result": data}`."""
     is_wrapped = isinstance(structured, Mapping) and [*structured] == ["result"]
     return structured["result"] if is_wrapped else structured
 
@@ -69,13 +69,13 @@ def _loaded(text: str) -> Any:
 
 
 def parts(result: Any, value: Any, schema: Any = None) -> Parts:
-    """Return what a result becomes that is to tell a value instead; no copy of the old is in it.
+    """Return a result that holds another value, without a copy of the old one.
 
     Args:
-        result: the old one; None where the tool did not run.
-        value: the new result, as receivers see results.
-        schema: of the structured content, where the tool has one. Clients refuse a result that does
-            not fit it, so such a value is sent as an error, which they do not check.
+        result: the old result; None if the tool did not run.
+        value: the new value, in the form receivers see.
+        schema: the schema of the structured content, if the tool has one. Clients reject a result
+            that does not fit it, so such a value becomes an error, which they do not check.
     """
     if isinstance(value, Mapping) and {*value} == _BOTH:
         found = Parts(_blocks(value["content"]), value["structured_content"])
@@ -124,7 +124,7 @@ def fitting(found: Parts, schema: Any) -> Parts:
 
 
 def _readings(found: Parts) -> Iterator[Any]:
-    """Give what the structured content may be, the likeliest first."""
+    """Yield the candidates for the structured content, the likeliest first."""
     if found.structured_content is not None:
         yield found.structured_content
         yield {"result": found.structured_content}

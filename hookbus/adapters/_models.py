@@ -1,4 +1,4 @@
-"""The seam of the methods that call a framework's models."""
+"""Hooks the methods by which a framework's models are called."""
 
 from __future__ import annotations
 
@@ -19,21 +19,19 @@ def hook_models(
     vocabulary: Vocabulary, cls: Any, words: dict[str, str], forms: Forms | None = None, *,
     is_async: bool | None = None, aside: type[Aside] | None = None,
 ) -> None:  # fmt: skip
-    """Run methods of a framework's models through hooks, with their overrides in existing and
-    future subclasses.
+    """Hook methods of a framework's models, with their overrides in existing and future subclasses.
 
     Each takes the messages first. Its other arguments are the options, by name.
 
     Args:
         vocabulary: the vocabulary with the hooks.
-        cls: the class; it is enough that subclasses have the methods.
-        words: the hook of each method, such as `{"generate": "model_call"}`. A method of
-            `model_stream` returns items, or a coroutine that returns them; it is a `model_call`,
-            too.
-        forms: the forms of their answers, in parts and as a whole.
-        is_async: whether they are async, where inspection cannot tell: a sync function may return
-            an async generator.
-        aside: holds the framework's own reports about an answer until guards have checked it.
+        cls: the class; it is enough if subclasses have the methods.
+        words: the hook of each method, such as `{"generate": "model_call"}`. A method with
+            `model_stream` returns items, or a coroutine of them, and is a `model_call`, too.
+        forms: the forms of a streamed answer in parts and as a whole.
+        is_async: whether they are async, if the functions do not show it: a plain function may
+            return an async generator.
+        aside: holds back the framework's own reports of an answer until the guards have returned.
     """
     if forms is None and "model_stream" in words.values():
         raise HookError("a model that answers in parts needs forms=")
@@ -81,8 +79,8 @@ def _seam(
 
 
 def first_of(stock: Any) -> Callable[[Any, Any], tuple[Any, tuple[Any, ...], dict[str, Any]]]:
-    """Return a function that takes the first argument out of a call of a method, such as the
-    messages, and names the others as the method does."""
+    """Return a function that takes the first argument, such as the messages, out of a call, and
+    names the others as the method does."""
     plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
     names = [each.name for each in signature_of(stock).parameters.values()
              if each.kind is plain]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Checks before an adapter installs on a release that it was not tested with."""
+"""Decides whether an adapter may install on a release that it was not tested with."""
 
 from __future__ import annotations
 
@@ -27,36 +27,36 @@ from ._versions import (
 )
 
 Untested = Literal["check", "refuse"]
-"""What `install` does on a release that is newer than those the adapter was tested with: look for
-its seams and test itself, or refuse all but patch releases."""
+"""What `install` does on a release newer than those the adapter was tested with: look for its seams
+and run the self-test, or reject all but patch releases."""
 
 Install = Callable[[Bus], Uninstall]
 
 _IS_TESTING: Final[ContextVar[bool]] = ContextVar("hookbus_self_test", default=False)
-"""Whether `install` is called by the self-test itself, on its private bus."""
+"""Whether the self-test itself is calling `install`, on its private bus."""
 
 _ANSWERED: Final[set[tuple[str, str]]] = set()
-"""Adapters and versions whose self-test has passed in this process, for what is made often."""
+"""Adapters and versions whose self-test passed in this process, for objects made often."""
 
 
 def patches_of(
     adapter: str, package: str, supported: Between | Supported, untested: Untested,
     install: Install,
 ) -> Patches:  # fmt: skip
-    """Return the patches for an adapter's `install`, after a check of the framework's version.
+    """Return the patches for an adapter's `install`, once its framework is known to fit.
 
     Args:
-        adapter: its name.
-        package: the name of the framework's distribution.
+        adapter: the name of the adapter.
+        package: the name under which the framework is installed.
         supported: the versions that the adapter was tested with.
-        untested: what to do if a newer one is installed.
-        install: hooks the framework on a bus; the self-test calls it.
+        untested: what to do if a newer version is installed.
+        install: installs the adapter on a bus; the self-test calls it.
 
     Raises:
-        HookError: if the package is not installed, is too old, or is untested and refused or lacks
-            a seam, which is named.
+        HookError: if the package is not installed, is too old, is untested and rejected, or lacks a
+            seam; the message names the seam.
     """
-    if not Patches.is_in_force(package):  # else `with` says so
+    if not Patches.is_in_force(package):  # otherwise the `with` block raises
         require_seams(adapter, package, all_of(supported), untested, install)
     return Patches(package)
 
@@ -65,8 +65,8 @@ def in_place_of(
     adapter: str, package: str, supported: Between | Supported, untested: Untested,
     install: Install,
 ) -> InPlace:  # fmt: skip
-    """Return the same for an adapter that changes nothing, such as middleware; it is tested once in
-    each process."""
+    """Return the same for objects that change nothing, such as middleware: they are tested once in
+    a process."""
     supported = all_of(supported)
     version = installed_version(package, *supported)
     if (adapter, version) not in _ANSWERED and not Patches.is_in_force(package):
@@ -78,8 +78,8 @@ def in_place_of(
 def require_seams(
     adapter: str, package: str, supported: Supported, untested: Untested, install: Install
 ) -> None:
-    """Check the installed version; warn if it is untested, newer than a patch release, and passes
-    the check of its seams."""
+    """Check the installed version; warn if it is untested, passes the self-test and is more than a
+    patch release."""
     if untested not in ("check", "refuse"):
         raise HookError(f"untested={untested!r} is not known: write 'check' or 'refuse'")
     if _IS_TESTING.get():
@@ -98,7 +98,7 @@ def require_seams(
     if is_supported(version, supported):
         return
     warnings.warn(
-        f"{package} {version} is newer than tested; the self-test passed (the adapter {adapter} "
+        f"{package} {version} is newer than tested; its self-test passed (the adapter {adapter} "
         f"was tested with {describe(supported)})",
         HookWarning,
         stacklevel=4,
@@ -106,10 +106,10 @@ def require_seams(
 
 
 def find_problem(adapter: str, install: Install | None = None) -> SeamProblem | None:
-    """Look for the seams of an adapter in the installed package, and run its self-test.
+    """Look for the seams of an adapter in the installed release, and run its self-test.
 
     Returns:
-        the problem, or None.
+        the problem; None if there is none.
     """
     home: Any = import_module(f"{__package__}._seams.{adapter}")
     token = _IS_TESTING.set(True)

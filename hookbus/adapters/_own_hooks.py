@@ -1,5 +1,5 @@
-"""What the adapters share about a system's own hooks: as receivers, in lists that are followed, and
-what they are shown."""
+"""Helpers for a framework's own hooks: as receivers, in lists that are tracked, with the views they
+get."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Mark = TypeVar("Mark")
 
 
 class OwnHook:
-    """The receiver for one of a system's own hooks.
+    """The receiver for one of a framework's own hooks.
 
-    It knows the place of the hook in its list and neither the hook nor its owner; the call it is
-    asked in knows the hook. So an agent whose own hook knows it is collected like any other.
+    It knows only the place of the hook in its list, not the hook or its owner; the current call
+    knows the hook. So an agent is garbage-collected even if one of its own hooks references it.
 
     Attributes:
         index: the place in the list.
-        names: the parameters of the hook; None where its signature cannot be read, which shows when
-            it is called.
+        names: the parameters of the hook; None if its signature cannot be read, which fails when it
+            is called.
     """
 
     __signature__ = signature_of(lambda owner, call, ctx: None)
@@ -37,10 +37,10 @@ class OwnHook:
 
     @property
     def __wrapped__(self) -> Hook:
-        # The place that `explain` and failures give for this receiver.
+        # The place that `explain` and failures show for this receiver.
         hook: Hook | None = self.is_same(None)
         if hook is None:
-            raise AttributeError("the hook is gone")
+            raise AttributeError("the hook of this receiver no longer exists")
         return hook
 
     def __call__(self, owner: Any, call: Any, ctx: Any) -> Any:
@@ -56,15 +56,15 @@ def names_of(hook: Hook) -> frozenset[str] | None:
 
 
 def title_of(hook: Any) -> str:
-    """Return the name a hook is listed under: its own, through partials, or that of its type."""
+    """Return the name under which a hook is listed: its own, through partials, or its type's."""
     while isinstance(hook, functools.partial) and not hasattr(hook, "__name__"):
         hook = hook.func
     return str(getattr(hook, "__name__", type(hook).__name__))
 
 
 def _same_as(hook: Hook) -> Callable[[Any], Any]:
-    """Return what gives back the hook if it is alive and is (or is compared with None to) this very
-    one."""
+    """Return a function that returns the hook if it is alive and identical to the argument, or the
+    argument is None."""
     try:
         held: Callable[[], Any] = weakref.ref(hook)
     except TypeError:
@@ -79,8 +79,8 @@ def _give(hook: Any) -> Any:
 
 
 class Mirror(Generic[Mark]):
-    """Which hooks of which owner are connected. It keeps no owner alive, and forgets what is noted
-    of one with it.
+    """The connected hooks of each owner. It keeps no owner alive, and forgets the hooks of an owner
+    that is gone.
 
     A mark identifies a connected hook.
     """
@@ -91,25 +91,25 @@ class Mirror(Generic[Mark]):
         self._lock = threading.RLock()
 
     def marks(self, owner: Any, signal: str) -> list[Mark]:
-        """Return the marks of what is connected for an owner, in order."""
+        """Return the marks of an owner's connected hooks, in order."""
         return [mark for mark, _ in self._connected.get((id(owner), signal), ())]
 
     def follow(
         self, owner: Any, signal: str, hooks: Sequence[Any], is_same: Callable[[Mark, Any], bool],
         connect: Callable[[int, Any], tuple[Mark, Connection]],
     ) -> None:  # fmt: skip
-        """Connect what is in the list and is not connected, disconnect what is not in it any more,
+        """Connect the hooks in the list that are not connected, disconnect those no longer in it,
         and keep its order.
 
         Args:
-            owner: whose hooks these are.
+            owner: the owner of the hooks.
             signal: such as `"pre_reply"`.
             hooks: the list.
-            is_same: returns whether a mark belongs to a hook of the list.
+            is_same: returns whether a mark is that of a hook of the list.
             connect: connects a hook of the list, given its place there.
 
         Raises:
-            HookError: if one cannot be connected; those in front of it are.
+            HookError: if a hook cannot be connected; those before it stay connected.
         """
         with self._lock:
             self._watch(owner)
@@ -143,8 +143,8 @@ class Mirror(Generic[Mark]):
 
 
 class View:
-    """An object with some attributes of its own; everything else is read from, and written to, the
-    object behind it."""
+    """An object with some attributes of its own; all others are read from and written to the object
+    behind it."""
 
     def __init__(self, behind: Any, **own: Any) -> None:
         self.__dict__.update(own, _behind=behind)
@@ -157,8 +157,8 @@ class View:
 
 
 def frozen(value: Any) -> Any:
-    """Return a copy of the dicts and lists in a value, to compare with later; what else is in it
-    stays itself."""
+    """Return a copy of the dicts and lists in a value, to compare with later; other objects in it
+    are shared."""
     if isinstance(value, dict):
         return {key: frozen(each) for key, each in value.items()}
     return [frozen(each) for each in value] if isinstance(value, list) else value

@@ -1,5 +1,4 @@
-"""The parts of a streamed answer: how they leave a `model_call`, and in whose context each is made.
-"""
+"""The parts of a streamed answer: how they leave a `model_call`, and the context of each."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from typing import Any
 class Part:
     """An item of a streamed answer on its way out of a `model_call`.
 
-    What leaves the call and is none replaces the answer as a whole.
+    Any other value that leaves the call replaces the whole answer.
     """
 
     __slots__ = ("item",)
@@ -22,9 +21,9 @@ class Part:
 
 
 class Whole:
-    """The answer that was streamed as a whole: the result that `post` and `finally` see.
+    """The whole of a streamed answer: the result that `post` and `finally` see.
 
-    The call uses it as its result, and does not deliver it as an item.
+    The call uses it as its result, and never yields it as an item.
     """
 
     __slots__ = ("value",)
@@ -36,7 +35,7 @@ class Whole:
 def steps(
     variable: ContextVar[Any], attempt: Any, items: Any
 ) -> Generator[Any, Any, None]:
-    """Give items, each made while a variable holds the attempt, in the context of who asks."""
+    """Yield items, each made in the context of the reader while a variable holds the attempt."""
     with closing(items):
         while True:
             previous = variable.get()
@@ -53,7 +52,7 @@ def steps(
 async def steps_async(
     variable: ContextVar[Any], attempt: Any, items: Any
 ) -> AsyncGenerator[Any, None]:
-    """The same of items that are awaited."""
+    """The same for async items."""
     async with aclosing(items):
         while True:
             previous = variable.get()

@@ -1,4 +1,4 @@
-"""What every adapter needs: a version check of a package, replaced attributes, and a way to restore
+"""Patches for all adapters: check the version of a package, replace attributes, and restore
 them."""
 
 from __future__ import annotations
@@ -26,27 +26,26 @@ _ABSENT: Final = object()
 
 
 class Patches:
-    """The changes of one adapter in its package.
+    """The changes that one adapter made in its package.
 
-    Use it as a `with` block in `install`, and return its `restore`. An exception in the block
-    undoes all changes.
+    Use it as a `with` block in `install`, and return its `restore`: an exception in the block
+    restores everything.
 
         with Patches("agentscope", "1.0.21") as patches:
             patches.replace(AgentBase, "register_class_hook", classmethod(register))
         return patches.restore
 
     Args:
-        package: the name of the distribution.
-        supported: the versions that the adapter was tested with, or their range; none if the
-            version was checked before.
+        package: the name under which the package is installed.
+        supported: its tested versions, or their range; none if the version was checked before.
 
     Raises:
         HookError: if the package is not installed, has another version, or already runs on hookbus.
 
     Attributes:
         bus: the bus that the package runs on, if its adapter sets it.
-        is_live: whether the changes are in force. If they are not, the functions of an adapter must
-            pass calls through, because other code may have kept references to them.
+        is_live: whether the changes are in force. If not, the replacements of an adapter must pass
+            calls through, because other code may still hold them.
     """
 
     _in_force: ClassVar[dict[str, Patches]] = {}
@@ -75,8 +74,8 @@ class Patches:
             self.restore()
 
     def replace(self, owner: Any, name: str, value: Any) -> None:
-        """Set an attribute of a class, module or object. If other code has replaced it since,
-        `restore` keeps that and warns."""
+        """Set an attribute of a class, module or object. If other code replaces it later,
+        `restore` leaves that and warns."""
         before = vars(owner).get(name, _ABSENT)
         setattr(owner, name, value)
         placed = vars(owner)[name]
@@ -87,7 +86,7 @@ class Patches:
                     f"{getattr(owner, '__qualname__', getattr(owner, '__name__', owner))}.{name}"
                 )
                 warnings.warn(
-                    f"{where} was replaced by other code after hookbus; it is not restored",
+                    f"{where} was replaced after hookbus replaced it; it is left unchanged",
                     HookWarning,
                     stacklevel=4,
                 )
@@ -101,8 +100,8 @@ class Patches:
     def replace_everywhere(
         self, home: ModuleType, name: str, value: Any, *, also_outside: bool = False
     ) -> None:
-        """Set a function in its module, and in every other module of the package that has imported
-        it by name; with `also_outside`, in all modules and under any name."""
+        """Set a function in its module, and in every other module of the package that imported it
+        by name; with `also_outside` in all modules, and under any name."""
         stock, package = getattr(home, name), f"{home.__name__.partition('.')[0]}."
         for module_name, module in list(sys.modules.items()):
             held = module.__dict__ if isinstance(module, ModuleType) else {}
@@ -115,10 +114,10 @@ class Patches:
     def wrap_function(
         self, home: ModuleType, name: str, make: Callable[[Any], Any], *, also_outside: bool = False
     ) -> None:
-        """Replace a function as `replace_everywhere` does, by the result of `make(function)`.
+        """Replace a function like `replace_everywhere`, with the result of `make(function)`.
 
         Raises:
-            HookError: if the module has no such function.
+            HookError: if the module no longer has a function of that name.
         """
         made = make(self.look_for(home, name))
         self.replace_everywhere(home, name, made, also_outside=also_outside)
@@ -126,13 +125,14 @@ class Patches:
     def wrap(
         self, cls: type, name: str, make: Callable[[type, Any], Any], *, is_optional: bool = False
     ) -> None:
-        """Replace a method in a class and its overrides in existing and future subclasses.
+        """Replace a method in a class and in every subclass that overrides it, also future ones.
 
         Args:
-            cls: the class; it is enough that subclasses have the method.
+            cls: the class; it is enough if subclasses have the method.
             name: the method.
-            make: takes the class that has the method and its function, and returns the replacement.
-            is_optional: whether no existing class needs to have it.
+            make: called with the class that has the method and the function; returns the
+                replacement.
+            is_optional: whether it is enough if a future class has it.
 
         Raises:
             HookError: if no existing class has it.
@@ -168,25 +168,26 @@ class Patches:
 
     def _missing(self, name: str) -> HookError:
         return HookError(
-            f"{self.package} has no {name}, which this adapter needs: install a supported version"
+            f"{self.package} no longer has {name}, which this adapter replaces: install a "
+            "supported version"
         )
 
     def look_for(self, owner: Any, name: str) -> Any:
-        """Return an attribute of a module or class, which some versions lack.
+        """Return an attribute of a module or class, which a version may no longer have.
 
         Raises:
-            HookError: if it does not exist.
+            HookError: if the attribute is missing.
         """
         if not hasattr(owner, name):
             raise self._missing(f"{getattr(owner, '__qualname__', owner.__name__)}.{name}")
         return getattr(owner, name)
 
     def on_restore(self, undo: Callable[[], None]) -> None:
-        """Register another function for `restore`, which undoes changes in reverse order."""
+        """Register another function to run on restore, in the reverse order of the changes."""
         self._undo.append(undo)
 
     def restore(self) -> None:
-        """Undo all changes. Calling it twice is safe."""
+        """Restore everything. A second call does nothing."""
         if not self.is_live:
             return
         self.is_live = False
@@ -196,8 +197,8 @@ class Patches:
 
 
 class InPlace(Patches):
-    """Patches that change nothing, for an object that you put in place yourself; always in
-    force."""
+    """Patches that change nothing, for an object that users put in place themselves: they are
+    always in force."""
 
     _in_place: ClassVar[set[str]] = set()
 
@@ -208,7 +209,7 @@ class InPlace(Patches):
 
 
 def packages_on_hookbus() -> frozenset[str]:
-    """Return the packages whose calls go through hookbus, on any bus."""
+    """Return the packages whose calls run through hookbus, on any bus."""
     return frozenset((*Patches._in_force, *InPlace._in_place))
 
 
@@ -224,8 +225,8 @@ def _with_subclasses(cls: type) -> Iterator[type]:
 
 
 def carries(*names: str) -> Callable[[F], F]:
-    """Name the parameters of a hookable that an adapter uses for its call: a person does not
-    approve them.
+    """Mark the parameters of a hookable method that an adapter uses to make its call. They are not
+    part of what a person approves.
     """
 
     def mark(function: F) -> F:
@@ -236,8 +237,8 @@ def carries(*names: str) -> Callable[[F], F]:
 
 
 def exceptions(*paths: str) -> tuple[type[BaseException], ...]:
-    """Return the classes with these names that exist, such as `"langgraph.errors:GraphBubbleUp"`. A
-    package may be missing, and an older release may lack a class."""
+    """Return the available classes among those named, such as `"langgraph.errors:GraphBubbleUp"`:
+    a package may not be installed, and an older release may lack a class."""
     found: list[type[BaseException]] = []
     for path in paths:
         module, _, name = path.partition(":")
@@ -249,6 +250,6 @@ def exceptions(*paths: str) -> tuple[type[BaseException], ...]:
 
 
 def declare_fields(patches: Patches, cls: type) -> None:
-    """Seal the objects of a plain class by the parameters of its constructor."""
+    """Make objects of a plain class sealable by the parameters of its constructor."""
     names = [name for name in signature_of(cls).parameters if not name.startswith("_")]
     patches.replace(cls, "__hookbus_fields__", tuple(names))

@@ -1,5 +1,5 @@
-"""Approvals through a framework: a guard's `Ask` pauses the run, which is resumed with the
-answer."""
+"""A framework's own approvals: if a guard requires approval, the run is paused, and resumed with
+the answer."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ class Pause(NamedTuple):
     """How a framework pauses a run, and resumes it.
 
     Attributes:
-        whose: returns the identity of a `ToolCall`, which stays the same when its run is resumed.
-        ask: takes the `ToolCall`, the request, and whether it is new. Returns the `Approved` or
-            `Denied` that the run was resumed with, or an awaitable of it; None if there is no run
+        whose: from the `ToolCall`, an id that differs from all others, and is the same once its
+            run is resumed.
+        ask: from the `ToolCall`, the request, and whether it is new, returns the `Approved` or
+            `Denied` with which the run was resumed, or an awaitable of it; None if there is no run
             to pause. Otherwise it raises the exception that pauses the run.
     """
 
@@ -37,7 +38,7 @@ class Pause(NamedTuple):
 
 
 class Instead(Exception):
-    """Raised if a result pauses the run; it holds that result."""
+    """Raised if a result pauses the run, with this result for the framework."""
 
     def __init__(self, result: Any) -> None:
         super().__init__(result)
@@ -45,9 +46,9 @@ class Instead(Exception):
 
 
 class Pausing:
-    """An approver that keeps pending requests in a store, and pauses the run.
+    """An approver that parks requests in a store, and pauses the run meanwhile.
 
-    A request is for one call of a run: the framework's identity of the call is in the digest, too.
+    A request is for exactly one call of a run: the framework's id is in the digest, too.
     """
 
     name = "Store, which pauses the run"
@@ -69,7 +70,7 @@ class Pausing:
         return self.store.ask(bound)
 
     async def ask_async(self, request: Request) -> Any:
-        """Likewise in a task."""
+        """The same in a task."""
         attempt, bound = self._bound(request)
         answer, said, is_waited_for = await self.store.ask_async(bound), None, False
         if _is_parked(answer) and attempt is not None:
@@ -82,11 +83,11 @@ class Pausing:
         await asyncio.to_thread(self._note, answer, said)
         last: Any = await self.store.ask_async(bound)
         if is_waited_for and hasattr(last, "is_waited_for"):
-            last = attrs.evolve(last, is_waited_for=True)  # guards judge once more
+            last = attrs.evolve(last, is_waited_for=True)  # guards run once more
         return last
 
     def _bound(self, request: Request) -> tuple[Any, Request]:
-        """Return the attempt, if its run can be paused, and its request."""
+        """Return the attempt that requires approval, if its run can be paused, and its request."""
         attempt = CALLED.get()
         is_its_own = request.hook == "tool_call" and attempt is not INSIDE.get()
         if not is_its_own or getattr(attempt, "pause", None) is None:
@@ -98,7 +99,7 @@ class Pausing:
         return attempt, attrs.evolve(request, digest=digest, baggage=baggage)
 
     def _note(self, parked: Any, said: Approved | Denied) -> None:
-        if self.store.get(parked.id).answer is None:  # otherwise another came first, which is final
+        if self.store.get(parked.id).answer is None:  # the first answer is final
             self.store.answer(parked.id, said)
 
 
@@ -123,7 +124,7 @@ def _pausing(attempt: Any, parked: Any) -> Iterator[None]:
 
 
 def shown(request: Request) -> dict[str, Any]:
-    """Return what a person sees, in JSON types; the answer names its `id`."""
+    """Return the request for a person, in JSON types; the answer names its `id`."""
     return {
         "id": request.id, "question": request.question, "receiver": request.receiver,
         "tool": request.arguments["name"], "arguments": request.arguments["arguments"],
@@ -131,13 +132,13 @@ def shown(request: Request) -> dict[str, Any]:
 
 
 def answered(said: Any, request: Request, *, by: str) -> Approved | Denied | None:
-    """Return the answer to a request; None if it belongs to another request, or is not an answer.
+    """Return the answer to a request; None if it is for another request, or is not an answer.
 
     Args:
-        said: `{"id": ..., "approved": True}`, perhaps with `by` and `arguments`, as they edited
-            them; or `{"id": ..., "approved": False, "reason": ...}`.
+        said: `{"id": ..., "approved": True}`, optionally with `by` and edited `arguments`; or
+            `{"id": ..., "approved": False, "reason": ...}`.
         request: the request.
-        by: who answered, if the answer does not say it.
+        by: the approver, if the answer does not name one.
     """
     approvals = import_module("hookbus.approvals")
     if not isinstance(said, Mapping) or said.get("id") != request.id:
@@ -158,19 +159,19 @@ _ON: Final[WeakKeyDictionary[Bus, Pausing]] = WeakKeyDictionary()
 
 
 def approve_by(patches: Patches, bus: Bus, store: Any) -> None:
-    """Use a store as the approver of a bus, until the last adapter that shares it is uninstalled.
+    """Make a bus ask a store for approvals, until the last adapter that shares it is uninstalled.
 
     Raises:
         HookError: if it is not a store, or the bus has another approver.
     """
     if not isinstance(store, import_module("hookbus.approvals").Store):
-        raise HookError(f"approver={store!r:.60}: give a hookbus.approvals.Store(path)")
+        raise HookError(f"approver= must be a hookbus.approvals.Store(path), not {store!r:.60}")
     pausing = _ON.get(bus)
     if pausing is None:
         pausing = bus.approver(Pausing(store))
         _ON[bus] = pausing
     elif pausing.store is not store:
-        raise HookError("another adapter on this bus has another approver=: give both one Store")
+        raise HookError("another adapter on this bus has another approver=: pass both one Store")
     pausing.adapters += 1
 
     def undo() -> None:

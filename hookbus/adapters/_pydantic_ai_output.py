@@ -1,4 +1,4 @@
-"""Output that a model of Pydantic AI gives as a call: to a function, or as a structure."""
+"""Output that a model of Pydantic AI returns as a call: to a function, or as a structure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._tools import Gate, ToolCall
 
 
 class Output:
-    """The result of an output function, which is the program's and stays what it is."""
+    """The result of an output function, which belongs to the program and stays unchanged."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -38,7 +38,7 @@ def hook_outputs(gate: Gate) -> None:
 
 
 class _Gated:
-    """An output function's schema, whose function is called through the gate."""
+    """The schema of an output function that is called through the gate."""
 
     def __init__(self, gate: Gate, schema: Any) -> None:
         self._gate, self._schema = gate, schema
@@ -65,7 +65,7 @@ async def _put_out(gate: Gate, call: ToolCall, run: Callable[[dict[str, Any]], A
 
 
 def _structured(gate: Gate, owner: type, stock: Any) -> Any:
-    """Hook what a model gives as a call of an output tool behind which no function is."""
+    """Hook a model's call of an output tool without a function."""
 
     @functools.wraps(stock)
     async def call(processor: Any, output: Any, *, run_context: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Pydantic AI's models: requests that are answered at once, and in a stream."""
+"""Pydantic AI's models: whole and streamed requests."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ._vocabulary import Once, Vocabulary
 
 
 def hook_models(words: Vocabulary) -> None:
-    """Have every request to a model come through `model_call`. A model that asks others makes none
-    itself: they are asked about."""
+    """Route every request to a model through `model_call`. A model that calls other models emits
+    none itself: those do."""
     models = import_module("pydantic_ai.models")
     fallback = import_module("pydantic_ai.models.fallback")
     around = import_module("pydantic_ai.models.wrapper").WrapperModel, fallback.FallbackModel
-    with suppress(ImportError):  # older releases look at what happened in another place
+    with suppress(ImportError):  # older releases check the outcome elsewhere
         chain = import_module("pydantic_ai._fallback").FallbackChain
         words.patches.wrap(chain, "falls_back", _not_of_a_refusal)
     for name, make in (("request", _whole), ("request_stream", _streamed)):
@@ -30,7 +30,7 @@ def hook_models(words: Vocabulary) -> None:
 
 
 def _not_of_a_refusal(owner: type, stock: Any) -> Any:
-    """A refusal is put to no other model."""
+    """Never send a denied call to another model."""
 
     @functools.wraps(stock)
     async def falls_back(chain: Any, failure: Any) -> bool:
@@ -63,7 +63,7 @@ def _whole(words: Vocabulary, around: Any, owner: type, stock: Any) -> Any:
 
 
 class _Instead:
-    """What stands for the events of an answer that the model did not give so."""
+    """The placeholder for the events of an answer that the model did not stream."""
 
     def __init__(self, answer: Any) -> None:
         self.answer = answer
@@ -73,7 +73,7 @@ class _Stream(Once):
     """A streamed request: its items are events.
 
     Attributes:
-        response: what Pydantic AI reads events of; None where the model was not asked.
+        response: the object from which Pydantic AI reads events; None if the model was not called.
     """
 
     response: Any = None
@@ -90,7 +90,7 @@ class _Stream(Once):
                 yield event
 
     def whole(self, events: list[Any]) -> Any:
-        """Return the response as its events say it, which receivers may have changed."""
+        """Return the response made from its events, which receivers may have changed."""
         response, held = self.response.get(), _parts_of(events)
         return response if held == response.parts else replace(response, parts=held)
 
@@ -130,14 +130,14 @@ def _streamed(words: Vocabulary, around: Any, owner: type, stock: Any) -> Any:
 
 
 async def _response(words: Vocabulary, asked: _Stream, events: Any, parameters: Any) -> Any:
-    """Return what Pydantic AI reads events of, once the first of them may leave."""
+    """Return the object from which Pydantic AI reads events, once the first may leave."""
     begun = [event async for event in _first(events)]
     if begun and isinstance(begun[0], _Instead):
         return _judged(begun[0].answer, parameters)
     if not begun:
         return asked.response
     is_held = is_held_back(words, asked.of, is_async=True)
-    if is_held or is_seen_in_parts(words, asked.of):  # what the model gave may not be read as it is
+    if is_held or is_seen_in_parts(words, asked.of):  # the model's own response must not be read
         begun += [event async for event in events]
         return _judged(asked.whole(begun), parameters, begun)
     asked.response._event_iterator = _on(begun, events)
@@ -163,7 +163,7 @@ def _judged_class() -> Any:
     base: Any = import_module("pydantic_ai.models").StreamedResponse
 
     class Judged(base):  # type: ignore[misc]
-        """A response that was judged as a whole, given as a stream."""
+        """A response that guards checked as a whole, passed on as a stream."""
 
         def __init__(self, answer: Any, parameters: Any, events: list[Any]) -> None:
             super().__init__(parameters)
@@ -171,7 +171,7 @@ def _judged_class() -> Any:
 
         async def _given(self) -> AsyncGenerator[Any, None]:
             for event in self.events:
-                if event.event_kind == "part_end":  # it repeats what its part was
+                if event.event_kind == "part_end":  # it repeats its part
                     event = replace(event, part=_parts_of(self.given)[event.index])
                 self.given.append(event)
                 yield event

@@ -1,4 +1,4 @@
-"""Semantic Kernel: what a model asks for, and functions that do not exist."""
+"""Semantic Kernel: requests of a model for functions, and functions that do not exist."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Asked:
     """A model's request for a function.
 
     Attributes:
-        is_to_go_on: whether it would end the model's turn, and was refused.
+        is_to_go_on: whether it would end the model's turn, and was denied.
     """
 
     is_to_go_on = False
@@ -44,7 +44,7 @@ def asked_for(owner: type, stock: Any) -> Any:
             ended = await stock(kernel, function_call, *args, **kwargs)
         finally:
             ASKED.set(previous)
-        # A hand-off ends the turn, also where it did not happen.
+        # A hand-off ends the turn, even if it did not happen.
         return None if asked.is_to_go_on else ended
 
     return invoke_function_call
@@ -56,7 +56,7 @@ def hook_unknown(gate: Gate, kernel: Any) -> None:
     def is_there(own: Any, asked: Any, behavior: Any) -> bool:
         try:
             own.get_function(asked.plugin_name, asked.function_name)
-        except Exception:  # of any kind that the kernel reports to its model
+        except Exception:  # any error that the kernel reports to its model
             return False
         filters = getattr(behavior, "filters", None)
         known = own.get_list_of_function_metadata(filters) if filters else ()

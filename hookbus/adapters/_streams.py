@@ -1,9 +1,9 @@
 """A request to a model that answers in parts: a `model_call` like any other.
 
-Guards of `pre` judge it before the model is asked. What looks at the answer as a whole, which is
-whatever changes or blocks it in `post` and every `around`, has the parts held back until it is all
-there and was judged. Where only observers look at the answer, its parts go out live. Receivers of
-`item_model_stream` see each part before that.
+Guards of `pre` run before the model is called. Receivers of `post` that may change or block the
+answer, and every `around`, need the whole answer. The parts are then held back until it is complete
+and these receivers have returned. If only observers see the answer, its parts are passed on live.
+Receivers of `item_model_stream` see each part before that.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _log = logging.getLogger("hookbus")
 
 
 class Forms(NamedTuple):
-    """How a framework's answer looks in parts, and as a whole.
+    """Converts a framework's answer between parts and the whole.
 
     Attributes:
-        whole: from all items, the answer as one that is not streamed has it.
-        items: from an answer, the items that stand for it: most often one.
+        whole: makes an answer from all items, in the form of an answer that is not streamed.
+        items: makes the items from an answer: usually one.
     """
 
     whole: Callable[[list[Any]], Any]
@@ -35,14 +35,14 @@ class Forms(NamedTuple):
 
 
 def is_seen_in_parts(words: Vocabulary, model: Any) -> bool:
-    """Tell whether anything looks at each part of an answer."""
+    """Return whether any receiver sees each part of an answer."""
     return any(receivers_of(words, model, phase, "model_stream") for phase in PHASES)
 
 
 def give_items(
     words: Vocabulary, attempt: Attempt, model: Any, messages: Any, options: Any, agent: Any
 ) -> Generator[Any, Any, None]:
-    """Give the items of a request that was asked about, past who looks at each."""
+    """Yield the items of a hooked request, after the receivers that see each item."""
     if not is_seen_in_parts(words, model):
         return give(attempt, messages, options)
     return words.stream("model_stream", attempt, model, messages, options, agent)
@@ -51,7 +51,7 @@ def give_items(
 def give_items_async(
     words: Vocabulary, attempt: Attempt, model: Any, messages: Any, options: Any, agent: Any
 ) -> AsyncGenerator[Any, None]:
-    """The same of items that are awaited."""
+    """The same for async items."""
     if not is_seen_in_parts(words, model):
         return give_async(attempt, messages, options)
     return words.stream_async("model_stream", attempt, model, messages, options, agent)
@@ -61,9 +61,9 @@ class _Request:
     """One streamed request.
 
     Args:
-        vocabulary: which has the hooks.
-        attempt: whose body gives the items; what runs inside of it knows it by that.
-        forms: how the framework's answers look.
+        vocabulary: the vocabulary with the hooks.
+        attempt: its body yields the items; code that runs inside it finds the call by it.
+        forms: the forms of the framework's answers.
         told: the model, the messages, the options and the agent.
     """
 
@@ -82,30 +82,30 @@ class _Request:
     # -- the answer --------------------------------------------------------------------------------
 
     def gather(self, items: list[Any]) -> Any:
-        """Return the answer that all items are."""
+        """Return the answer made from all items."""
         self._items, self._kept = items, Kept(self.forms.whole(items) if items else None)
         return self._kept.value
 
     def gather_for_observers(self, items: list[Any]) -> Any:
-        """Return the answer that the items make together, or None if they make none: an answer that
-        no guard needs must not end the call."""
+        """Return the answer made from all items, or None if that fails: observers decide nothing,
+        so this must not end the call."""
         try:
             return self.forms.whole(items) if items else None
         except Exception as error:
             kind = type(error).__name__
-            _log.warning("a streamed answer could not be shown as a whole: %s", kind)
+            _log.warning("the parts of a streamed answer could not be joined: %s", kind)
             return None
 
     def given_out(self, answer: Any) -> Iterable[Any]:
-        """Return the items of the final answer: those of the model itself, if no receiver changed
-        the answer, in place or otherwise."""
+        """Return the items of the call's result: the model's own items if no receiver changed the
+        answer, also in place."""
         return self._items if self._kept.is_still(answer) else self.forms.items(answer)
 
     def _leaving(self, part: Any) -> Iterable[Any]:
-        """Return the items that what leaves a live call is."""
+        """Return the items of the result of a live call."""
         if type(part) is Part:
             return (part.item,)
-        # A call without receivers runs bare, and does not take its result out of the stream.
+        # A call without receivers or listeners runs bare, and does not unpack its result.
         return () if type(part) is Whole else self.forms.items(part)
 
     # -- plain -------------------------------------------------------------------------------------
@@ -178,16 +178,16 @@ class _Request:
 def ask_in_parts(
     vocabulary: Vocabulary, attempt: Attempt, forms: Forms, *told: Any
 ) -> Generator[Any, Any, None]:
-    """Make a streamed request a `model_call`, and give what its caller gets of it.
+    """Make a streamed request a `model_call`, and yield the items for its caller.
 
     Args:
-        vocabulary: which has the hooks.
-        attempt: whose body takes the messages and the options and returns an iterable of items.
-        forms: how the framework's answers look in parts and as a whole.
+        vocabulary: the vocabulary with the hooks.
+        attempt: its body takes the messages and the options and returns an iterable of items.
+        forms: the forms of the framework's answers in parts and as a whole.
         told: the model, the messages, the options and the agent.
 
     Raises:
-        HookBlocked: before anything left, where it was blocked.
+        HookBlocked: if it was blocked, before any item is yielded.
     """
     stock = attempt.body
     attempt.body = lambda messages, options: _each(stock(messages, options))
@@ -197,7 +197,7 @@ def ask_in_parts(
 def ask_in_parts_async(
     vocabulary: Vocabulary, attempt: Attempt, forms: Forms, *told: Any
 ) -> AsyncGenerator[Any, None]:
-    """The same of an async request: the body may return something to await for the items."""
+    """The same for an async request: the body may return an awaitable of the items."""
     stock = attempt.body
     attempt.body = lambda messages, options: _each_async(stock(messages, options))
     return _Request(vocabulary, attempt, forms, told).items_async()

@@ -1,4 +1,4 @@
-"""How an adapter describes its framework's tool calls, and the gate that hooks them."""
+"""Tool calls of frameworks as adapters describe them, and the gate made from that description."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class ToolCall:
     """One call of a tool, as its receivers see it.
 
     Attributes:
-        name: as the model called it.
-        arguments: parsed.
-        call_id: the framework's number of the call, where it has one.
-        kind: function, mcp, agent, handoff, output, builtin, or unknown for a missing tool.
-        tool: the framework's object, the sender; or the object that carries the call, if there is
-            none.
-        caller: the agent that makes the call, if it is known.
-        context: what the adapter needs to pack a result or a block; receivers do not see it.
+        name: the name the model used.
+        arguments: the parsed arguments.
+        call_id: the framework's id of the call, if it has one.
+        kind: function, mcp, agent, handoff, output, builtin, or unknown: there is no such tool.
+        tool: the framework's tool object, which is the sender; without one, the object that
+            carries the call.
+        agent: the agent that makes the call, if it is known.
+        context: data the adapter needs for results and denials; receivers do not see it.
     """
 
     name: str
@@ -48,21 +48,21 @@ class ToolCall:
     @property
     def told(self) -> tuple[Any, ...]:
         """The arguments of the hook."""
-        return (self.name, self.arguments, self.call_id, self.kind, self.tool, self.caller)
+        return (self.name, self.arguments, self.call_id, self.kind, self.tool, self.agent)
 
 
 def note_schema(sender: Any, name: str, schema: Any) -> None:
-    """Store the JSON schema of a tool whose calls have another sender, such as a session. Guards
-    look there for the parameters of the tool."""
+    """Record the JSON schema of a tool whose calls have another sender, such as a session: guards
+    look up the tool's parameters there."""
     sender.__dict__.setdefault("__hookbus_schemas__", {})[name] = schema
 
 
 class Refusal(NamedTuple):
-    """The argument of `Results.refused`: a blocked call.
+    """The argument of a framework's `refused` function.
 
     Attributes:
-        text: for a model to read.
-        blocked: the receiver and the reason; raise this for a program.
+        text: the text for a model.
+        blocked: the exception with the receiver and the reason; for a program, raise this.
         call: the call that did not happen.
     """
 
@@ -84,13 +84,13 @@ def _put(call: ToolCall, raw: Any, value: Any) -> Any:
 
 
 class Results(NamedTuple):
-    """How a framework represents the results of its tools.
+    """Converts between a framework's tool results and the values of receivers.
 
     Attributes:
-        shown: converts a result of the framework into the text or plain data that receivers see.
-        packed: takes the call, the framework's result (None if the tool did not run) and the new
-            value. Returns what the framework gets, without a copy of the old value.
-        refused: takes a `Refusal` and returns what the framework reports to its model, or raises.
+        shown: from the framework's result, the text or plain data that receivers see.
+        packed: from the call, the framework's result (None if the tool did not run) and the value
+            that replaces it, returns the framework's new result, without a copy of the old one.
+        refused: from a `Refusal`, the framework's answer for its model; or it raises.
     """
 
     shown: Callable[[Any], Any] = _same
@@ -108,14 +108,14 @@ AS_IT_IS: Final = Results()
 
 
 REST: Final = "*args"
-"""Where arguments are that a tool has no names for."""
+"""The key of arguments that a tool has no names for."""
 
 Spread = Callable[[dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
 
 
 def named(names: Iterable[str], args: tuple[Any, ...], kwargs: Any) -> tuple[Any, Spread]:
-    """Return the arguments of a tool by name, and a function that converts them back: positional
-    arguments stay positional."""
+    """Return the arguments of a call by name, and a function that turns them, once changed, into
+    the arguments of the call, with positional arguments in their places."""
     names = [*names]
     first, rest = names[: len(args)], args[len(names) :]
     given = {**dict(zip(first, args, strict=False)), **kwargs, **({REST: rest} if rest else {})}
@@ -135,12 +135,12 @@ class _UnderWay(Attempt):
     """A tool call in progress.
 
     Attributes:
-        layer: how deep inside the framework it is now.
+        layer: its current depth inside the framework.
         arguments: a copy of the arguments of the tool's last run.
-        raw: its result as the framework has it.
-        value: its result as receivers saw it.
+        raw: the framework's result.
+        value: the result as receivers saw it.
         pause: how its framework pauses the run, if it can.
-        paused: the pending request, and the exception that pauses the run.
+        paused: the pending request for approval, and the exception raised meanwhile.
     """
 
     raw: Any = None
@@ -153,10 +153,10 @@ class _UnderWay(Attempt):
         self.bus, self.call, self.layer, self.arguments = bus, call, layer, call.arguments
 
     def covers(self, bus: Bus, call: ToolCall, layer: int) -> bool:
-        """Return whether a call is this one, further inside the framework: it is emitted once.
+        """Return whether a call is this same call deeper inside the framework: its hooks run once.
 
-        The same tool with the same arguments at the same depth is another call: a recursion. So is
-        a call on another bus, whose guards have not run.
+        The same tool with the same arguments at the same depth is another call: a recursion. The
+        guards of another bus have not run.
         """
         if bus is not self.bus or call.tool is not self.call.tool or layer <= self.layer:
             return False
@@ -173,20 +173,21 @@ Read = Callable[..., tuple[ToolCall, Callable[[dict[str, Any]], Any]]]
 
 
 class Gate:
-    """The gate that every tool call of a framework goes through.
+    """The gate that every tool call of a framework passes through.
 
     Args:
-        patches: those of the adapter.
-        bus: the bus whose signals are emitted.
+        patches: the patches of the adapter.
+        bus: the bus that has the signals.
         results: how the framework represents results.
-        words: which hooks of the vocabulary the framework has.
-        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
-        approver: the store for approvals, while runs are paused; None leaves that to the bus.
+        words: the framework's hooks of the vocabulary.
+        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        approver: the store that is asked for approval while runs are paused; None leaves that to
+            the bus.
         pause: how the framework pauses a run.
-        passes: exceptions by which the framework takes control back; they are not failures.
+        passes: exceptions that return control to the framework; they are not failures.
 
     Attributes:
-        say: as given.
+        say: the same function.
     """
 
     def __init__(
@@ -202,7 +203,7 @@ class Gate:
         self.vocabulary = Vocabulary(patches, bus, words, passes)
 
     def run(self, call: ToolCall, body: Callable[[dict[str, Any]], Any], layer: int = 0) -> Any:
-        """Make a sync call of a tool; `body` runs it with the final arguments."""
+        """Make a sync call of a tool; `body` runs it with the changed arguments."""
         if self._passes(call, layer):
             return body(call.arguments)
         stop_if_cancelled()
@@ -222,7 +223,7 @@ class Gate:
     async def run_async(
         self, call: ToolCall, body: Callable[[dict[str, Any]], Any], layer: int = 0
     ) -> Any:
-        """Make a call of a tool whose body is awaited."""
+        """Make an async call of a tool."""
         if self._passes(call, layer):
             return await body(call.arguments)
 
@@ -243,7 +244,7 @@ class Gate:
         return is_asked or not self.patches.is_live
 
     def _told(self, under_way: _UnderWay, value: Any) -> Any:
-        """Return what the framework gets for the outcome of the hooked call."""
+        """Return the framework's result for the outcome of the hooked call."""
         if isinstance(value, Refused):
             blocked = value.blocked
             if under_way.paused is not None and under_way.paused[0] == getattr(blocked, "id", None):
@@ -254,14 +255,14 @@ class Gate:
         return self._results.packed(under_way.call, under_way.raw, value)
 
     def seam(self, cls: Any, name: str, read: Read, *, layer: int = 0) -> None:
-        """Run a method of a framework's tools through this gate, with its overrides in existing and
-        future subclasses.
+        """Route a method of a framework's tools through this gate, with its overrides in existing
+        and future subclasses.
 
         Args:
             cls: the class.
             name: the method.
-            read: takes the unbound stock method and its arguments; returns the call and its body.
-            layer: how deep inside the framework, if a call goes through several such methods.
+            read: returns the call and its body, from the unbound stock method and its arguments.
+            layer: the depth inside the framework, if a call passes through several such methods.
         """
         self.patches.wrap(cls, name, functools.partial(self._seam, read, layer))
 

@@ -1,8 +1,8 @@
-"""Calls of tools that do not exist: a model has requested one, and its framework answers. Such a
-call is emitted, counted and blocked like any other, with `kind="unknown"`.
+"""Calls of tools that do not exist: a model requests one, and its framework answers. Such a call is
+emitted, counted and denied like any other, with `kind="unknown"`.
 
-A framework that answers in between, with no place of its own for it, is asked once it has: nothing
-has run, and its answer is what the model is going to read.
+If a framework has no separate place for this answer, the hooks run after it: nothing has run yet,
+and the model would read the framework's answer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ._tools import Gate, ToolCall
 
 
 def call_of(name: str, arguments: Any, call_id: str | None, sender: Any, agent: Any) -> ToolCall:
-    """Return the call of a tool that does not exist; what a model wrote is perhaps no object."""
+    """Return the call of a tool that does not exist; the model may not have written an object."""
     if isinstance(arguments, str):
         with suppress(ValueError):
             arguments = json.loads(arguments or "{}")
@@ -70,7 +70,7 @@ def hook_pydantic_ai(gate: Gate, manager: Any) -> None:
 
         return validate_tool_call
 
-    if hasattr(manager, "_wrap_error_as_failed"):  # older releases have no place for a refusal
+    if hasattr(manager, "_wrap_error_as_failed"):  # older releases have no place for a denial
         gate.patches.wrap(manager, "validate_tool_call", hooked)
 
 

@@ -1,5 +1,4 @@
-"""The versions of a package that an adapter was tested with, and advice on what to install.
-"""
+"""The versions of a package that an adapter was tested with, and advice on what to install."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from hookbus import HookError
 Numbers = tuple[int, int, int]
 
 _NEEDS_PYTHON: Final = {"bub": (3, 12)}
-"""What runs on fewer versions of Python than hookbus: from which on."""
+"""Packages that need a newer Python than hookbus, with the oldest version for each."""
 
 _LAST: Final = 10**9
 _PLAIN_NAME: Final = re.compile(r"[\w.-]+")
@@ -41,7 +40,7 @@ Supported = tuple[str | Between, ...]
 
 
 def numbers_of(version: str) -> Numbers:
-    """Return the first three numbers of a version; a missing one is 0."""
+    """Return the first three numbers of a version; a missing number is 0."""
     found = [int(part) for part in re.findall(r"\d+", version)[:3]]
     major, minor, patch = (*found, 0, 0, 0)[:3]
     return major, minor, patch
@@ -53,7 +52,7 @@ def all_of(supported: Between | Supported) -> Supported:
 
 
 def is_tested(version: str, supported: Supported) -> bool:
-    """Return whether the adapter was tested with a version."""
+    """Return whether a version is within the tested range."""
     found = numbers_of(version)
     return any(
         numbers_of(each.oldest) <= found <= numbers_of(each.newest)
@@ -78,7 +77,7 @@ def installed_version(package: str, *supported: str | Between) -> str:
     """Return the installed version of a package, supported or not.
 
     Raises:
-        HookError: if it is not installed; it says what to install.
+        HookError: if it is not installed, with advice on what to install.
     """
     try:
         return metadata.version(package)
@@ -92,7 +91,7 @@ def require_version(package: str, *supported: str | Between) -> str:
     """Return the installed version of a package.
 
     Raises:
-        HookError: if it is not installed, or not a supported version.
+        HookError: if it is not installed, or its version is not supported.
     """
     version = installed_version(package, *supported)
     if supported and not is_supported(version, supported):
@@ -104,7 +103,7 @@ def require_version(package: str, *supported: str | Between) -> str:
 
 
 def describe(supported: Supported) -> str:
-    """Return the versions in words."""
+    """Return the versions as readable text."""
     return " or ".join(map(str, supported))
 
 
@@ -112,8 +111,8 @@ def describe(supported: Supported) -> str:
 
 
 def advice_for(package: str, supported: Supported) -> str:
-    """Return what to install. The advice respects what other installed packages require: if no
-    supported version fits, it names these packages instead.
+    """Return advice on what to install. It respects the requirements of other installed packages:
+    if no supported version fits them, it names them and advises no version.
     """
     required = dict(_requirements(package))
     described = "; ".join(f"{name} requires {each}" for name, each in sorted(required.items()))
@@ -121,7 +120,7 @@ def advice_for(package: str, supported: Supported) -> str:
         if wanted := _fitting(each, [*required.values()]):
             return f"pip install '{package}{wanted}'" + (f" ({described})" if described else "")
     return (
-        f"no supported version suits what is installed ({described}); "
+        f"no supported version fits the installed packages ({described}); "
         "look for a newer hookbus, or change these packages together"
     )
 
@@ -138,7 +137,7 @@ def _python() -> str:
 
 
 def _fitting(supported: str | Between, requirements: list[str]) -> str:
-    """Return the specifier of the versions that both sides allow; empty if there are none."""
+    """Return the specifier of the versions both sides allow; empty if there are none."""
     clauses = [found for each in requirements for found in _CLAUSE.findall(each)]
     if isinstance(supported, str):
         fits = all(_allows(sign, numbers_of(text), text, supported) for sign, text in clauses)
@@ -159,7 +158,7 @@ def _fitting(supported: str | Between, requirements: list[str]) -> str:
 
 
 def _interval(sign: str, text: str) -> tuple[Numbers, Numbers]:
-    """Return the lowest version that a clause allows, and the lowest above it that it excludes."""
+    """Return the lowest version that a clause allows, and the lowest above it that it forbids."""
     numbers = numbers_of(text)
     major, minor, patch = numbers
     after, most = (major, minor, patch + 1), (_LAST, 0, 0)
@@ -182,7 +181,7 @@ def _allows(sign: str, numbers: Numbers, text: str, version: str) -> bool:
 
 
 def _requirements(package: str) -> Iterator[tuple[str, str]]:
-    """Yield the installed packages that require a package, with their requirements."""
+    """Yield the other installed packages that require a package, and their requirements."""
     for each in metadata.distributions():
         for wants in each.requires or ():
             name = _PLAIN_NAME.match(wants)

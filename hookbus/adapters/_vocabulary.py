@@ -1,4 +1,4 @@
-"""The hooks that agent frameworks have in common, each under one name: tools, models and runs."""
+"""The hooks that agent frameworks share: tools, models and runs, each under one name."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ._patches import Patches
 
 
 class Attempt:
-    """One attempt of a hooked call of the vocabulary, with the body that the framework runs.
+    """One hooked call of the vocabulary, with the framework's body.
 
     Attributes:
-        body: takes the arguments that receivers may change, and runs the hooked function.
-        aside: holds what the framework reports about a model's answer, if it does.
+        body: takes the arguments that may be changed, and runs the hooked function.
+        aside: holds back the framework's reports of a model's answer, if there are any.
     """
 
     aside: Any = None
@@ -28,21 +28,21 @@ class Attempt:
 
 
 CALLED: Final[ContextVar[Attempt | None]] = ContextVar("hookbus_called", default=None)
-"""Whose hooked call is made, for an approver that pauses its run."""
+"""The hooked call being made, for an approver that pauses its run."""
 
 INSIDE: Final[ContextVar[Attempt | None]] = ContextVar("hookbus_inside", default=None)
-"""The call whose body runs. Calls that a receiver makes are not inside it."""
+"""The call whose body runs. Calls made by a receiver are not inside it."""
 
 
 class Once(Attempt):
-    """A call of a method that emits once: of an override that calls its parent's method, or of a
+    """A call of a method whose hooks run once: an override that calls its parent's method, or a
     method that uses another.
 
     Args:
-        of: the object with the method.
+        of: the object that has the method.
         name: the method.
-        owner: the class that holds it.
-        body: as in `Attempt`.
+        owner: the class that defines it.
+        body: the body, as in `Attempt`.
     """
 
     def __init__(self, of: Any, name: str, owner: type, body: Callable[..., Any]) -> None:
@@ -51,8 +51,8 @@ class Once(Attempt):
 
     @property
     def is_asked(self) -> bool:
-        """Whether this call is inside one that has been emitted. The same method again is not: that
-        is a recursion.
+        """Whether it is made inside a call that is already hooked. The same method again is not:
+        that is a recursion.
         """
         outer = INSIDE.get()
         if not isinstance(outer, Once) or outer.of is not self.of:
@@ -61,20 +61,20 @@ class Once(Attempt):
 
 
 def depth_of(owner: type, of: Any) -> int:
-    """Return how far up the MRO of an object a class is; 0 if it is not there."""
+    """Return how far up in the classes of an object a class is; 0 if it is not one of them."""
     mro = type(of).__mro__
     return mro.index(owner) if owner in mro else 0
 
 
 class Refused:
-    """The outcome of a blocked call whose verdict has no result."""
+    """The result of a blocked call if its verdict has none."""
 
     def __init__(self, blocked: HookBlocked) -> None:
         self.blocked = blocked
 
 
 def refusal(blocked: HookBlocked) -> str:
-    """Return the text of a blocked call for a model: the only place with this wording."""
+    """Return the text of a denied call for a model; this is the only place with its wording."""
     return f"Error: the call was blocked by {blocked.receiver}: {blocked.reason}"
 
 
@@ -105,8 +105,8 @@ def give_async(attempt: Attempt, *arguments: Any) -> AsyncGenerator[Any, None]:
 
 
 class _Words:
-    """The hookables, each in a sync and an async form. Receivers see their arguments, except for
-    the attempt. A streamed request is a `model_call`, too, with its own forms."""
+    """The hookable methods: each has a sync and an async form. Receivers see their arguments,
+    except the attempt. A streamed request is a `model_call`, too, with its own forms."""
 
     @staticmethod
     def tool_call(
@@ -158,14 +158,14 @@ class _Words:
     def model_stream(
         model: Any, messages: Any, options: dict[str, Any], caller: Any, attempt: Attempt
     ) -> Generator[Any, Any, Any]:
-        """Give the items of a streamed `model_call`, inside of it."""
+        """Yield the items of a streamed `model_call`, inside it."""
         yield from give(attempt, messages, options)
 
     @staticmethod
     async def model_stream_async(
         model: Any, messages: Any, options: dict[str, Any], caller: Any, attempt: Attempt
     ) -> AsyncGenerator[Any, None]:
-        """Give the items of a streamed `model_call`, inside of it."""
+        """Yield the items of a streamed `model_call`, inside it."""
         async with aclosing(give_async(attempt, messages, options)) as items:
             async for item in items:
                 yield item
@@ -182,46 +182,46 @@ class _Words:
 
     @staticmethod
     def agent_stream(agent: Any, input: Any, attempt: Attempt) -> Generator[Any, Any, Any]:
-        """Run an agent that gives parts; `input` can be changed."""
+        """Run an agent that yields parts; `input` can be changed."""
         yield from give(attempt, input)
 
     @staticmethod
     async def agent_stream_async(
         agent: Any, input: Any, attempt: Attempt
     ) -> AsyncGenerator[Any, None]:
-        """Run an agent that gives parts; `input` can be changed."""
+        """Run an agent that yields parts; `input` can be changed."""
         async with aclosing(give_async(attempt, input)) as items:
             async for item in items:
                 yield item
 
 
 for _word in [each for each in vars(_Words).values() if isinstance(each, staticmethod)]:
-    _word.__func__.__qualname__ = _word.__func__.__name__  # as tables and errors call it
+    _word.__func__.__qualname__ = _word.__func__.__name__  # the name in tables and errors
 for _streamed in (_Words.model_call_stream, _Words.model_call_stream_async):
     _streamed.__dict__["__hookbus_whole__"] = Whole
 
 
-TOOL_LABELS: Final = ("name", "kind", "call_id", "caller")
-"""The arguments that name a call of a tool."""
+TOOL_LABELS: Final = ("name", "kind", "call_id", "agent")
+"""The arguments that identify a call of a tool."""
 
-_LABELS: Final = {"tool": TOOL_LABELS, "model": ("model", "caller"), "agent": ("agent",)}
-"""By the first word of a hook, which is also its sender: the arguments that name a call."""
+_LABELS: Final = {"tool": TOOL_LABELS, "model": ("model", "agent"), "agent": ("agent",)}
+"""The arguments that identify a call, by the first word of a hook, which is also its sender."""
 
 _READ_ONLY: Final = {
     "tool": ("arguments",), "model": ("messages", "options"), "agent": ("input",)
 }  # fmt: skip
-"""Likewise the arguments whose contents receivers may only read."""
+"""The arguments whose contents receivers may only read, by the same key."""
 
 _SEALED_FIELDS: Final = {
     "tool": ("arguments", "result"), "model": ("messages", "result"), "agent": ("input",)
 }  # fmt: skip
-"""Likewise where objects such as messages are sealed. Options and the results of runs may hold
-objects of the framework that live on and change, such as an agent or the usage of a run.
+"""The arguments whose objects, such as messages, are sealed, by the same key. Options and results
+of runs may hold framework objects that live on and change, such as an agent or a run's usage.
 """
 
 
 def hook_tool_call(owner: type, function: str, bus: Bus) -> Callable[[], None]:
-    """Make a method of a class the hook `tool_call`, for an adapter with its own parameters.
+    """Make a function of a class the hook `tool_call`, for an adapter with its own form.
 
     Returns:
         A function that removes the hook.
@@ -233,14 +233,14 @@ def hook_tool_call(owner: type, function: str, bus: Bus) -> Callable[[], None]:
 
 
 class Vocabulary:
-    """The hooks of the vocabulary for one adapter, on a bus, until `restore`.
+    """The hooks of the vocabulary for one adapter, on a bus, until the patches are restored.
 
     Args:
-        patches: those of the adapter, which remove the hooks.
-        bus: the bus with their signals.
-        words: which hooks the framework has: `"tool_call"`, `"model_call"`, `"model_stream"` (the
-            items of a streamed `model_call`), `"agent_run"`, `"agent_stream"`.
-        passes: exceptions by which the framework takes control back; they are not failures.
+        patches: the patches of the adapter, which also remove the hooks.
+        bus: the bus that has their signals.
+        words: the framework's hooks: `"tool_call"`, `"model_call"`, `"model_stream"` (the items of
+            a streamed `model_call`), `"agent_run"`, `"agent_stream"`.
+        passes: exceptions that return control to the framework; they are not failures.
     """
 
     def __init__(
@@ -265,12 +265,12 @@ class Vocabulary:
                 ))  # fmt: skip
 
     def hookable(self, word: str, *, is_async: bool) -> Callable[..., Any]:
-        """Return the hookable of a word, for `explain` and for calls within `running`."""
+        """Return the hookable method of a word, for `explain` and for calls within `running`."""
         found: Callable[..., Any] = getattr(self._owner, f"{word}_async" if is_async else word)
         return found
 
     def run(self, word: str, attempt: Attempt, *arguments: Any) -> Any:
-        """Make a hooked call with the body of the attempt."""
+        """Make a hooked call with the attempt's body."""
         previous = CALLED.get()
         try:
             CALLED.set(attempt)
@@ -279,7 +279,7 @@ class Vocabulary:
             CALLED.set(previous)
 
     async def run_async(self, word: str, attempt: Attempt, *arguments: Any) -> Any:
-        """Make a hooked call with the body of the attempt, and await it."""
+        """Make an async hooked call with the attempt's body."""
         previous = CALLED.get()
         try:
             CALLED.set(attempt)
@@ -288,14 +288,14 @@ class Vocabulary:
             CALLED.set(previous)
 
     def stream(self, word: str, attempt: Attempt, *arguments: Any) -> Generator[Any, Any, None]:
-        """Make a hooked call that gives items."""
+        """Make a hooked call that yields items."""
         items = self.hookable(word, is_async=False)(*arguments, attempt)
         yield from steps(CALLED, attempt, items)
 
     async def stream_async(
         self, word: str, attempt: Attempt, *arguments: Any
     ) -> AsyncGenerator[Any, None]:
-        """Make a hooked call that gives items."""
+        """Make a hooked call that yields items."""
         items = self.hookable(word, is_async=True)(*arguments, attempt)
         async with aclosing(steps_async(CALLED, attempt, items)) as steps:
             async for item in steps:

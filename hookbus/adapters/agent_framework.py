@@ -1,8 +1,8 @@
 """Microsoft Agent Framework: hooks around every call of a tool and of a chat client.
 
-Not covered: a decorated function that a program calls directly, the runs of agents, and tools that
-run at the model's provider. A blocked call is reported as text and not as the result's `exception`:
-the framework hides the reason of an exception from its model.
+Not covered: direct calls of a decorated function, the runs of agents, and tools that run at the
+model's provider. A denied call returns a text and does not set the result's `exception`: the
+framework sets that for exceptions, and then hides the reason from its model.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ PASSES: Final = (
     "agent_framework:MiddlewareTermination", "agent_framework._middleware:MiddlewareFailure",
     "agent_framework._workflows._functional:WorkflowInterrupted",
 )  # fmt: skip
-"""Exceptions that hand control back to the framework; they are not failures of a call."""
+"""Exceptions that return control to the framework and are not failures of a call."""
 
 _MESSAGES: Final = ("Message", "Content", "ChatResponse", "ChatResponseUpdate")
-"""Plain classes, whose objects are sealed with what holds them."""
+"""Plain classes, whose objects are sealed together with their holder."""
 
 _HOST_DATA: Final = "_function_result_carrier"
-"""Where a call's context holds what an MCP server sent besides the text."""
+"""The key of a call's context for data that an MCP server sent besides the text."""
 
 
 @named_options
@@ -50,22 +50,22 @@ def install(
     """Hook the tools and chat clients of Agent Framework, existing and future ones.
 
     `tool_call` (sender: the `FunctionTool`) is every `invoke` of a tool, by any agent, workflow or
-    program, after all middleware. A hand-off of agent-framework-orchestrations is a tool call, too.
-    `model_call` and `model_stream` (sender: the chat client) are its requests. A blocked call gives
-    a text that a model reads as the result; a program that calls a tool gets `HookBlocked`.
+    program, after all middleware. A hand-off of agent-framework-orchestrations is a call, too.
+    `model_call` and `model_stream` (sender: the chat client) are its requests. A denied call
+    returns a text that a model reads as the result; a program that calls a tool gets `HookBlocked`.
 
     Args:
-        bus: the bus whose signals are emitted.
-        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+        bus: the bus that has the signals.
+        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores Agent Framework; calling it twice is safe.
+        A function that restores Agent Framework. A second call does nothing.
 
     Raises:
-        HookError: if agent-framework-core is not installed, has an unsupported version, or already
-            runs on hookbus.
+        HookError: if agent-framework-core is not installed, does not fit, or already runs on
+            hookbus.
     """
     with patches_of("agent_framework", PACKAGE, SUPPORTED, untested, install) as patches:
         results = Results(_shown, _packed, _refused)
@@ -109,8 +109,8 @@ def _invoke(
 
 
 def _kind(tool: Any) -> str:
-    """Tell what a tool is by where its function was made: all are of one class."""
-    function = getattr(tool.func, "func", tool.func)  # of a partial, or of a tool of a tool
+    """Return the kind of a tool by the place its function was made: all have the same class."""
+    function = getattr(tool.func, "func", tool.func)  # for a partial, or a tool made from a tool
     module, name = (getattr(function, each, "") for each in ("__module__", "__qualname__"))
     if module.startswith("agent_framework."):
         return "agent" if ".as_tool." in name else "mcp" if module.endswith("._mcp") else "function"
@@ -118,7 +118,7 @@ def _kind(tool: Any) -> str:
 
 
 def _shown(raw: Any) -> Any:
-    """Show a text where the result is one; else its contents as data."""
+    """Return a string if the result is one; otherwise its contents as data."""
     content = _framework().Content
     if not isinstance(raw, list) or not raw or not all(isinstance(each, content) for each in raw):
         return raw
@@ -147,7 +147,7 @@ def _refused(refused: Refusal) -> Any:
 
 
 def _forget(context: Any) -> None:
-    """Drop what an MCP server sent with a result that is not delivered."""
+    """Drop the data that an MCP server sent besides a withheld result."""
     getattr(context, "metadata", {}).pop(_HOST_DATA, None)
 
 

@@ -1,10 +1,10 @@
 """AgentScope 2: hooks around every call of a tool, of a model and of an agent.
 
-For AgentScope 1 use `adapters.agentscope`. Guards run inside all middlewares and after AgentScope's
-permissions, so a call that these refuse emits nothing. A tool's parts come once guards have checked
-all of them.
+Its agents have middlewares instead of the hooks of AgentScope 1 (see `adapters.agentscope`). Guards
+run inside all middlewares, and after AgentScope's permissions: a call that those deny is not
+emitted. The parts of a streaming tool are passed on once guards have returned for all of them.
 
-Not covered: realtime agents and models, and the tools of remote agents (`A2AAgent`).
+Not covered: realtime agents and models, and remote agents (`A2AAgent`) with their own tools.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from ._vocabulary import Once, Vocabulary, depth_of, refusal
 SUPPORTED: Final = Between("2.0.6", "2.0.11")
 
 _CALL_ID: Final[ContextVar[str | None]] = ContextVar("hookbus_agentscope2_call_id", default=None)
-"""The number of the call that a toolkit makes."""
+"""The id of the call that a toolkit makes."""
 
 _STATE: Final = "_agent_state"
-"""What AgentScope gives a tool besides its arguments."""
+"""The parameters that AgentScope passes to a tool besides its arguments."""
 
 _AGENT: Final[ContextVar[Any]] = ContextVar("hookbus_agentscope2_agent", default=None)
-"""The agent that asks its model."""
+"""The agent that calls its model."""
 
 
 @named_options
@@ -48,27 +48,27 @@ def install(
     """Hook the tools, models and agents of AgentScope 2.
 
     `tool_call` (sender: the `ToolBase`) is every call of a tool, by an agent, a toolkit or a
-    program, for functions, builtins and MCP. A blocked call gives a `ToolChunk` with state error,
-    which the model reads; the run continues. `model_call` and `model_stream` (sender: the
-    `ChatModelBase`) are its calls, whole or streamed, and `generate_structured_output`. A block of
-    an agent's model call ends the run with `HookBlocked`, without a retry or fallback. `agent_run`
-    and `agent_stream` (sender: the `Agent`) are `reply` and `reply_stream`.
+    program, of functions, builtins and MCP. A denied call is a `ToolChunk` with state error, which
+    the model reads; the run continues. `model_call` and `model_stream` (sender: `ChatModelBase`)
+    are its calls, whole or streamed, and `generate_structured_output`. A denied model call ends the
+    run of an agent with `HookBlocked`: it is neither retried nor sent to the fallback model.
+    `agent_run` and `agent_stream` (sender: the `Agent`) are `reply` and `reply_stream`.
 
     Args:
-        bus: the bus whose signals are emitted.
-        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+        bus: the bus that has the signals.
+        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores AgentScope; calling it twice is safe.
+        A function that restores AgentScope. A second call does nothing.
 
     Raises:
-        HookError: if agentscope is not installed, is unsupported, or already runs on hookbus.
+        HookError: if agentscope is not installed, does not fit, or already runs on hookbus.
     """
     with patches_of("agentscope2", "agentscope", SUPPORTED, untested, install) as patches:
         tools = import_module("agentscope.tool")
-        import_module("agentscope.middleware")  # and the tools that are its own
+        import_module("agentscope.middleware")  # with its own tools
         words = "tool_call", "model_call", "model_stream", "agent_run", "agent_stream"
         gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=words, say=say)
         patches.wrap(tools.Toolkit, "call_tool", _numbered)
@@ -90,7 +90,7 @@ def _numbered(owner: type, stock: Any) -> Any:
             while True:
                 previous = _CALL_ID.get()
                 try:
-                    _CALL_ID.set(tool_call.id)  # for who makes a chunk, not for who reads it
+                    _CALL_ID.set(tool_call.id)  # for the maker of a chunk, not its reader
                     chunk = await anext(chunks)
                 except StopAsyncIteration:
                     return
@@ -102,7 +102,7 @@ def _numbered(owner: type, stock: Any) -> Any:
 
 
 def _overridden(gate: Gate, owner: type, stock: Any) -> Any:
-    """Hook a tool that overrides what runs middlewares and its `call`, which stays as it is."""
+    """Hook a tool that overrides the method that runs middlewares and its unchanged `call`."""
     is_its_own = owner is not import_module("agentscope.tool").ToolBase
     return _called(gate, 0, owner, stock) if is_its_own else stock
 
@@ -142,7 +142,7 @@ async def _each(chunks: list[Any]) -> AsyncGenerator[Any, None]:
 
 
 async def _whole(given: Any) -> list[Any]:
-    """Return all that a tool gives: one chunk, or those of a generator."""
+    """Return all parts of a tool's result: one chunk, or those of a generator."""
     if inspect.isawaitable(given):
         given = await given
     if isinstance(given, AsyncGenerator):
@@ -158,11 +158,11 @@ def _kind(tool: Any) -> str:
 
 
 def _shown(chunks: list[Any]) -> Any:
-    """Return the text that a model reads of a result; blocks as data where not all are text."""
+    """Return the text of a result for the model; or its blocks as data if not all are text."""
     whole = import_module("agentscope.tool").ToolResponse()
     for chunk in chunks:
         if not isinstance(chunk, import_module("agentscope.tool").ToolChunk):
-            return chunks  # which its toolkit refuses
+            return chunks  # its toolkit rejects them
         whole.append_chunk(chunk)
     if all(block.type == "text" for block in whole.content):
         return "\n".join(block.text for block in whole.content)
@@ -190,7 +190,7 @@ def _chunk(text: str, **more: Any) -> Any:
 
 
 class _Refused(BaseException):
-    """A refusal on its way through middlewares and retries, which repeat an `Exception`."""
+    """A denial that passes through middlewares and retries, which would repeat an `Exception`."""
 
     def __init__(self, blocked: HookBlocked) -> None:
         super().__init__(blocked)
@@ -225,8 +225,8 @@ class _Request(Once):
             return [part async for part in parts][-1]
 
     async def answer(self, words: Vocabulary, *told: Any) -> Any:
-        """Return what AgentScope gets of the hooked call. A stream has begun: what fails before its
-        first part fails where it is retried."""
+        """Return the result of the hooked call for AgentScope. A stream has started: a failure
+        before its first part is raised where it is retried."""
         if not self.of.stream:
             return await words.run_async("model_call", self, *told)
         parts = ask_in_parts_async(words, self, AGENTSCOPE2, *told)

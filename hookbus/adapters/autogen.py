@@ -24,7 +24,7 @@ SUPPORTED: Final = Between("0.7.1", "0.7.5")
 """Versions of autogen-core; autogen-agentchat has the same."""
 
 PASSES: Final = ("autogen_agentchat.base._termination:TerminatedException",)
-"""Exceptions that hand control back to the framework; they are not failures of a call."""
+"""Exceptions that return control to the framework and are not failures of a call."""
 
 
 @named_options
@@ -32,30 +32,30 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Hook the tools and chat models of AutoGen, existing and future ones.
+    """Let the tools and chat models of AutoGen run on hookbus, existing and future ones.
 
-    `tool_call` (sender: the `BaseTool`, or the `Workbench` for tools elsewhere, such as on an MCP
-    server) is every call of a tool, by an agent, a team, another agent's tool or a program. For a
-    blocked call a workbench returns a `ToolResult` that is an error, and `run_json` raises
-    `HookBlocked`. A blocked hand-off does not happen, and its agent's model reads why. A streaming
-    tool delivers its parts once all are there, so that guards can check the result. `model_call`
-    and `model_stream` (sender: the `ChatCompletionClient`) are the requests of a chat model.
+    `tool_call` (sender: the `BaseTool`; or a `Workbench` whose tools are elsewhere, such as on an
+    MCP server) is every call of a tool, by an agent, a team, another agent's tool or a program. A
+    workbench returns a `ToolResult` that is an error for a denied call; `run_json` raises
+    `HookBlocked`. A denied hand-off does not happen, and its agent's model reads why. The parts of
+    a streaming tool are held back until it ends, for guards of the result. `model_call` and
+    `model_stream` (sender: the `ChatCompletionClient`) are the requests of a chat model.
 
     Agents of autogen-ext that call tools without a workbench, `OpenAIAssistantAgent` and
-    `AzureAIAgent`, end their run with `HookBlocked`. Not covered: tools that run at a provider, and
-    code that a `CodeExecutorAgent` gets from elsewhere than its model.
+    `AzureAIAgent`, end their run with `HookBlocked`. Not hooked: tools that run at a provider, and
+    code for a `CodeExecutorAgent` that does not come from its model.
 
     Args:
-        bus: the bus whose signals are emitted.
-        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+        bus: the bus that has the signals.
+        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores AutoGen; calling it twice is safe.
+        A function that restores AutoGen. A second call does nothing.
 
     Raises:
-        HookError: if autogen-core is not installed, has an unsupported version, or already runs on
+        HookError: if autogen-core is not installed, does not fit, or already runs on
             hookbus.
     """
     with patches_of("autogen", "autogen-core", SUPPORTED, untested, install) as patches:
@@ -106,7 +106,7 @@ def _body(stock: Any, before: tuple[Any, ...], repack: Any, *after: Any) -> Call
     def body(arguments: dict[str, Any]) -> Any:
         try:
             stop_if_cancelled()
-        except CancelledError as error:  # from a tool, AutoGen would wait for good after it
+        except CancelledError as error:  # after one from a tool, AutoGen would wait forever
             raise HookError(str(error)) from None
         return stock(*before, repack(arguments), *after)
 
@@ -114,7 +114,8 @@ def _body(stock: Any, before: tuple[Any, ...], repack: Any, *after: Any) -> Call
 
 
 def _read(arguments: Any) -> tuple[dict[str, Any], Callable[[Any], Any]]:
-    """Return arguments as a dict, and what undoes that: a model may have sent no object."""
+    """Return arguments as a dict, and a function that undoes that: a model may not have sent an
+    object."""
     if arguments is None or isinstance(arguments, Mapping):
         return dict(arguments or ()), lambda changed: changed
     return {
@@ -123,7 +124,7 @@ def _read(arguments: Any) -> tuple[dict[str, Any], Callable[[Any], Any]]:
 
 
 def _tool_of(bench: Any, name: str) -> Any:
-    """Return the tool that a workbench will call, where it has it itself."""
+    """Return the tool that a workbench will call, if the workbench itself has it."""
     name = getattr(bench, "_override_name_to_original", {}).get(name, name)
     if not isinstance(bench, import_module("autogen_core.tools").StaticWorkbench):
         return None
@@ -220,10 +221,10 @@ def _only(answer: Any) -> list[Any]:
 
 
 def _hook_agents(gate: Gate, say: Callable[[HookBlocked], str]) -> None:
-    """Have a refused hand-off be a result that its model reads, and nothing else; and nothing begin
-    in a run that was cancelled.
+    """Make a denied hand-off only a result that its model reads, and start nothing in a run that
+    was cancelled.
 
-    AutoGen hands over when a model has asked for it, whatever the tool of that name gave; and a run
+    AutoGen hands over when a model requests it, whatever the tool of that name returned; and a run
     in which such a tool raises never ends. It leaves the tools of a cancelled run running, except
     for its own `CancellationToken`.
     """
@@ -231,7 +232,7 @@ def _hook_agents(gate: Gate, say: Callable[[HookBlocked], str]) -> None:
     try:
         agents = import_module("autogen_agentchat.agents")
     except ModuleNotFoundError:
-        return  # autogen-core alone has none
+        return  # autogen-core on its own has none
     teams = import_module("autogen_agentchat.teams")
     follow(patches, agents.BaseChatAgent, "run", "run_stream")
     follow(patches, teams.BaseGroupChat, "run", "run_stream")
@@ -258,8 +259,7 @@ def _hook_agents(gate: Gate, say: Callable[[HookBlocked], str]) -> None:
 
 
 async def _report_unknown(gate: Gate, tool_call: Any, found: Any) -> None:
-    """Emit a call of a tool that no workbench of an agent has; raise the exception that blocks
-    it."""
+    """Make hooks run for a call of a tool that no workbench of an agent has; raise a denial."""
 
     async def body(arguments: dict[str, Any]) -> Any:
         return found[1].content

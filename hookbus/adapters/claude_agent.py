@@ -1,12 +1,12 @@
-"""The Claude Agent SDK: a hook around every call of a tool by its CLI, including the CLI's own
-tools such as Bash.
+"""The Claude Agent SDK: every tool call by its CLI, including the CLI's own tools such as Bash,
+through a hook of hookbus.
 
-The CLI has a hook before a tool and one after it; the two are one call here. Receivers do not see
-changes of the arguments by other PreToolUse hooks, `can_use_tool` and settings, because the CLI
-runs these in parallel or later. You can add to the text of a tool that failed, but not change it.
-Tools that Anthropic runs and models are not covered. A guard that returns `Ask` goes to the bus's
-approver, never to the user of the CLI: the CLI's own "ask" does not say who agreed, and in some
-modes it asks no user. A session that is open when you call `install` is not hooked.
+The CLI has a hook before a tool and one after it; here the two are one call. Changes of the
+arguments by other PreToolUse hooks, `can_use_tool` and settings are not seen, because the CLI runs
+them concurrently or later. You can add to the text of a failed tool, but not change it. Models and
+tools run by Anthropic are not hooked. A guard that requires approval uses the bus's approver, never
+the user of the CLI. The CLI's own "ask" does not report who agreed, and in some modes it asks no
+one. Sessions that are open when you install hookbus have no hook.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PACKAGE: Final = "claude-agent-sdk"
 SUPPORTED: Final = Between("0.2.180", "0.2.188")
 
 AGENTS: Final = {"Agent", "Task"}
-"""The CLI's tools that run a sub-agent, by the names they have had."""
+"""The CLI's tools that run a sub-agent, by their current and earlier names."""
 
 
 @named_options
@@ -42,23 +42,23 @@ def install(
     """Hook every `query` and `ClaudeSDKClient` that connects from now on.
 
     `tool_call` is every call of a tool, also by a sub-agent. The sender is one object for each
-    session, as the tools are in the CLI. `agent` is the type of the sub-agent; `kind` is mcp, agent
-    or builtin. The model reads a blocked call as a tool result that is an error. If a receiver
-    gives a result of another shape than the tool's own, the run ends, because the CLI would deliver
-    the old result.
+    session, because the tools are in the CLI. `agent` is the type of the sub-agent, `kind` is mcp,
+    agent or builtin. The model reads a denied call as a tool result that is an error. If a receiver
+    returns a result in another shape than the tool's own, the run ends, because the CLI would pass
+    on the old result.
 
     Args:
-        bus: the bus whose signals are emitted.
-        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+        bus: the bus that has the signals.
+        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores the SDK; calling it twice is safe.
+        A function that restores the SDK. A second call does nothing.
 
     Raises:
-        HookError: if claude-agent-sdk is not installed, has an unsupported version, or already runs
-            on hookbus.
+        HookError: if claude-agent-sdk is not installed, does not fit, or already runs on
+            hookbus.
     """
     with patches_of("claude_agent", PACKAGE, SUPPORTED, untested, install) as patches:
         gate = Gate(patches, bus, RESULTS, say=say)
@@ -90,15 +90,15 @@ def guarded(
     bus: Bus = default_bus, *, hooks: Mapping[str, Any] | None = None,
     say: Callable[[HookBlocked], str] = refusal, untested: Untested = "check",
 ) -> dict[str, Any]:  # fmt: skip
-    """Return hooks for the tool calls of one session, if you do not want to patch:
-    `ClaudeAgentOptions(hooks=guarded())`. They cover what `install` covers.
+    """Return hooks that send the tool calls of one session through `tool_call`, if you do not want
+    to patch: `ClaudeAgentOptions(hooks=guarded())`. They cover the same calls as `install`.
 
     Args:
-        bus: the bus whose signals are emitted.
-        hooks: your own hooks, which run as well.
-        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+        bus: the bus that has the signals.
+        hooks: your own hooks, which are kept.
+        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Raises:
         HookError: if claude-agent-sdk is not installed or has an unsupported version.
@@ -110,7 +110,7 @@ def guarded(
 
 
 class _Session:
-    """A session of the CLI, which carries its tool calls."""
+    """A session of the CLI, the sender of its tool calls."""
 
     def __init__(self, gate: Gate) -> None:
         self._halves = Halves(gate)
@@ -118,7 +118,7 @@ class _Session:
     def hooks_besides(
         self, hooks: Mapping[str, Any] | None, make: Callable[[dict[str, Any]], Any] = dict
     ) -> dict[str, Any]:
-        """Return the hooks of this session, with those that are there; `make` makes one of its
+        """Return the hooks of this session, added to existing ones; `make` creates a hook from its
         options.
         """
         found = {name: [*each] for name, each in (hooks or {}).items()}
@@ -129,7 +129,7 @@ class _Session:
         return found
 
     async def close(self) -> None:
-        """End the calls that never came back."""
+        """End the calls that the CLI never reported as finished."""
         await self._halves.close()
 
     async def _before(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class _Session:
         if not isinstance(begun, Go):
             return _denied(begun.value if isinstance(begun.value, str) else json.dumps(begun.value))
         if begun.arguments == given["tool_input"]:
-            return {}  # and no permission is given: who asks for one still does
+            return {}  # this gives no permission: the CLI's own permission checks still run
         return _output("PreToolUse", updatedInput=begun.arguments)
 
     async def _after(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -148,7 +148,7 @@ class _Session:
             return {}
         fitting = _fitted(raw, found)
         if fitting is None:
-            return _withheld(given, "it was changed into another shape than the tool's own")
+            return _withheld(given, "a receiver changed it into another shape than the tool's own")
         return _output("PostToolUse", updatedToolOutput=fitting)
 
     async def _failed(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -176,8 +176,8 @@ Hook = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
 def _closing(hook: Hook) -> Callable[..., Awaitable[dict[str, Any]]]:
-    """Return the callback of a hook. The CLI shows the text of an exception in a callback. This one
-    reports only that there was one, and blocks.
+    """Return the callback of a hook. The CLI would report the text of any exception; this callback
+    reports only its type, unless it is a HookError, and blocks.
     """
 
     async def callback(given: dict[str, Any], tool_use_id: str | None, context: Any) -> Any:
@@ -201,8 +201,8 @@ def _denied(text: str) -> dict[str, Any]:
 
 
 def _withheld(given: dict[str, Any], why: str) -> dict[str, Any]:
-    """Return what keeps a result from the model; where the tool's own shape has no place for the
-    reason, the run ends.
+    """Return the output that keeps a result from the model. If the tool's own shape has no place
+    for the reason, the run ends.
     """
     text = f"Error: the result of {given['tool_name']} was withheld: {why}"
     fitting = _fitted(given.get("tool_response"), text)
@@ -215,7 +215,7 @@ def _withheld(given: dict[str, Any], why: str) -> dict[str, Any]:
 
 
 def _shown(raw: Any) -> Any:
-    """Return the text of a result that is nothing but text, or the plain data that it is."""
+    """Return the text of a result that is only text, or otherwise its plain data."""
     if isinstance(raw, list) and raw and all(_is_text(each) for each in raw):
         return "\n".join(each["text"] for each in raw)
     return raw
@@ -233,7 +233,7 @@ RESULTS: Final = Results(shown=_shown, refused=_refused)
 
 
 def _fitted(raw: Any, value: Any) -> Any:
-    """Return a value in the shape of a tool's result, or None where it has none in it."""
+    """Return a value in the shape of a tool's result, or None if it does not fit."""
     if _has_shape(raw, value):
         return value
     if isinstance(raw, list):  # of an MCP server

@@ -1,7 +1,7 @@
 """CrewAI: hooks around every call of a tool and of a model.
 
-Not covered: a result that CrewAI takes from its cache, since it calls no tool (`Crew(cache=False)`
-turns that off), and functions other than tools that a program passes to `LLM.call`.
+Not covered: results from CrewAI's cache, because no tool is called (`Crew(cache=False)` turns that
+off); and functions, other than tools, that a program passes to `LLM.call`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ._vocabulary import refusal
 SUPPORTED: Final = Between("1.15.10", "1.15.30")
 
 PASSES: Final = ("crewai.flow.async_feedback.types:HumanFeedbackPending",)
-"""Exceptions that hand control back to the framework; they are not failures of a call."""
+"""Exceptions that return control to the framework and are not failures of a call."""
 
 
 @named_options
@@ -38,32 +38,31 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Hook the tools and models of CrewAI, existing and future ones.
+    """Let the tools and models of CrewAI run on hookbus, existing and future ones.
 
-    `tool_call` (sender: the `BaseTool`, or a `CrewStructuredTool` without one) is every `run`,
-    `arun`, `invoke` and `ainvoke` of a tool, by an agent, a program or `LLM.call`. Its name is the
-    one that models see, such as `delegate_work_to_coworker` (`kind="agent"`). Its arguments are
-    those of the model, before the tool's schema fills in defaults. `model_call` is `call` and
-    `acall` of a `BaseLLM`. CrewAI's own events about an answer, whole or streamed, wait if a
-    receiver may change or block it.
+    `tool_call` (sender: the `BaseTool`, or a `CrewStructuredTool` that was not made from one) is
+    every `run`, `arun`, `invoke` and `ainvoke` of a tool: by an agent that calls functions or
+    writes its actions, by a program, by `LLM.call`. Its name is the one that models use, such as
+    `delegate_work_to_coworker` (`kind="agent"`). Its arguments are those of the model, before the
+    tool's schema fills in defaults. `model_call` is `call` and `acall` of a `BaseLLM`. CrewAI's own
+    events of an answer, whole or streamed, wait if a receiver may change or block it.
 
-    A blocked call returns CrewAI's `ToolFailure`, also to a program. An agent reads its text, does
-    not try again, and does not use it as the answer of a tool with `result_as_answer`. An agent
-    raises it if its `tool_failure_policy` is to raise. CrewAI runs tools in threads. A thread waits
-    for its guards even after the run is cancelled, and then does not run the tool.
+    A denied call returns CrewAI's `ToolFailure`, also to a program. An agent reads its text and
+    does not retry, and does not use it as the answer if the tool has `result_as_answer`. An agent
+    whose `tool_failure_policy` is to raise does raise. CrewAI runs tools in threads. If the run is
+    cancelled there, it still waits for the guard, and then no tool runs.
 
     Args:
-        bus: the bus whose signals are emitted.
-        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+        bus: the bus that has the signals.
+        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores CrewAI; calling it twice is safe.
+        A function that restores CrewAI. A second call does nothing.
 
     Raises:
-        HookError: if CrewAI is not installed, has an unsupported version, or already runs on
-            hookbus.
+        HookError: if CrewAI is not installed, does not fit, or already runs on hookbus.
     """
     with patches_of("crewai", "crewai", SUPPORTED, untested, install) as patches:
         structured = import_module("crewai.tools.structured_tool").CrewStructuredTool
@@ -83,7 +82,7 @@ def install(
         follow(patches, import_module("crewai.crew").Crew, "kickoff_async", "akickoff")
         core = import_module("crewai.agent.core")
         passing = *patches.look_for(core, "_passthrough_exceptions"), HookBlocked
-        patches.replace(core, "_passthrough_exceptions", passing)  # an agent does not try again
+        patches.replace(core, "_passthrough_exceptions", passing)  # an agent does not retry
         agent = core.Agent
         follow(patches, agent, "kickoff_async", "akickoff", "aexecute_task")
     return patches.restore
@@ -101,7 +100,7 @@ def _run(stock: Any, tool: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _invoked(stock: Any, tool: Any, input: Any, config: Any = None, **kwargs: Any) -> Any:
     given = _parsed(input)
-    if not isinstance(given, dict):  # CrewAI says what is wrong with it
+    if not isinstance(given, dict):  # CrewAI reports what is wrong with it
         return _call(tool, {"input": given, **kwargs}), lambda _: stock(tool, input, config)
 
     def body(arguments: dict[str, Any]) -> Any:
@@ -142,7 +141,7 @@ def _kind(cls: type) -> str:
 # -- whose call it is, and tools that do not exist -------------------------------------------------
 
 _AGENT: Final[ContextVar[str | None]] = ContextVar("hookbus_crewai_agent", default=None)
-"""The role of the agent that calls: CrewAI names agents by it."""
+"""The role of the calling agent; CrewAI uses it as the agent's name."""
 
 
 def _hook_agents(gate: Gate) -> None:
@@ -213,7 +212,8 @@ def _as(agent: Any) -> Iterator[None]:
 
 
 def _unknown(gate: Gate, tool_call: Any, told: str, agent: Any) -> str:
-    """Emit a call of a tool that an agent does not have; return what its model reads."""
+    """Make hooks run for a call of a tool that an agent does not have; return the text for its
+    model."""
     asked = import_module("crewai.utilities.agent_utils").extract_tool_call_info(tool_call)
     call_id, name, arguments = asked
     call = call_of(name, arguments, call_id, agent, _AGENT.get())
@@ -222,14 +222,14 @@ def _unknown(gate: Gate, tool_call: Any, told: str, agent: Any) -> str:
 
 
 def _selected(gate: Gate, owner: type, stock: Any) -> Any:
-    """Hear of it where a model writes its actions: CrewAI looks for the tool several times."""
+    """The same for a model that writes its actions: CrewAI looks for the tool several times."""
     told: WeakKeyDictionary[Any, Exception] = WeakKeyDictionary()
 
     @functools.wraps(stock)
     def _select_tool(usage: Any, tool_name: str) -> Any:
         try:
             return stock(usage, tool_name)
-        except Exception as error:  # CrewAI raises this very class
+        except Exception as error:  # CrewAI raises exactly this class
             if usage in told:
                 raise told[usage] from None
             told[usage] = missing = error
@@ -270,7 +270,7 @@ def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
         return value
     try:
         return validate(value)
-    except ValueError:  # pydantic's is one: an agent reads what there is
+    except ValueError:  # pydantic's error is a ValueError: an agent reads its text
         return value
 
 

@@ -19,7 +19,7 @@ from ._vocabulary import refusal
 SUPPORTED: Final = Between("4.0.0", "4.2.3")
 
 PASSES: Final = ("mcp:UrlElicitationRequiredError",)
-"""Exceptions that hand control back to the framework; they are not failures of a call."""
+"""Exceptions that return control to the framework and are not failures of a call."""
 
 
 @named_options
@@ -27,35 +27,34 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Hook the tools of FastMCP's servers, existing and future ones.
+    """Let the tools of FastMCP's servers run on hookbus, existing and future ones.
 
     `tool_call` (sender: the `Tool`) is every run of a tool, after all middleware: over the
     protocol, by `FastMCP.call_tool()`, also with `run_middleware=False`, and by `Tool.run()`. A
-    blocked call gives a result marked as error. `kind` is `"mcp"` if a tool forwards the call to a
-    mounted server or over a proxy, and `"function"` otherwise.
+    denied call returns a result marked as error. `kind` is `"mcp"` if a tool forwards the call to a
+    mounted server or over a proxy, and otherwise `"function"`.
 
-    A tool that wraps another emits a call of its own, with the other's call inside: a transformed
-    tool, and a tool of a mounted server under another name. A server mounted under the same names
-    emits one call, at its own tools.
+    A tool that wraps another has its own call, and the other's call is emitted inside it. Such
+    tools are transformed tools, and tools of a mounted server that have another name there. The
+    hooks of a server mounted under the same names run once, at its own tools.
 
-    Calls by a `fastmcp.Client` are calls of the SDK: use `adapters.mcp.install(server=False)`. With
-    both sides of that adapter, a FastMCP server emits calls at its tools only.
+    Calls by a `fastmcp.Client` are calls of the SDK: `adapters.mcp.install(server=False)`. With
+    both sides of that adapter, the hooks of a FastMCP server run only at its tools.
 
-    Not covered: answers of middleware or an extension without the tool, such as a cache; a subclass
-    of `FastMCP` that overrides `call_tool` and runs no `Tool`; resources and prompts.
+    Not covered: answers of middleware or an extension that do not call the tool, such as a cache;
+    a subclass of `FastMCP` that overrides `call_tool` and runs no `Tool`; resources and prompts.
 
     Args:
-        bus: the bus whose signals are emitted.
-        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+        bus: the bus that has the signals.
+        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores FastMCP; calling it twice is safe.
+        A function that restores FastMCP. A second call does nothing.
 
     Raises:
-        HookError: if fastmcp is not installed, has an unsupported version, or already runs on
-            hookbus.
+        HookError: if fastmcp is not installed, does not fit, or already runs on hookbus.
     """
     with patches_of("fastmcp", "fastmcp", SUPPORTED, untested, install) as patches:
         gate = Gate(patches, bus, RESULTS, say=say, passes=exceptions(*PASSES))
@@ -73,20 +72,19 @@ def guarded(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Any:  # fmt: skip
-    """Return middleware of one server, if you do not want to patch FastMCP.
+    """Return middleware for a server, if you do not want to patch FastMCP.
 
         server = FastMCP("shop", middleware=[guarded(bus)])
 
-    It covers every call that goes through the middleware of that server; the sender is this object.
-    It does not cover `Tool.run()` and `call_tool(run_middleware=False)`. Put it last, because it
-    does not see changes by middleware after it. Do not combine it with `install`, or guards check
-    each call twice.
+    It covers every call through the middleware of that server; the sender is this object. It does
+    not cover `Tool.run()`, `call_tool(run_middleware=False)`, or changes of the arguments by later
+    middleware; put it last. Do not use it together with `install`: the hooks would run twice.
 
     Args:
-        bus: the bus whose signals are emitted.
-        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+        bus: the bus that has the signals.
+        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Raises:
         HookError: if fastmcp is not installed or has an unsupported version.
@@ -127,7 +125,7 @@ def _run(stock: Any, tool: Any, arguments: Any, *args: Any, **kwargs: Any) -> An
 
 
 def _unknown(gate: Gate, owner: type, stock: Any) -> Any:
-    """Emit calls of tools that a server does not have, after its middleware."""
+    """Make hooks run for calls of tools that a server does not have, after its middleware."""
     missing = import_module("fastmcp.exceptions").NotFoundError
 
     @functools.wraps(stock)
@@ -151,7 +149,7 @@ def _unknown(gate: Gate, owner: type, stock: Any) -> Any:
 
 
 def _handed_on(owner: type, seam: Any) -> Any:
-    """Leave a call to a mounted server's tool, where that has the same name: it is asked there."""
+    """Leave a call to a mounted server's tool of the same name: the hooks run there."""
 
     async def run(tool: Any, arguments: Any) -> Any:
         is_alias = tool.name != tool._original_name
@@ -169,7 +167,7 @@ def _proxy() -> Any:
 
 
 def _number() -> str | None:
-    """Return the number of the request that is answered, None where a program calls."""
+    """Return the id of the request being answered, or None if a program calls."""
     try:
         return str(import_module("fastmcp.server.dependencies").get_context().request_id)
     except RuntimeError:
@@ -188,7 +186,7 @@ def _result(given: Parts) -> Any:
 
 
 def _shown(raw: Any) -> Any:
-    question = getattr(raw, "input_required", None)  # of the server, in place of a result
+    question = getattr(raw, "input_required", None)  # a question of the server instead of a result
     if question is not None:
         return question.model_dump(mode="json", by_alias=True, exclude_none=True)
     return shown(raw) if isinstance(raw, _tools().ToolResult) else raw

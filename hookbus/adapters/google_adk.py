@@ -1,10 +1,10 @@
 """Google's Agent Development Kit: hooks around every call of a tool, of a model and of a runner.
 
-Not covered: the parts that a streaming tool of a live session gives after its call (guards check
-the call, and see a generator as its result), live models, code in a code executor, and tools that
-run at Google. If a receiver changes the arguments of a task for another agent, or of `finish_task`,
-the call becomes an error, because ADK reads them from the model's message. A `GoogleApiTool` calls
-a `RestApiTool`, which emits a call, too.
+Not covered: parts that a streaming tool of a live session yields after its call (guards run before
+it, and see a generator as its result), live models, code run by a code executor, and tools that run
+at Google. If a receiver changes the arguments of a task for another agent, or of `finish_task`, the
+call becomes an error, because ADK takes them from the model's message. A `GoogleApiTool` calls a
+`RestApiTool`, which is hooked, too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SUPPORTED: Final = Between("2.10.0", "2.13.0")
 """Versions of google-adk."""
 
 PASSES: Final = ("google.adk.workflow._errors:NodeInterruptedError",)
-"""Exceptions that hand control back to the framework; they are not failures of a call."""
+"""Exceptions that return control to the framework and are not failures of a call."""
 
 _KINDS: Final = {
     "TransferToAgentTool": "handoff",
@@ -38,7 +38,7 @@ _KINDS: Final = {
     "SetModelResponseTool": "output",
     "FinishTaskTool": "output",
 }
-"""What tools are, by their class or one above it: most are not imported until they are used."""
+"""The kinds of tools by the name of their class or a parent class; most are imported lazily."""
 
 
 @named_options
@@ -46,28 +46,27 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Hook the tools, models and runners of ADK, existing and future ones.
+    """Let the tools, models and runners of ADK run on hookbus, existing and future ones.
 
     `tool_call` (sender: the `BaseTool`) is every `run_async` of a tool, by any agent, workflow or
-    program, after all callbacks and plugins have changed its arguments. A transfer to another agent
-    and a delegated task are tool calls, too. `model_call` (sender: the `BaseLlm`) is its
-    `generate_content_async`, whole or streamed. `model_stream` has the parts of a streamed answer.
-    `agent_stream` (sender: the root agent) is `Runner.run_async`. A blocked call gives `{"error":
-    ...}`, which ADK treats as a failed tool; a program that calls a tool without an agent gets
-    `HookBlocked`.
+    program, after callbacks and plugins have changed its arguments. Transfers to another agent and
+    delegated tasks are calls of tools, too. `model_call` (sender: the `BaseLlm`) is its
+    `generate_content_async`, whole or streamed; `model_stream` has the parts of a streamed one.
+    `agent_stream` (sender: the root agent) is `Runner.run_async`. A denied call returns
+    `{"error": ...}`, which ADK treats as a failed tool; a program that calls a tool without an
+    agent gets `HookBlocked`.
 
     Args:
-        bus: the bus whose signals are emitted.
-        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+        bus: the bus that has the signals.
+        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores ADK; calling it twice is safe.
+        A function that restores ADK. A second call does nothing.
 
     Raises:
-        HookError: if google-adk is not installed, has an unsupported version, or already runs on
-            hookbus.
+        HookError: if google-adk is not installed, does not fit, or already runs on hookbus.
     """
     with patches_of("google_adk", "google-adk", SUPPORTED, untested, install) as patches:
         results = Results(packed=_packed, refused=_refused)
@@ -101,8 +100,8 @@ def _run(stock: Any, tool: Any, *, args: dict[str, Any], tool_context: Any) -> A
 
 
 def _added(tool: Any, args: dict[str, Any]) -> dict[str, Any]:
-    """Return what an override adds before it calls its parent's, and no model can give: a
-    credential, a client. Receivers do not see it."""
+    """Return the arguments that an override adds before it calls its parent's method and that no
+    model can write: a credential, a client. Receivers do not see them."""
     outer = INSIDE.get()
     if getattr(getattr(outer, "call", None), "tool", None) is not tool:
         return {}
@@ -119,14 +118,14 @@ def _kind(tool: Any) -> str:
 
 
 def _unchangeable(call: ToolCall) -> dict[str, Any]:
-    """Close where ADK would take what the model wrote, and not what guards have seen."""
+    """Return an error where ADK would use the model's arguments instead of those guards saw."""
     return {"error": f"Error: the arguments of {call.name} cannot be changed"}
 
 
 def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
     actions = getattr(call.context, "actions", None)
     if actions is not None and call.name == "set_model_response":
-        actions.set_model_response = value  # the output, next to the tool's result
+        actions.set_model_response = value  # the output, besides the tool's result
     return value
 
 
@@ -136,13 +135,13 @@ def _refused(refused: Refusal) -> Any:
         raise refused.blocked
     actions = getattr(call.context, "actions", None)
     for name in ("transfer_to_agent", "set_model_response"):
-        if getattr(actions, name, None) is not None:  # a refused result: the tool has run
+        if getattr(actions, name, None) is not None:  # a denied result: the tool has already run
             setattr(actions, name, None)
     return {"error": refused.text}
 
 
 def _hook_tasks(gate: Gate) -> None:
-    """Hook the tasks that an agent gives to another, which ADK runs beside their tool."""
+    """Hook the tasks that an agent delegates to another, which ADK runs apart from their tool."""
     marker = import_module("google.adk.tools.agent_tool")._TaskAgentTool
     module = import_module("google.adk.workflow._llm_agent_wrapper")
     stock = module._dispatch_task_fc
@@ -162,7 +161,7 @@ def _hook_tasks(gate: Gate) -> None:
         return await gate.run_async(call, body)
 
     gate.patches.replace(module, "_dispatch_task_fc", _dispatch_task_fc)
-    # The tool itself does nothing, and is called only next to others: it is not asked about.
+    # The tool itself does nothing and is called only along with others: it is not hooked.
     gate.patches.replace(marker, "run_async", marker.run_async.__wrapped__)
 
 
@@ -170,7 +169,7 @@ def _hook_tasks(gate: Gate) -> None:
 
 
 class _Asked(Once):
-    """A call of a model. Its override may call its parent's: that is the same one."""
+    """A call of a model. If an override calls its parent's method, that is the same call."""
 
     def __init__(self, owner: type, stock: Any, model: Any, request: Any, stream: bool) -> None:
         body = self._items if stream else self._whole
@@ -191,7 +190,7 @@ class _Asked(Once):
         return self._raw[0] if len(self._raw) == 1 else self._raw
 
     async def answers(self, words: Vocabulary) -> AsyncGenerator[Any, None]:
-        """Give what ADK gets of the hooked call."""
+        """Yield the parts of the hooked call for ADK."""
         called = self.of, self._request.contents, self.options, None
         if self._stream:
             async with aclosing(ask_in_parts_async(words, self, ADK, *called)) as items:

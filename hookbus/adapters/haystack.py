@@ -26,30 +26,29 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Hook the tools of Haystack, existing and future ones.
+    """Let the tools of Haystack run on hookbus, existing and future ones.
 
     `tool_call` (sender: the `Tool`) is every `invoke` and `invoke_async`, by an agent, a pipeline
     or a program, of tools that are functions, components, pipelines, agents or of an MCP server. A
-    blocked call raises a `ToolInvocationError` that is also a `HookBlocked`. An agent passes it to
-    its model as a result marked as error, and a program catches it. An agent with
-    `raise_on_tool_invocation_failure` raises it, as any failure of a tool.
+    denied call raises a `ToolInvocationError` that is also a `HookBlocked`. An agent passes it to
+    its model as a result marked as error; a program can catch it. An agent with
+    `raise_on_tool_invocation_failure` raises it, like any failure of a tool.
 
-    Receivers see documents and messages in results as dicts. If a receiver replaces the result of a
-    tool with a string, the tool's `outputs_to_string` handler gets it, except for an `AgentTool`.
-    Not covered: chat generators, which have no base class.
+    Receivers see documents and messages in results as dicts. A string that replaces the result of a
+    tool with an `outputs_to_string` handler is passed to that handler, except for an `AgentTool`.
+    Not hooked: chat generators, which have no base class.
 
     Args:
-        bus: the bus whose signals are emitted.
-        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+        bus: the bus that has the signals.
+        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores Haystack; calling it twice is safe.
+        A function that restores Haystack. A second call does nothing.
 
     Raises:
-        HookError: if haystack-ai is not installed, has an unsupported version, or already runs on
-            hookbus.
+        HookError: if haystack-ai is not installed, does not fit, or already runs on hookbus.
     """
     with patches_of("haystack", "haystack-ai", SUPPORTED, untested, install) as patches:
         tools = import_module("haystack.tools")
@@ -71,8 +70,8 @@ def install(
 _INJECTED: Final[ContextVar[tuple[Any, dict[str, Any]] | None]] = ContextVar(
     "hookbus_haystack", default=None
 )
-"""A tool that an agent runs, and what of its arguments the agent puts there and no model can write.
-Text and numbers of its state are seen: another tool may have written them.
+"""The tool that an agent runs, and the arguments that the agent injects and no model can write.
+Receivers see strings and numbers of the agent's state, because another tool may have written them.
 """
 
 
@@ -88,7 +87,7 @@ def _invoked(stock: Any, tool: Any, /, **arguments: Any) -> Any:
 
 
 def _hook_state(patches: Patches) -> None:
-    """Have known what objects an agent puts among the arguments: its state, and what is in it."""
+    """Record the objects that an agent injects into the arguments: its state, and its contents."""
     home = import_module("haystack.components.agents.tool_calling")
 
     def injected(given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -104,7 +103,7 @@ def _hook_state(patches: Patches) -> None:
             previous = _INJECTED.get()
             try:
                 _INJECTED.set(injected(given))
-                return stock(**given)  # which takes its context along
+                return stock(**given)  # it copies the current context
             finally:
                 _INJECTED.set(previous)
 
@@ -116,7 +115,7 @@ def _hook_state(patches: Patches) -> None:
             run = stock(**given)
 
             async def runner() -> Any:
-                _INJECTED.set(injected(given))  # a task of its own
+                _INJECTED.set(injected(given))  # it runs in its own task
                 return await run()
 
             return runner
@@ -128,7 +127,7 @@ def _hook_state(patches: Patches) -> None:
 
 
 def _mcp() -> Any:
-    """Return the package of MCP's tools, which is one of its own; None where it is not there."""
+    """Return the separate package of MCP tools; None if it is not installed."""
     try:
         return import_module("haystack_integrations.tools.mcp")
     except ModuleNotFoundError:
@@ -149,7 +148,7 @@ def _is_agent(tool: Any) -> bool:
 
 
 def _told_error(base: type[Exception]) -> Callable[[Refusal], Exception]:
-    """Return what converts a block into the exception that agents report and programs catch."""
+    """Return the function that turns a denial into an error for an agent's model or a program."""
 
     class ToolCallBlocked(base, HookBlocked):  # type: ignore[misc, valid-type]
         def __init__(self, refused: Refusal) -> None:
@@ -187,7 +186,7 @@ def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
 
 
 def _like(raw: Any, value: Any) -> Any:
-    """Return plain data with the objects that what the framework holds has in those places."""
+    """Return plain data with the objects that the framework's value has in the same places."""
     if isinstance(value, dict):
         if _is_object(raw):
             return type(raw).from_dict(value)
@@ -199,6 +198,6 @@ def _like(raw: Any, value: Any) -> Any:
 
 
 def _of_its_kind(raw: Any, value: Any) -> Any:
-    """Return an object in a list that is kept as such a dict: some may have been taken out."""
+    """Return the object in a list for such a dict; other objects may have been removed."""
     found = (each for each in raw if _is_object(each) and _shown(each).keys() == value.keys())
     return next(found, None) if isinstance(value, dict) else None

@@ -24,7 +24,7 @@ SUPPORTED: Final = Between("1.6.0", "1.8.4")
 """Versions of langchain-core, which has the tools of LangChain and LangGraph."""
 
 PASSES: Final = ("langgraph.errors:GraphBubbleUp",)
-"""Exceptions that hand control back to the framework; they are not failures of a call."""
+"""Exceptions that return control to the framework and are not failures of a call."""
 
 
 @named_options
@@ -32,31 +32,30 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     approver: Store | None = None, untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Hook the tools and chat models of LangChain, existing and future ones.
+    """Let the tools and chat models of LangChain run on hookbus, existing and future ones.
 
     `tool_call` (sender: the `BaseTool`) is every `invoke`, `ainvoke`, `run` and `arun` of a tool,
     by an agent, a graph or a program. `model_call` (sender: the `BaseChatModel`) is every request
-    of a chat model, whole or streamed. `model_stream` has the parts of a streamed answer. Callbacks
-    about an answer, such as the stream of a graph, run after guards have checked it.
-
-    A blocked call gives a `ToolMessage` with status error where a model waits for one, and raises
-    `HookBlocked` elsewhere. Middleware, `with_retry`, `with_fallbacks` and retry policies of nodes
-    do not repeat it or try another model, unless they name `HookBlocked` themselves.
+    of a chat model, whole or streamed, and `model_stream` has the parts of a streamed one.
+    Callbacks for an answer, such as a graph's stream, wait until the guards have returned. If a
+    model waits for it, a denied call returns a `ToolMessage` with status error. Otherwise it raises
+    `HookBlocked`. No middleware, `with_retry`, `with_fallbacks` or retry policy of a node retries
+    that or sends it to another model, unless it names `HookBlocked` itself.
 
     Args:
-        bus: the bus whose signals are emitted.
-        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
-        approver: a store for approvals, while the graph is interrupted: `interrupt` shows the
-            request, and `Command(resume={"id": ..., "approved": True})` answers it.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+        bus: the bus that has the signals.
+        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        approver: a store that the bus asks for approval while the graph is interrupted: `interrupt`
+            shows the request, and `Command(resume={"id": ..., "approved": True})` answers it.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores LangChain; calling it twice is safe.
+        A function that restores LangChain. A second call does nothing.
 
     Raises:
-        HookError: if langchain-core is not installed, has an unsupported version, or already runs
-            on hookbus; or if the bus has another approver.
+        HookError: if langchain-core is not installed, does not fit, or already runs on
+            hookbus; or if the bus has another approver.
     """
     with patches_of("langchain", "langchain-core", SUPPORTED, untested, install) as patches:
         base = import_module("langchain_core.tools").BaseTool

@@ -1,7 +1,7 @@
 """LiteLLM: hooks around every chat completion, whole or streamed.
 
-Not covered: `responses`, `embedding`, and `text_completion` where it calls a provider of text
-completions itself. Nor are references that you made before `install`, other than names in a module,
+Not covered: `responses`, `text_completion` where it calls a provider of text completions directly,
+`embedding` and similar functions; and functions that were stored outside a module before `install`,
 such as `functools.partial(litellm.completion)`.
 """
 
@@ -23,7 +23,7 @@ from ._streams import Forms, ask_in_parts, ask_in_parts_async
 from ._vocabulary import INSIDE, Attempt, Vocabulary
 
 SUPPORTED: Final = Between("1.106.0", "1.110.2")
-"""Versions of litellm. Before, its Router retried what guardrails refuse."""
+"""Versions of litellm. Earlier releases of its Router retried calls that guardrails deny."""
 
 _END: Final = object()
 
@@ -33,22 +33,21 @@ def install(bus: Bus = default_bus, *, untested: Untested = "check") -> Uninstal
     """Hook LiteLLM's chat completions, in every module that has imported the functions.
 
     `model_call` is every `completion` and `acompletion`, whole or streamed, by a program, the
-    `Router` or another framework. `model_stream` has the parts of a streamed answer. The model is a
-    name: filter with `when={"model": "openai/gpt-5"}`. The call waits for the first part of a
-    stream, so that a block is raised there. A blocked call raises `HookBlocked`: the `Router` does
-    not retry it or fall back to another model, and no deployment cools down.
+    `Router` or another framework; `model_stream` has the parts of a streamed one. A model is a
+    string here: connect to one with `when={"model": "openai/gpt-5"}`. The call waits for the first
+    part of a stream, so that it can raise a denial. A denied call raises `HookBlocked`: the
+    `Router` neither retries it nor falls back to another model, and no deployment cools down.
 
     Args:
-        bus: the bus whose signals are emitted.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+        bus: the bus that has the signals.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores LiteLLM; calling it twice is safe.
+        A function that restores LiteLLM. A second call does nothing.
 
     Raises:
-        HookError: if litellm is not installed, has an unsupported version, or already runs on
-            hookbus.
+        HookError: if litellm is not installed, does not fit, or already runs on hookbus.
     """
     with patches_of("litellm", "litellm", SUPPORTED, untested, install) as patches:
         words = Vocabulary(patches, bus, ("model_call", "model_stream"))
@@ -68,7 +67,7 @@ def install(bus: Bus = default_bus, *, untested: Untested = "check") -> Uninstal
 
 
 def _also_blocked(stock: Any) -> Any:
-    """A refusal is an intervention to LiteLLM, which is not tried again anywhere."""
+    """A denial; to LiteLLM it is an intervention, which is never retried."""
 
     @functools.wraps(stock)
     def is_intervention(error: Exception) -> bool:
@@ -78,10 +77,10 @@ def _also_blocked(stock: Any) -> Any:
 
 
 class _Asked(Attempt):
-    """A completion in progress, which goes through several of LiteLLM's functions.
+    """A completion in progress, which passes through several of LiteLLM's functions.
 
     Attributes:
-        answer: what LiteLLM gave; of a stream, its wrapper.
+        answer: LiteLLM's answer; for a stream, its wrapper.
     """
 
     answer: Any = None
@@ -92,7 +91,7 @@ class _Asked(Attempt):
 
 
 class _Call:
-    """A call of a completion: which model is asked what, and how the stock function is called."""
+    """A call of a completion: its model and messages, and the arguments of the stock function."""
 
     def __init__(self, stock: Any, layer: int, options: dict[str, Any]) -> None:
         self.stock, self.options = stock, options
@@ -109,8 +108,8 @@ class _Call:
         return await found if inspect.isawaitable(found) else found
 
     def is_asked(self) -> bool:
-        """Tell whether this is a call further inside of one that was asked about: the same model is
-        sent the same messages."""
+        """Return whether this call is nested in a hooked one: the same model gets the same
+        messages."""
         outer = INSIDE.get()
         if not isinstance(outer, _Asked) or outer.layer >= self.attempt.layer:
             return False
@@ -198,7 +197,7 @@ async def _answered(words: Vocabulary, call: _Call) -> Any:
 
 
 class _Stream(View):
-    """What LiteLLM gives for a stream, whose parts come through hooks; else it is that object."""
+    """LiteLLM's stream object, whose parts pass through hooks; otherwise unchanged."""
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -1,8 +1,8 @@
 """LlamaIndex: hooks around every call of a tool and of a model.
 
-Not covered: functions that the code of a `CodeActAgent` calls, since its executor gets them as
-functions and not as tools. The code itself is the argument of the tool `execute`. A tool that waits
-for an event runs again when the event arrives, and guards check it again.
+Not covered: functions called by the code of a `CodeActAgent`, because its executor gets functions
+instead of tools; the code itself is the argument of a tool, `execute`. A tool that waits for an
+event runs again when the event comes, and its hooks run again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SUPPORTED: Final = Between("0.14.15", "0.14.25")
 """Versions of llama-index-core."""
 
 PASSES: Final = ("workflows.runtime.types.results:WaitingForEvent",)
-"""Exceptions that hand control back to the framework; they are not failures of a call."""
+"""Exceptions that return control to the framework and are not failures of a call."""
 
 _WORDS: Final = "tool_call", "model_call", "model_stream"
 _MODELS: Final[dict[str, str]] = dict.fromkeys(
@@ -43,31 +43,31 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Hook the tools and models of LlamaIndex, existing and future ones.
+    """Let the tools and models of LlamaIndex run on hookbus, existing and future ones.
 
     `tool_call` (sender: the tool) is every `call` and `acall` of a tool and every call of the tool
-    itself, by an agent, a workflow, a model's `predict_and_call` or a program. The arguments are
-    those of the model, with the tool's `partial_params`, before defaults are filled in. A hand-off
-    is a tool call, too (`kind="handoff"`). `model_call` (sender: the LLM) is every chat and
-    completion, whole or streamed. `model_stream` has the parts of a streamed answer. LlamaIndex's
-    own events, spans and callbacks about an answer wait if a receiver may change or block it.
+    itself, by an agent, a workflow, a model's `predict_and_call` or a program; its arguments are as
+    the model gave them, with the tool's `partial_params`, before defaults are filled in. A hand-off
+    is one too (`kind="handoff"`). `model_call` (sender: the LLM) is every chat or completion call,
+    whole or streamed; `model_stream` has the parts of a streamed one. LlamaIndex's own events,
+    spans and callbacks of an answer wait if a receiver may change or block it.
 
-    A blocked call returns a `ToolOutput` that is an error, also to a program. An agent reads its
-    text and continues. It does not use the text as the answer of a tool with `return_direct`, and
-    does not hand off.
+    A denied call returns a `ToolOutput` that is an error, also to a program. An agent reads its
+    text and continues. It does not use the text as the answer of a tool that returns directly, and
+    no hand-off happens.
 
     Args:
-        bus: the bus whose signals are emitted.
-        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+        bus: the bus that has the signals.
+        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores LlamaIndex; calling it twice is safe.
+        A function that restores LlamaIndex. A second call does nothing.
 
     Raises:
-        HookError: if llama-index-core is not installed, has an unsupported version, or already runs
-            on hookbus.
+        HookError: if llama-index-core is not installed, does not fit, or already runs on
+            hookbus.
     """
     with patches_of("llama_index", "llama-index-core", SUPPORTED, untested, install) as patches:
         types = import_module("llama_index.core.tools.types")
@@ -78,7 +78,7 @@ def install(
         gate.seam(types.BaseTool, "__call__", _called)
         gate.seam(types.AsyncBaseTool, "acall", _called, layer=1)
         gate.seam(types.AsyncBaseTool, "call", _called, layer=2)
-        for name, stock in passing.items():  # the tool behind it is called, and is the sender
+        for name, stock in passing.items():  # the tool behind it is called and is the sender
             patches.replace(adapted, name, stock)
         hook_llama_index(gate)
         llm = import_module("llama_index.core.base.llms.base").BaseLLM
@@ -93,7 +93,7 @@ def install(
 def _called(stock: Any, tool: Any, *args: Any, **kwargs: Any) -> Any:
     context = getattr(tool, "ctx_param_name", None)
     own = {context: kwargs.pop(context)} if context in kwargs else {}
-    # Objects that a tool was made with are put back by LlamaIndex; no model can write one.
+    # LlamaIndex restores the objects passed when the tool was made; no model can write one.
     bound = getattr(tool, "partial_params", {})
     given = {**{name: each for name, each in bound.items() if is_written(each)}, **kwargs}
     arguments, spread = named(_names(tool) if args else (), args, given)
@@ -120,7 +120,7 @@ def _output() -> Any:
 
 
 def _shown(raw: Any) -> Any:
-    """Return the data if the text says nothing else, and the text if it does."""
+    """Return the data if the text contains nothing else, and otherwise the text."""
     if not isinstance(raw, _output()):
         return raw
     is_data = isinstance(raw.raw_output, (dict, list, int, float))

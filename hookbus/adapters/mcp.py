@@ -1,4 +1,4 @@
-"""MCP: hooks around every call of a tool, in a client and in a server."""
+"""MCP: every call of a tool through hooks of hookbus, in clients and servers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SUPPORTED: Final = Between("2.0.0", "2.3.0")
 """Versions of mcp, the SDK."""
 
 PASSES: Final = ("mcp:UrlElicitationRequiredError",)
-"""Exceptions that hand control back to the framework; they are not failures of a call."""
+"""Exceptions that return control to the framework and are not failures of a call."""
 
 _BARE: Final = "bare"
 
@@ -37,39 +37,39 @@ def install(
 ) -> Uninstall:  # fmt: skip
     """Hook the tool calls of sessions and servers of the MCP SDK.
 
-    `tool_call` is emitted at two places. In one process the second call is inside the first:
+    `tool_call` is emitted at two places. In one process the second is part of the first:
 
-    - `kind="mcp"`, sender: the `ClientSession`: every call that a client, a group of sessions or a
-      framework on top of them makes, whatever the server is.
-    - `kind="function"`, sender: the `Tool` of an `MCPServer`, behind all middleware, also in
-      `MCPServer.call_tool()` and `Tool.run()`; of a low-level server, which has one handler and no
-      tools, the `Server`. So is a server with an extension that intercepts calls, before it asks
-      its tool.
+    - `kind="mcp"`, sender: the `ClientSession`: every call by a client, a group of sessions or a
+      framework on top of them, to any server.
+    - `kind="function"`, sender: the `Tool` of an `MCPServer`, after all middleware, also in
+      `MCPServer.call_tool()` and `Tool.run()`. A low-level server has one handler and no tools, so
+      the sender is the `Server`. The same applies to a server with an extension that intercepts
+      calls, before it calls its tool.
 
-    A blocked call gives a result marked as error; `Tool.run()` without `convert_result` raises
-    `HookBlocked`. Guards check each round of a call that takes several.
+    A denied call returns a result marked as error; in `Tool.run()` without `convert_result` it
+    raises `HookBlocked`. If the server asks for input, the hooks run in each round of the call.
 
-    Not covered: answers of middleware that does not call the tool, resources, and prompts.
+    Not covered: answers of middleware that do not call the tool, resources and prompts.
 
     Args:
-        bus: the bus whose signals are emitted.
+        bus: the bus that has the signals.
         client: hook the client's side.
         server: hook the server's side.
-        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
-        approver: a store for approvals; the server elicits the answer from the client's user, if
-            the client supports that.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        approver: a store that the bus asks for approval; the server elicits the answer from the
+            client's user if the client supports that.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores the SDK; calling it twice is safe.
+        A function that restores the SDK. A second call does nothing.
 
     Raises:
-        HookError: if mcp is not installed, has an unsupported version, or already runs on hookbus;
-            if both `client` and `server` are false; or if the bus has another approver.
+        HookError: if mcp is not installed, does not fit, or already runs on hookbus; or if
+            neither side is hooked, or the bus has another approver.
     """
     if not (client or server):
-        raise HookError("client=False and server=False leave nothing to hook")
+        raise HookError("client=False and server=False hook nothing: set one of them to True")
     with patches_of("mcp", "mcp", SUPPORTED, untested, install) as patches:
         gate = Gate(patches, bus, RESULTS, say=say, approver=approver, pause=BY_ELICITATION,
                     passes=exceptions(*PASSES))  # fmt: skip
@@ -87,19 +87,19 @@ def install(
 
 
 class Guarded:
-    """Middleware of one server, if you do not want to patch the SDK.
+    """Middleware for a server, if you do not want to patch the SDK.
 
         server = MCPServer("shop", middleware=[Guarded(bus)])
 
-    It covers every call that arrives over the protocol; the sender is this object. It does not
-    cover `MCPServer.call_tool()` and `Tool.run()` in the process. Put it last, or later middleware
-    can change the call. Do not combine it with `install(server=True)`.
+    It covers every call over the protocol; the sender is this object. It does not cover
+    `MCPServer.call_tool()` and `Tool.run()` in the process, or changes of the arguments by later
+    middleware; put it last. With `install(server=True)`, too, the hooks would run twice.
 
     Args:
-        bus: the bus whose signals are emitted.
-        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+        bus: the bus that has the signals.
+        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Raises:
         HookError: if mcp is not installed or has an unsupported version.
@@ -140,7 +140,7 @@ def _asked_for(
 
 
 def _listing(owner: type, stock: Any) -> Any:
-    """Have a session know what parameters its tools have, once it has listed them."""
+    """Make a session remember the parameters of its tools once it has listed them."""
 
     @functools.wraps(stock)
     async def list_tools(session: Any, *args: Any, **kwargs: Any) -> Any:
@@ -158,7 +158,7 @@ def _listing(owner: type, stock: Any) -> Any:
 def _called(stock: Any, server: Any, name: str, arguments: Any, context: Any = None) -> Any:
     tool = server._tool_manager.get_tool(name)
     ctx = context and context._request_context
-    # An override may have tools of its own; the SDK's method knows all that it can call.
+    # An override may have its own tools; the SDK's method knows every tool it can call.
     is_stock = stock.__module__.startswith("mcp.server.")
     kind = "unknown" if tool is None and is_stock else "function"
     call = _call(name, arguments, ctx, tool or server, kind=kind)
@@ -176,7 +176,7 @@ def _call(
     kind: str = "function",
 ) -> ToolCall:  # fmt: skip
     number = None if ctx is None or ctx.request_id is None else str(ctx.request_id)
-    # A program that has no need of MCP's results gets what the tool's function gives.
+    # A program that does not need MCP's results gets the return value of the tool's function.
     wire = None if ctx is None else Wire.of(ctx)
     context = wire if is_converted else _BARE
     return ToolCall(name, dict(arguments or ()), number, kind, tool, context=context)
@@ -199,7 +199,7 @@ def _handlers(gate: Gate, bus: Bus, owner: type, stock: Any) -> Any:
 
 
 def _has_tools(handler: Any, bus: Bus) -> bool:
-    """Tell whether a handler leads to tools, which are hooked themselves."""
+    """Return whether a handler leads to tools, which are hooked themselves."""
     owner = getattr(handler, "__self__", None)
     if isinstance(owner, import_module("mcp.server.mcpserver").MCPServer):
         return True
@@ -231,7 +231,7 @@ async def _answered(
     gate: Gate, call: ToolCall, body: Callable[[dict[str, Any]], Any],
     listed: Callable[[dict[str, Any]], Awaitable[Any]],
 ) -> Any:  # fmt: skip
-    """Make a call without a tool object; its result fits the schema that the server lists."""
+    """Make a call without a tool object; its changed result must fit the listed schema."""
     found: list[Any] = []
 
     async def kept(arguments: dict[str, Any]) -> Any:
@@ -278,7 +278,7 @@ def _parts(result: Any) -> Parts:
 
 
 def _read(raw: Any) -> Any:
-    """Return the result that a low-level handler or middleware gives as it goes over the wire."""
+    """Return the result of a low-level handler or middleware in the form sent over the wire."""
     is_wire = isinstance(raw, Mapping) and "content" in raw
     return _types().CallToolResult.model_validate(raw) if is_wire else raw
 
@@ -287,7 +287,7 @@ def _shown(raw: Any) -> Any:
     result = _read(raw)
     if _is_result(result):
         return shown(result)
-    dump = getattr(result, "model_dump", None)  # a server's question, in place of a result
+    dump = getattr(result, "model_dump", None)  # a question of the server instead of a result
     return result if dump is None else dump(mode="json", by_alias=True, exclude_none=True)
 
 

@@ -1,11 +1,11 @@
 """Pydantic AI: hooks around every call of a tool, an output function and a model, and every run of
 an agent.
 
-Hooks of Pydantic AI, of any capability, run outside of these, so guards see what they change. An
-MCP toolset's `process_tool_call` runs inside. If it changes the arguments, guards check the call
-again, except for a tool with an MCP App. Calls that a durable execution runs in another process are
-hooked there, if the adapter is installed there. `run_stream`, `iter` and similar methods do not
-emit `agent_run`; their calls of models and tools are covered.
+Hooks of Pydantic AI, of every capability, run outside these, so guards see their changes. An MCP
+toolset's `process_tool_call` runs inside. If it changes the arguments the guards run again, except
+for a tool with an MCP App. A durable execution in another process is hooked there if hookbus is
+installed there. `run_stream`, `iter` and similar methods are not `agent_run`, but their model and
+tool calls are covered.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 PACKAGE: Final = "pydantic-ai-slim"
 SUPPORTED: Final = Between("2.23.0", "2.68.0")
-"""Versions of pydantic-ai-slim, which is the most of pydantic-ai."""
+"""Versions of pydantic-ai-slim, which contains most of pydantic-ai."""
 
 PASSES: Final = (
     *(f"pydantic_ai.exceptions:{name}" for name in (
@@ -40,7 +40,7 @@ PASSES: Final = (
         "SkipToolExecution",
     )),
 )
-"""Exceptions that hand control back to the framework; they are not failures of a call."""
+"""Exceptions that return control to the framework and are not failures of a call."""
 
 
 @named_options
@@ -48,31 +48,31 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     approver: Store | None = None, untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Hook the agents of Pydantic AI, existing and future ones.
+    """Let the agents of Pydantic AI run on hookbus, existing and future ones.
 
-    `tool_call` is every call of a tool in any toolset, of an output function, and structured output
-    that a model gives as a call. The sender is the `Tool`; the toolset for MCP and other toolsets;
-    the output function; or the object that validates an output tool. `model_call` (sender: the
-    `Model`) is every request to a model, whole or streamed. `model_stream` has the events of a
-    streamed answer. `agent_run` (sender: the agent) is a `run` or `run_sync`.
-
-    A blocked call raises `ToolFailed`, which the model reads and which uses none of its retries. A
-    blocked output function raises `ModelRetry`, as the run has no output yet.
+    `tool_call` is every call of a tool in any toolset, every call of an output function, and
+    structured output that a model returns as a call. The sender is the `Tool`, the toolset for MCP
+    and other toolsets, the output function, or the validator of an output tool.
+    `model_call` (sender: the `Model`) is every request to a model, whole or streamed, and
+    `model_stream` has the events of a streamed one. `agent_run` (sender: the agent) is a `run` or
+    `run_sync`.
+    A denied call raises `ToolFailed`, which the model reads and which uses none of its retries. For
+    an output function it raises `ModelRetry`, because the run has no output yet.
 
     Args:
-        bus: the bus whose signals are emitted.
-        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
-        approver: a store for approvals, while the call is deferred: the run ends with
-            `DeferredToolRequests`, and goes on with `DeferredToolResults`.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+        bus: the bus that has the signals.
+        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        approver: a store that the bus asks for approval while the call is deferred: the run ends
+            with `DeferredToolRequests`, and continues with `DeferredToolResults`.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores Pydantic AI; calling it twice is safe.
+        A function that restores Pydantic AI. A second call does nothing.
 
     Raises:
-        HookError: if pydantic-ai-slim is not installed, has an unsupported version, or already runs
-            on hookbus; or if the bus has another approver.
+        HookError: if pydantic-ai-slim is not installed, does not fit, or already runs on
+            hookbus; or if the bus has another approver.
     """
     with patches_of("pydantic_ai", PACKAGE, SUPPORTED, untested, install) as patches:
         words = "tool_call", "model_call", "model_stream", "agent_run"
@@ -97,18 +97,18 @@ def guarded(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Any:  # fmt: skip
-    """Return a capability that hooks the tool calls of one agent, if you do not want to patch:
-    `Agent(..., capabilities=[guarded()])`.
+    """Return a capability that sends the tool calls of one agent through `tool_call`, if you do
+    not want to patch: `Agent(..., capabilities=[guarded()])`.
 
-    It covers tools as `install` does, with MCP toolsets, in whole and streamed runs of that agent.
-    It does not cover output functions, models, agents that its tools run, and changes inside a
-    toolset that wraps another.
+    It covers the same tools as `install`, including MCP toolsets, in whole and streamed runs of
+    that agent. It does not cover output functions, models, agents run by its tools, and changes
+    made inside a toolset that wraps another.
 
     Args:
-        bus: the bus whose signals are emitted.
-        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+        bus: the bus that has the signals.
+        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Raises:
         HookError: if pydantic-ai-slim is not installed or has an unsupported version.
@@ -159,7 +159,7 @@ def _sent(stock: Any, toolset: Any, name: str, args: dict[str, Any], **options: 
 
 
 def _read(name: str, arguments: dict[str, Any], ctx: Any, tool: Any) -> ToolCall:
-    """Return the call. Its tool is the same however deep in toolsets that wrap others it is."""
+    """Return the call. Its tool is the same at any depth of nested toolsets."""
     while (inner := getattr(tool, "source_tool", None)) is not None:
         tool = inner
     found = tool.toolset
@@ -177,20 +177,20 @@ def _read(name: str, arguments: dict[str, Any], ctx: Any, tool: Any) -> ToolCall
 
 
 def _deferred(call: ToolCall, request: Request, is_new: bool) -> Approved | Denied | None:
-    """Return the approval that a run was resumed with, or defer the call."""
+    """Return the approval with which a run was resumed, or defer the call."""
     ctx = call.context
-    if ctx is None:  # no tool of an agent
+    if ctx is None:  # not a tool of an agent
         return None
     if ctx.tool_call_approved and not is_new:
         said = {"id": request.id, "approved": True, **(ctx.tool_call_metadata or {})}
-        found = answered(said, request, by="whoever resumed the run")
+        found = answered(said, request, by="the caller that resumed the run")
         if found is not None:
             return found
     raise import_module("pydantic_ai").ApprovalRequired(metadata=shown(request))
 
 
 def _shown(raw: Any) -> Any:
-    """Return what the model reads of a result: a `ToolReturn` may have more for it."""
+    """Return the part of a result that the model reads: a `ToolReturn` may have further content."""
     if isinstance(raw, Output):
         return raw.value
     if _is_tool_return(raw):
@@ -213,7 +213,7 @@ def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
         return value
     both = isinstance(value, dict) and value.keys() == {"return_value", "content"}
     kept = value if both else {"return_value": value, "content": None}
-    return replace(raw, **kept, metadata=None)  # that may hold the old one
+    return replace(raw, **kept, metadata=None)  # the metadata may hold the old value
 
 
 def _is_tool_return(raw: Any) -> bool:

@@ -24,7 +24,7 @@ SUPPORTED: Final = Between("1.36.0", "1.45.0")
 """Versions of semantic-kernel."""
 
 PASSES: Final = ("semantic_kernel.exceptions:OperationCancelledException",)
-"""Exceptions that hand control back to the framework; they are not failures of a call."""
+"""Exceptions that return control to the framework and are not failures of a call."""
 
 
 @named_options
@@ -32,31 +32,32 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Hook the functions and chat services of Semantic Kernel, existing and future ones.
+    """Let the functions and chat services of Semantic Kernel run on hookbus, existing and future
+    ones.
 
     `tool_call` (sender: the `KernelFunction`) is every call of a function, by a model, an agent, a
-    template or a program. It covers methods, prompts, agents, hand-offs and MCP servers, after all
-    filters. `name` does not contain the plugin's name, which the sender has. A model reads a block
-    as the function's result, a program gets `HookBlocked`, and a blocked hand-off does not happen.
-    A streamed function delivers its parts once all are there, so that guards can check the result.
+    template or a program. It covers methods, prompts, agents, hand-offs and MCP servers, and runs
+    after all filters. `name` omits the name of the plugin, which the sender has. A model reads a
+    denial as the function's result, a program gets `HookBlocked`, and a denied hand-off does not
+    happen. The parts of a streamed function are held back until it ends, for guards of the result.
     `model_call` (sender: the `ChatCompletionClientBase`) is every request of a chat service, whole
     or streamed. `model_stream` has the parts of a streamed answer.
 
-    Not covered: `MCPPlugin.call_tool` by a program, which the adapter `mcp` hooks; tools that run
-    at a provider; and services other than chat.
+    Not hooked: calls of `MCPPlugin.call_tool` by a program, which the adapter `mcp` hooks, tools
+    that run at a provider, and services other than chat.
 
     Args:
-        bus: the bus whose signals are emitted.
-        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+        bus: the bus that has the signals.
+        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores Semantic Kernel; calling it twice is safe.
+        A function that restores Semantic Kernel. A second call does nothing.
 
     Raises:
-        HookError: if semantic-kernel is not installed, has an unsupported version, or already runs
-            on hookbus.
+        HookError: if semantic-kernel is not installed, does not fit, or already runs on
+            hookbus.
     """
     with patches_of("semantic_kernel", "semantic-kernel", SUPPORTED, untested, install) as patches:
         kernel = import_module("semantic_kernel").Kernel
@@ -78,22 +79,23 @@ def install(
 
 
 class Guarded:
-    """A filter of one kernel, if you do not want to patch.
+    """A filter for one kernel, if you do not want to patch the framework.
 
         kernel.add_filter("function_invocation", Guarded(bus))
 
-    It covers every call of that kernel's functions. Add it last, because it does not see changes by
-    filters added after it. A blocked call raises `HookBlocked`: a model reads Semantic Kernel's
-    sentence about it, `kernel.invoke` raises its own exception from it, and a blocked hand-off ends
-    the run. Do not combine it with `install`, or guards check each call twice.
+    It covers every call of that kernel's functions. It does not cover other kernels, or changes of
+    the arguments by filters added after it; add it last. A denied call raises `HookBlocked`: a
+    model reads Semantic Kernel's message about it, `kernel.invoke` raises its own exception from
+    it, and a denied hand-off ends the run. Do not use it together with `install`: the hooks would
+    run twice.
 
     Args:
-        bus: the bus whose signals are emitted.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+        bus: the bus that has the signals.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Attributes:
-        bus: the same.
+        bus: the bus that has the signals.
 
     Raises:
         HookError: if semantic-kernel is not installed or has an unsupported version.
@@ -140,7 +142,7 @@ async def _call(
 ) -> None:
     function, asked = context.function, ASKED.get()
     if asked is not None and asked.is_for(function):
-        ASKED.set(None)  # what the function calls is asked for by a program
+        ASKED.set(None)  # calls made by the function come from a program
     else:
         asked = None
     given = context.arguments
@@ -168,14 +170,14 @@ async def _call(
 
 
 def _parameters(function: Any) -> list[str]:
-    """Return what a function is given of the arguments of its call; nothing where it may be all."""
+    """Return the call's arguments that a function gets; nothing if it may be all of them."""
     names = [each.name for each in function.parameters]
     return [] if function.is_prompt or "arguments" in names else names
 
 
 def _injected(function: Any, given: Any, asked: Asked | None) -> set[str]:
-    """Return the arguments that a program supplies in place of its model: those that the model did
-    not write, and is not asked to write or cannot write."""
+    """Return the names of the arguments a program passes for its model: those the model did not
+    write, and was not offered or cannot write."""
     kept = {each.name for each in function.parameters if not each.include_in_function_choices}
     if asked is None:
         return {name for name in kept & {*given} if not is_written(given[name])}
@@ -187,7 +189,7 @@ def _injected(function: Any, given: Any, asked: Asked | None) -> set[str]:
 
 
 def _home(function: Any) -> str:
-    """Return the name, with its class, of what a function calls."""
+    """Return the qualified name of the callable behind a function."""
     method = getattr(function, "method", None)
     return getattr(getattr(method, "func", method), "__qualname__", "")
 
@@ -212,7 +214,7 @@ def _refused(refused: Refusal) -> Any:
 
 
 class _Parts(list[Any]):
-    """What a streamed function gave."""
+    """The result of a streamed function."""
 
 
 async def _gathered(result: Any) -> Any:
@@ -232,7 +234,7 @@ async def _one_by_one(parts: _Parts) -> AsyncGenerator[Any, None]:
 
 
 def _shown(raw: Any) -> Any:
-    if isinstance(raw, str):  # what a model reads of a function that does not exist
+    if isinstance(raw, str):  # the model's answer for a function that does not exist
         return raw
     value: Any = None if raw is None else raw.value
     if isinstance(value, list):
@@ -259,7 +261,7 @@ def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
 
 
 _GIVEN: Final = ("arguments", "used_arguments")
-"""What the metadata of a result says of its call; the rest is of the result."""
+"""The metadata keys that describe the call; the other keys describe the result."""
 
 
 def _result(call: ToolCall, value: Any, metadata: Any = None) -> Any:
@@ -270,7 +272,7 @@ def _result(call: ToolCall, value: Any, metadata: Any = None) -> Any:
 
 
 def _like(old: Any, value: Any) -> Any:
-    """Return a changed value in the form of what it stands for."""
+    """Return a changed value in the form of the value it replaces."""
     contents: Any = import_module("semantic_kernel.contents")
     kind: Any = type(old)
     if isinstance(old, _Parts):

@@ -1,7 +1,6 @@
 """smolagents: hooks around every call of a tool, of a managed agent and of a model.
 
-Not covered: tools that a remote executor runs elsewhere, and a program that calls the `forward` of
-a tool.
+Not covered: tools that a remote executor runs elsewhere, and direct calls of a tool's `forward`.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from ._vocabulary import Once, Vocabulary, refusal
 SUPPORTED: Final = Between("1.23.0", "1.26.0")
 
 PASSES: Final = ("smolagents.local_python_executor:FinalAnswerException",)
-"""Exceptions that hand control back to the framework; they are not failures of a call."""
+"""Exceptions that return control to the framework and are not failures of a call."""
 
 _WORDS: Final = "tool_call", "model_call", "model_stream", "agent_run", "agent_stream"
 
@@ -35,29 +34,28 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Hook the tools, agents and models of smolagents, existing and future ones.
+    """Let the tools, agents and models of smolagents run on hookbus, existing and future ones.
 
     `tool_call` is every call of a tool (sender: the `Tool`), of `final_answer` (`kind="output"`)
     and of a managed agent (sender: the agent, `kind="agent"`), by an agent, its code or a program.
     `model_call` is `Model.generate` and `generate_stream`, whose parts are in `model_stream`;
     `agent_run` and `agent_stream` are `agent.run`.
 
-    For a `ToolCallingAgent` a blocked call is an observation, so that it keeps the results of its
-    other calls. In the code of a `CodeAgent` and in a program it raises `HookBlocked`: the code
-    stops, and the model reads why. A blocked `final_answer` raises it, too.
+    A denied call of a `ToolCallingAgent` becomes an observation, so that the results of its other
+    calls are kept. In the code of a `CodeAgent` and in a program it raises `HookBlocked`: the code
+    stops, and the model reads why. A denied `final_answer` also raises and is not an answer.
 
     Args:
-        bus: the bus whose signals are emitted.
-        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+        bus: the bus that has the signals.
+        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores smolagents; calling it twice is safe.
+        A function that restores smolagents. A second call does nothing.
 
     Raises:
-        HookError: if smolagents is not installed, has an unsupported version, or already runs on
-            hookbus.
+        HookError: if smolagents is not installed, does not fit, or already runs on hookbus.
     """
     with patches_of("smolagents", "smolagents", SUPPORTED, untested, install) as patches:
         agents, models, tools = (
@@ -82,8 +80,8 @@ def install(
 # -- tools -----------------------------------------------------------------------------------------
 
 class _Waiting(NamedTuple):
-    """The agent that waits for a text, the name of what it calls, and what it put in place of a
-    name of its state: from the argument, that name and what no model can write."""
+    """The agent that waits for a text, the name of the called tool, and the values that replaced
+    names of its state: by argument, the name and the value, which no model can write."""
 
     agent: Any
     name: str
@@ -151,8 +149,8 @@ def _managed(stock: Any, agent: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _read(stock: Any, tool: Any, kind: str, given: Any, own: dict[str, Any]) -> Any:
-    """Return the call and its body; `own` are options of smolagents' own. An image and the like of
-    an agent's state is seen by the name that the model gave."""
+    """Return the call and its body; `own` are smolagents' own options. Receivers see an image or
+    similar object of an agent's state as the name the model wrote."""
     arguments, spread = given
     waiting = _who_waits(tool)
     state = {

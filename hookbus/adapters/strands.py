@@ -1,9 +1,8 @@
 """Strands Agents: hooks around every call of a tool, of a model and of an agent.
 
-Not covered: a decorated function that a program calls directly, `structured_output` of a model
-without an agent, and tools that run at the model's provider. Receivers of `tool_call` do not see
-the parts that a tool gives before its result. If a guard blocks the result of a swarm's hand-off,
-the hand-off has already happened.
+Not covered: direct calls of a decorated function, direct calls of a model's `structured_output`,
+and tools that run at the model's provider. Receivers of `tool_call` do not see the parts that a
+tool yields before its result. A hand-off of a swarm whose result is denied has already happened.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ SUPPORTED: Final = Between("1.45.0", "1.62.0")
 """Versions of strands-agents."""
 
 PASSES: Final = ("strands.interrupt:InterruptException",)
-"""Exceptions that hand control back to the framework; they are not failures of a call."""
+"""Exceptions that return control to the framework and are not failures of a call."""
 
 _KINDS: Final = {
     "MCPAgentTool": "mcp",
@@ -37,7 +36,7 @@ _KINDS: Final = {
     "Subagent": "agent",
     "StructuredOutputTool": "output",
 }
-"""What tools are, by their class or one above it: most are not imported until they are used."""
+"""The kinds of tools by the name of their class or a parent class; most are imported lazily."""
 
 
 @named_options
@@ -45,27 +44,27 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Hook the tools, models and agents of Strands, existing and future ones.
+    """Let the tools, models and agents of Strands run on hookbus, existing and future ones.
 
     `tool_call` (sender: the `AgentTool`) is every `stream` of a tool, by an agent, a swarm, a graph
-    or `agent.tool`, after all hooks and middleware have changed it. What the tool gives before its
-    result is delivered at once. `model_call` (sender: the `Model`) is every `stream` of a model;
-    its result is a dict with `content`, and `model_stream` has the events. `agent_stream` (sender:
-    the `Agent`) is `stream_async`, which every call of an agent uses. A blocked call gives a tool
-    result with status error.
+    or `agent.tool`, after all changes by hooks and middleware. The parts before the result are
+    passed on live. `model_call` (sender: the `Model`) is every `stream` of a model; its result is a
+    dict with `content`, and `model_stream` has the events. `agent_stream` (sender: the `Agent`) is
+    `stream_async`, which every call of an agent uses. A denied call returns a tool result with
+    status error.
 
     Args:
-        bus: the bus whose signals are emitted.
-        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+        bus: the bus that has the signals.
+        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores Strands; calling it twice is safe.
+        A function that restores Strands. A second call does nothing.
 
     Raises:
-        HookError: if strands-agents is not installed, has an unsupported version, or already runs
-            on hookbus.
+        HookError: if strands-agents is not installed, does not fit, or already runs on
+            hookbus.
     """
     with patches_of("strands", "strands-agents", SUPPORTED, untested, install) as patches:
         results = Results(_shown, _packed, _refused)
@@ -82,13 +81,13 @@ def install(
 
 
 class _Interrupted(Exception):
-    """A tool asks a person: it has no result yet."""
+    """A tool waits for a person's answer and has no result yet."""
 
 
 class _Stream:
-    """A call of a tool that runs in another task than the one that reads what the tool gives.
+    """A running tool call, in another task than the one that reads its parts.
 
-    So the tool runs where its receivers do, and it goes on when its reader asks for more.
+    So the tool runs in the task of its receivers, and continues when its reader requests more.
     """
 
     def __init__(self, gate: Gate, depth: int, call: ToolCall, run: Callable[..., Any]) -> None:
@@ -97,7 +96,7 @@ class _Stream:
         self._ended, self._last = object(), None
 
     async def parts(self) -> AsyncGenerator[Any, None]:
-        """Give what the tool gives, and last what came out of the hooked call."""
+        """Yield the parts of the tool, and last the result of the hooked call."""
         task = asyncio.ensure_future(self._gate.run_async(self._call, self._body, self._depth))
         task.add_done_callback(lambda _: self._parts.put_nowait(self._ended))
         try:
@@ -140,7 +139,7 @@ def _hook_tools(gate: Gate) -> None:
     def streamed(owner: type, stock: Any) -> Any:
         @functools.wraps(stock)
         def stream(tool: Any, tool_use: Any, invocation_state: Any, **options: Any) -> Any:
-            # A program that calls `agent.tool` may bring the agent, or its context, along.
+            # A program that calls `agent.tool` may pass the agent, or its context.
             found = split(tool_use.get("input") or {}, lambda: ("agent", _context_of(tool)))
 
             def run(arguments: dict[str, Any]) -> Any:
@@ -159,7 +158,7 @@ def _hook_tools(gate: Gate) -> None:
     base = import_module("strands.types.tools").AgentTool
     gate.patches.wrap(base, "stream", streamed)
     home = import_module("strands.tools.executors._executor")
-    if hasattr(home, "_run_tool"):  # older releases answer for such tools in between
+    if hasattr(home, "_run_tool"):  # older releases answer for such tools elsewhere
         gate.patches.wrap_function(home, "_run_tool", functools.partial(_unknown, gate))
 
 
@@ -168,7 +167,7 @@ def _context_of(tool: Any) -> str:
 
 
 def _unknown(gate: Gate, stock: Any) -> Any:
-    """Emit calls of tools that an agent does not have."""
+    """Make hooks run for calls of tools that an agent does not have."""
 
     @functools.wraps(stock)
     def _run_tool(ctx: Any, *args: Any, **kwargs: Any) -> Any:
@@ -187,7 +186,7 @@ def _events() -> Any:
 
 
 def _result(last: Any) -> Any:
-    """Return the result that the last part of a tool is, or holds."""
+    """Return the last part of a tool as a result, or the result in it."""
     return getattr(last, "tool_result", last)
 
 
@@ -198,7 +197,7 @@ def _kind(tool: Any, name: str) -> str:
 
 
 def _shown(raw: Any) -> Any:
-    """Show a text where the result is one; else what it holds, with structured content."""
+    """Return a string if the result is one; otherwise its content, with structured content."""
     if not isinstance(raw, dict) or "content" not in raw:
         return raw
     more = {key: each for key, each in raw.items() if key not in ("toolUseId", "status")}
@@ -223,7 +222,7 @@ def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
 
 def _refused(refused: Refusal) -> Any:
     call = refused.call
-    if call.context is not None:  # a refused output: it was taken already
+    if call.context is not None:  # a denied output was already taken
         call.context.results.pop(call.call_id, None)
     return {
         "toolUseId": call.call_id,

@@ -143,7 +143,7 @@ class ApprovalContract:
         bus.approver(lambda request: Approved("grace"))  # nobody is there any more
         with pytest.raises(HookError, match="asks .* already"):
             self.install(bus, approver=store)
-        with pytest.raises(HookError, match="give a hookbus.approvals.Store"):
+        with pytest.raises(HookError, match="must be a hookbus.approvals.Store"):
             self.install(Bus(), approver=True)
         self.install(Bus())()
 

@@ -95,7 +95,7 @@ def test_agno_AG2_the_tool_does_not_run_past_an_async_guard(strict, bus, guard):
         done = executed(lambda x: bodies.append(x), {"x": 1}, tool_hooks=[guard])
     assert (
         done.status == "failure"
-        and "is async and cannot run in a sync call of tool: use arun()" in done.error
+        and "is async and cannot be called in a sync call of tool: use arun()" in done.error
     )
     assert bodies == [] and [event.action for event in fired.of(Failed)] == ["raised"]
 
@@ -228,7 +228,7 @@ def test_agno_AG7_what_stops_the_run_still_stops_it(strict):
 def test_agno_AG8_a_wrong_name_is_refused_when_the_agent_is_made(strict, make):
     with pytest.raises(
         HookError,
-        match="validate in pre_hooks has the parameter 'runinput', .* did you mean 'run_input'",
+        match="validate in pre_hooks has a parameter 'runinput', which .* did you mean 'run_input'",
     ):
 
         def validate(runinput):
@@ -237,7 +237,7 @@ def test_agno_AG8_a_wrong_name_is_refused_when_the_agent_is_made(strict, make):
         make(model=ScriptedModel(), pre_hooks=[validate])
     owner = make(model=ScriptedModel())
     owner.pre_hooks = [validate]
-    with pytest.raises(HookError, match="the parameter 'runinput'"):
+    with pytest.raises(HookError, match="has a parameter 'runinput'"):
         owner.run("hi")
 
 
@@ -274,7 +274,7 @@ def test_agno_AG9_a_guardrail_that_cannot_work_is_refused(strict):
             raise InputCheckError("a number")
 
     with pytest.raises(
-        HookError, match="NoNumbers in post_hooks has the parameter 'run_input', which is unknown"
+        HookError, match="NoNumbers in post_hooks has a parameter 'run_input', which Agno does"
     ):
         Agent(model=ScriptedModel(), post_hooks=[NoNumbers()])
     assert Agent(model=ScriptedModel(), pre_hooks=[NoNumbers()]).run("4711").content == "a number"
@@ -286,7 +286,7 @@ def test_agno_AG10_a_guard_cannot_be_put_into_the_background(strict):
         raise InputCheckError("too late")
 
     with pytest.raises(
-        HookError, match="guard in pre_hooks can stop a run, and cannot from the background"
+        HookError, match="guard in pre_hooks can stop a run, but not from the background"
     ):
         Agent(model=ScriptedModel(), pre_hooks=[guard])
 

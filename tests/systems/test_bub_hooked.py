@@ -140,7 +140,7 @@ def test_in_bubs_own_manner_a_question_is_asked_through_bub_only(bus, is_strict)
             asyncio.run(asked(message="hi", session_id="s", state={})) is None
         )  # of no runtime: nobody's plugins
     else:
-        with pytest.raises(HookError, match="build_prompt is called by Bub"):
+        with pytest.raises(HookError, match="build_prompt must be called by Bub"):
             asyncio.run(asked(message="hi"))
 
 

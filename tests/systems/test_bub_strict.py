@@ -203,9 +203,9 @@ async def test_bub_XB5_specname_and_tryfirst_count():
 async def test_bub_XB5_a_receiver_of_hookbus_is_a_model_too(bus):
     with bus.signal("run_model").connected_to(lambda prompt: f"re: {prompt}", name="mine"):
         assert await runtime().run_model(**MODEL) == "re: p"
-    with pytest.raises(TypeError, match="run_model gave a int"):
+    with pytest.raises(TypeError, match="run_model returned a int"):
         await runtime(a=plugin(run_model=lambda: 1)).run_model(**MODEL)
-    with pytest.raises(TypeError, match="run_model_stream gave a str"):
+    with pytest.raises(TypeError, match="run_model_stream returned a str"):
         await runtime(a=plugin(run_model_stream=lambda: "text")).run_model(**MODEL)
 
 

@@ -342,7 +342,7 @@ def test_a_name_that_is_gone_is_named_and_nothing_is_changed(monkeypatch, name):
     home, _, attribute = name.rpartition(".")
     before = litellm.completion
     monkeypatch.delattr(sys.modules[home], attribute)
-    with pytest.raises(HookError, match=f"has no {name}, which this adapter needs"):
+    with pytest.raises(HookError, match=f"no longer has {name}, which this adapter replaces"):
         adapter.install(Bus())
     assert litellm.completion is before
 

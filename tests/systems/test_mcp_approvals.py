@@ -21,7 +21,7 @@ from .tool_contract import Told, Tool
 class Elicited(ApprovalContract):
     adapter = "mcp"
     install = staticmethod(partial(mcp.install, client=False))
-    no = "the user said no"
+    no = "the user answered no"
     options: dict[str, Any] = {}
     make: Any = staticmethod(server_of)
 
@@ -82,7 +82,7 @@ async def test_what_is_no_yes_is_a_no(bus, mode, said):
 
     tool = Tool()
     told = await over(server_of(tool), [ANN], mode=mode, elicitation_callback=callback)
-    assert tool.paid == [] and "the user said" in told.answers[0]
+    assert tool.paid == [] and "the user answered" in told.answers[0]
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

@@ -550,7 +550,7 @@ def test_a_private_name_that_is_gone_is_named_and_nothing_is_changed(monkeypatch
     tool = importlib.import_module("agents.tool")
     before = dict(vars(tool))
     monkeypatch.delattr(module, attribute)
-    with pytest.raises(HookError, match=f"has no {name}, which this adapter needs"):
+    with pytest.raises(HookError, match=f"no longer has {name}, which this adapter replaces"):
         openai_agents.install(Bus())
     monkeypatch.undo()
     assert dict(vars(tool)) == before

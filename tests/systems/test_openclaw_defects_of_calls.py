@@ -89,7 +89,7 @@ async def test_openclaw_XO10_what_does_not_fit_is_counted_told_and_refused_if_so
     told, gate = [], asyncio.Event()
     background = Background(most_running=1, most_queued=0, on_full="raise", on_drop=told.append)
     assert background.start(gate.wait, "fits")
-    with pytest.raises(HookError, match="a is over the limit: 1 run"):
+    with pytest.raises(HookError, match="the queue is full for a: 1 running"):
         background.start(gate.wait, "a")
     first, background = background, Background(most_running=1, most_queued=1, on_drop=told.append)
     assert [background.start(gate.wait, label) for label in "bcd"] == [True, True, False]
@@ -225,7 +225,7 @@ async def test_openclaw_OI5_an_approval_freezes_params_and_changes_are_attribute
     with pytest.raises(HookBlocked) as blocked:
         await strict.call(secret="4711")
     assert blocked.value.receiver == "late" and len(strict.ran) == 1
-    with pytest.raises(HandlerError, match="an approval is requested for other params"):
+    with pytest.raises(HandlerError, match="an approval was already requested"):
         await strict.runner.run("before_tool_call", EVENT)
 
 

@@ -1,9 +1,9 @@
-"""What lets an adapter install on a release that is newer than those it was tested with: a list of
-what it replaces in its framework, and one tool that is called through it.
+"""The self-tests that let an adapter install on a release newer than those it was tested with: a
+list of the functions it replaces in its framework, and one tool that is called through it.
 
-A module for each adapter has `SEAMS`, the functions with the parameters they had when the adapter
+Each adapter has a module with `SEAMS`, the functions with the parameters they had when the adapter
 was tested, and `sample`, which makes a tool of the framework. `python -m tests.systems.seams NAME`
-prints the list of what an adapter replaces.
+prints the list of functions that an adapter replaces.
 """
 
 from ._frame import Sample as Sample

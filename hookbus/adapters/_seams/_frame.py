@@ -1,4 +1,4 @@
-"""The self-test of an adapter: one tool of its framework, called on a bus of its own."""
+"""The self-test of an adapter: one tool of its framework, called on a private bus."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any, Final, NamedTuple
 from hookbus import Block, Bus, HookBlocked
 
 NAME: Final = "hookbus_self_test"
-"""The name of the tool. The receivers of the self-test are connected for it alone, since other
+"""The name of the tool. The receivers of the self-test are connected only for it, because other
 threads may use the framework meanwhile."""
 
 SECONDS: Final = 60.0
-"""How long a self-test may take: frameworks are slow when they are first used."""
+"""The time limit of a self-test in seconds: frameworks are slow on first use."""
 
 _REASON: Final = "the self-test blocks eve"
 
@@ -23,11 +23,11 @@ Pay = Callable[[int, str], str]
 
 
 class SeamProblem(Exception):
-    """A seam that is not as it was.
+    """A seam that has changed.
 
     Attributes:
         seam: its name.
-        problem: what is wrong with it, as the rest of a sentence.
+        problem: the problem, as the rest of a sentence.
     """
 
     def __init__(self, seam: str, problem: str) -> None:
@@ -39,14 +39,14 @@ class Sample(NamedTuple):
     """A tool of a framework, named `NAME`, with the parameters `amount` and `to`.
 
     Attributes:
-        ways: from the name of a seam, what calls the tool through it with an amount and a name;
-            an `async def` where the framework is awaited.
-        refused: given what a call returned or raised, the text of the block; empty if the framework
-            gets it in another way.
-        hook: the hook of the vocabulary that the calls come through.
+        ways: for the name of each seam, a function that calls the tool through it with an amount
+            and a name; an `async def` if the framework is async.
+        refused: returns the text of the denial from the result or exception of a call; empty if
+            the framework does not get a denial that way.
+        hook: the hook of the vocabulary that the calls pass through.
         argument: the argument of that hook that has the name.
-        when: the filter that selects the calls.
-        awaits: whether plain ways await async receivers, too.
+        when: the condition that separates these calls from others.
+        awaits: whether sync ways await async receivers, too.
     """
 
     ways: Mapping[str, Callable[[int, str], Any]]
@@ -61,8 +61,8 @@ MakeSample = Callable[[Pay], Sample]
 
 
 def functions_of(pay: Pay) -> tuple[Callable[[int, str], str], Callable[[int, str], Any]]:
-    """Return the body of the tool as a function that a framework makes a tool of, and as one that
-    is awaited."""
+    """Return the body of the tool as a sync and as an async function, from which a framework makes
+    a tool."""
 
     def plain(amount: int, to: str) -> str:
         """Pay in the self-test.
@@ -88,7 +88,7 @@ def functions_of(pay: Pay) -> tuple[Callable[[int, str], str], Callable[[int, st
 
 
 def raised_text(given: Any) -> str:
-    """Return the text of a refusal where a program gets it: it raises `HookBlocked`."""
+    """Return the text of a denial for a program: it raises `HookBlocked`."""
     return str(given) if isinstance(given, HookBlocked) else ""
 
 
@@ -98,10 +98,10 @@ def run_self_test(make: MakeSample, install: Callable[[Bus], Callable[[], None]]
 
     Args:
         make: makes the tool, given its body.
-        install: puts the framework on a bus, and returns what takes it off.
+        install: installs the adapter on a bus, and returns the function that uninstalls it.
 
     Raises:
-        SeamProblem: naming the seam that did not do what it does.
+        SeamProblem: with the name of the seam that failed.
     """
     bus, problems = Bus(), list[BaseException]()
     uninstall = install(bus)
@@ -109,10 +109,10 @@ def run_self_test(make: MakeSample, install: Callable[[Bus], Callable[[], None]]
     def test() -> None:
         try:
             _Test(bus, make).run()
-        except BaseException as error:  # it is raised where it can be caught
+        except BaseException as error:  # raised again in the thread of the caller
             problems.append(error)
 
-    # A thread of its own: the caller may be inside of a running event loop.
+    # A new thread: the caller may be inside a running event loop.
     thread = threading.Thread(target=test, name="hookbus-self-test", daemon=True)
     try:
         thread.start()
@@ -175,7 +175,7 @@ class _Test:
         return signal.connected_to(receiver, when=dict(self._sample.when), **options)
 
     def _call(self, seam: str, amount: int, to: str) -> Any:
-        """Call the tool; return what that gave or raised."""
+        """Call the tool; return its result or exception."""
         self._paid.clear()
         way = self._sample.ways[seam]
         try:

@@ -1,4 +1,4 @@
-"""Whether what an adapter replaces is where it was, and takes what it took."""
+"""Checks that the functions an adapter replaces still exist and have the same parameters."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Seam(NamedTuple):
 
     Attributes:
         is_async: whether it is a coroutine function.
-        module: where it is.
-        name: its name in the module; of a method, with its class.
-        parameters: the names of its parameters, with `*` and `/` as in a signature; None where they
+        module: its module.
+        name: its name in the module; for a method, with its class.
+        parameters: the names of its parameters, with `*` and `/` as in a signature; None if they
             do not matter.
     """
 
@@ -34,7 +34,7 @@ class Seam(NamedTuple):
 
 
 def read_seams(text: str) -> Iterator[Seam]:
-    """Yield the seams of a list; a line that is indented goes on from the one before."""
+    """Yield the seams of a list; an indented line continues the one before."""
     for line in re.sub(r"\n\s+", " ", text.strip()).splitlines():
         found = _SEAM.fullmatch(line.strip())
         if found is None:
@@ -48,7 +48,7 @@ def check_seams(text: str) -> None:
     """Look for every seam of a list and its parameters.
 
     Raises:
-        SeamProblem: naming the first that is missing or takes something else.
+        SeamProblem: with the first seam that is missing or has other parameters.
     """
     for seam in read_seams(text):
         found = _find(seam)
@@ -73,7 +73,7 @@ def _find(seam: Seam) -> Any:
         raise SeamProblem(f"{seam.module}:{seam.name}", f"cannot be imported: {error}") from error
     names = seam.name.split(".")
     for depth, name in enumerate(names, 1):
-        # What a class only inherits is replaced nowhere: it must be its own.
+        # Adapters never replace inherited attributes: the class itself must have it.
         if not (name in vars(found) if isinstance(found, type) else hasattr(found, name)):
             path = ".".join(names[:depth])
             raise SeamProblem(f"{seam.module}:{path}", "is missing")
@@ -82,11 +82,11 @@ def _find(seam: Seam) -> Any:
 
 
 def _is_of_another_package(module: str, error: ImportError) -> bool:
-    """Tell whether a module needs an optional package that is not installed."""
+    """Return whether a module needs an optional package that is not installed."""
     cause = error.__cause__
     missing = error.name or (cause.name if isinstance(cause, ImportError) else None) or module
     above, _, _ = missing.rpartition(".")
-    # A namespace package, such as `google`, is shared by packages of their own.
+    # A namespace package, such as `google`, is shared by separate packages.
     return _is_absent(missing.partition(".")[0]) or bool(above and _is_namespace(above))
 
 
@@ -100,8 +100,8 @@ def _is_namespace(name: str) -> bool:
 
 
 def _check_parameters(seam: Seam, function: Any) -> None:
-    """Compare the parameters: all that were listed are there in their order, and others may be left
-    out."""
+    """Compare the parameters: all listed ones must exist in the same order, and others must be
+    optional."""
     try:
         parameters = signature_of(function).parameters
     except (TypeError, ValueError):

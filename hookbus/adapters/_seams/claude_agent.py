@@ -30,7 +30,7 @@ def sample(pay: Pay) -> Sample:
         finally:
             await session.close()
             if stream := getattr(session, "_message_receive", None):
-                stream.close()  # it was not read
+                stream.close()  # no reader is left
 
     def refused(given: Any) -> str:
         is_denied = given.get("permissionDecision") == "deny"

@@ -1,5 +1,4 @@
-"""How AgenticX asks one hook and what its answer means, in AgenticX's own manner and as
-`strict=True` has it."""
+"""Call one AgenticX hook and interpret its answer, as AgenticX does and with `strict=True`."""
 
 from __future__ import annotations
 
@@ -16,15 +15,15 @@ from hookbus import Block
 from .._own_hooks import Hook, title_of
 
 SECONDS: Final = 8.0
-"""How long a plain call waits for an async hook where an event loop runs already."""
+"""How long a sync call waits for an async hook while an event loop is already running."""
 
 
 class Overdue(TimeoutError):
-    """A plain call waited too long for an async hook."""
+    """A sync call waited too long for an async hook."""
 
 
 class Kind(NamedTuple):
-    """What a hook is about: which argument of its point mirrors which attribute of a context."""
+    """A kind of hook: which argument of its point mirrors which attribute of the context."""
 
     name: str
     before: tuple[str, str]
@@ -32,31 +31,31 @@ class Kind(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """What is asked about: an argument of the point, and the attribute of the context where
-    AgenticX's hooks find it."""
+    """The value under inspection: an argument of the point, and the attribute of the context
+    where AgenticX's hooks find it."""
 
     context: Any
     argument: str
     attribute: str
 
     def put(self, kwargs: Mapping[str, Any]) -> Any:
-        """Let the context have what earlier receivers made of it."""
+        """Write the value as earlier receivers left it into the context."""
         value = kwargs[self.argument]
         if getattr(self.context, self.attribute) is not value:
             setattr(self.context, self.attribute, value)
         return value
 
     def patch(self, value: Any) -> dict[str, Any] | None:
-        """Return what a hook has put in its place, for the receivers after it."""
+        """Return the hook's replacement for the value, for the receivers after it."""
         now = getattr(self.context, self.attribute)
         return None if now is value else {self.argument: now}
 
 
 def verdict(hook: Hook, answer: Any) -> Block | None:
-    """Return what a hook that is asked before something says, as `strict=True` has it.
+    """Return what a before-hook's answer means with `strict=True`.
 
     Raises:
-        TypeError: if it is neither True, False, None nor `Block`.
+        TypeError: if the answer is not True, False, None or a `Block`.
     """
     if answer is None or answer is True:
         return None
@@ -65,22 +64,24 @@ def verdict(hook: Hook, answer: Any) -> Block | None:
     if isinstance(answer, Block):
         return answer
     raise TypeError(
-        f"{title_of(hook)} returned {type(answer).__name__} instead of True, False or None"
+        f"{title_of(hook)} returned {type(answer).__name__}; return True, False or None"
     )
 
 
 def withheld(hook: Hook, answer: Any) -> Block | None:
-    """Return the result for an answer that should replace a result and is not a string, under
-    `strict=True`."""
+    """Return a block if an answer cannot replace a result, because it is not a string.
+
+    This check applies with `strict=True`.
+    """
     if answer is None or isinstance(answer, (bool, str)):
         return None
     if isinstance(answer, Block):
         return answer
-    return Block(f"{title_of(hook)} returned {type(answer).__name__}, and not text")
+    return Block(f"{title_of(hook)} returned {type(answer).__name__} instead of text")
 
 
 class CoreBefore:
-    """Asks a hook of `agenticx.core.hooks` before a call: whatever is falsy blocks."""
+    """Calls a hook of `agenticx.core.hooks` before a call: any falsy answer blocks."""
 
     def __init__(self, subject: Subject, log: Logger, title: str, *, strict: bool) -> None:
         self._subject, self._log, self._title, self._strict = subject, log, title, strict
@@ -103,7 +104,7 @@ class CoreBefore:
 
 
 class CoreAfter:
-    """Asks a hook of `agenticx.core.hooks` after a call: what it returns is logged and no more."""
+    """Calls a hook of `agenticx.core.hooks` after a call: its return value is only logged."""
 
     def __init__(self, subject: Subject, log: Logger, title: str, *, strict: bool) -> None:
         self._subject, self._log, self._title, self._strict = subject, log, title, strict
@@ -122,7 +123,7 @@ class CoreAfter:
 
 
 class LegacyBefore:
-    """Asks a hook of `agenticx.hooks.llm_hooks`, `tool_hooks` or of an agent before a call: False
+    """Calls a hook of `agenticx.hooks.llm_hooks`, `tool_hooks` or of an agent before a call: False
     blocks."""
 
     def __init__(
@@ -145,8 +146,8 @@ class LegacyBefore:
 
 
 class LegacyAfter:
-    """Asks a hook of `agenticx.hooks.llm_hooks` or `tool_hooks` after a call: text replaces the
-    result."""
+    """Calls a hook of `agenticx.hooks.llm_hooks` or `tool_hooks` after a call: a string replaces
+    the result."""
 
     def __init__(
         self, subject: Subject, warn: Callable[[Exception], object], *, strict: bool
@@ -167,12 +168,13 @@ class LegacyAfter:
 
 
 def completed(answer: Any) -> Any:
-    """Return what an awaitable gives, to a plain call: on a loop of its own, in a thread where one
-    runs here.
+    """Return the result of an awaitable to a sync call.
+
+    The awaitable runs on a new event loop, in a new thread if a loop already runs in this one.
 
     Raises:
-        Overdue: if it took too long; only where a loop runs in this thread, which is blocked
-            meanwhile.
+        Overdue: if it took too long. This happens only while a loop runs in this thread; that
+            loop is blocked meanwhile.
     """
     if not inspect.isawaitable(answer):
         return answer
@@ -186,7 +188,7 @@ def completed(answer: Any) -> Any:
     def run() -> None:
         try:
             outcome.append((asyncio.run(_await(answer)), None))
-        except BaseException as error:  # it is raised where it is waited for
+        except BaseException as error:  # raised again in the waiting thread
             outcome.append((None, error))
 
     thread = threading.Thread(target=context.run, args=(run,), daemon=True, name="hookbus agenticx")

@@ -1,5 +1,5 @@
-"""AgenticX's bus of events: `hooks.registry`, and what `hooks.llm_hooks` and `hooks.tool_hooks`
-register with it."""
+"""AgenticX's event bus: `hooks.registry`, and the hooks that `hooks.llm_hooks` and
+`hooks.tool_hooks` register with it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from ._turns import Turn
 LOG: Final = logging.getLogger("agenticx.hooks.registry")
 
 TURN: ContextVar[Turn | None] = ContextVar("hookbus_agenticx_turn", default=None)
-"""The call of a model or tool whose hooks an executor asks."""
+"""The model or tool call whose hooks an executor is calling."""
 
 
 class Event:
-    """One event, while the handlers of a registry are asked about it."""
+    """One event, while the handlers of a registry are called with it."""
 
     def __init__(self, event: Any, stops: bool, strict: bool) -> None:
         self.event, self.stops, self._strict = event, stops, strict
@@ -55,8 +55,7 @@ class Event:
         LOG.warning("Hook handler failed for %s:%s: %s", self.event.type, self.event.action, error)
 
     def ask_legacy(self, handler: Hook, kwargs: Mapping[str, Any]) -> Any:
-        """Ask a hook of `llm_hooks` or `tool_hooks`, where the event is about a call as those know
-        it."""
+        """Call a hook of `llm_hooks` or `tool_hooks` if the event is about a model or tool call."""
         if self.subject is None:
             return None
         ask = (LegacyBefore if self.phase == "before" else LegacyAfter)(
@@ -69,7 +68,7 @@ class Event:
         return answer
 
     def ask(self, handler: Hook, kwargs: Mapping[str, Any]) -> Any:
-        """Ask a handler of events in a plain call."""
+        """Call an event handler in a sync call."""
         self._share(kwargs)
         try:
             return self._judge(handler, completed(self._awaitable(handler(self.event))), kwargs)
@@ -80,7 +79,7 @@ class Event:
             return self._failed(handler, error)
 
     async def ask_async(self, handler: Hook, kwargs: Mapping[str, Any]) -> Any:
-        """Ask a handler of events on an event loop."""
+        """Call an event handler on an event loop."""
         self._share(kwargs)
         try:
             answer = self._awaitable(handler(self.event))
@@ -115,7 +114,7 @@ class Event:
         return Block(reason) if reason else stopped
 
     def _share(self, kwargs: Mapping[str, Any]) -> None:
-        """Let a handler find in the event what earlier receivers made of a result."""
+        """Write the result as earlier receivers left it into the event, for the next handler."""
         if self.subject is not None:
             value = self.subject.put(kwargs)
             if self.phase == "after":
@@ -131,7 +130,7 @@ class Event:
         return {self.subject.argument: now} if now is not before and isinstance(now, str) else None
 
     def take(self, value: Any) -> None:
-        """Let the context or event have what all receivers made of it."""
+        """Write the value as all receivers left it into the context or event."""
         if self.subject is None:
             return
         if self.phase == "after":
@@ -141,14 +140,14 @@ class Event:
 
 
 More = Callable[[Event, Turn | None], list[Own]]
-"""Gives hooks that are asked before those of the bus."""
+"""Returns hooks that are called before those of the bus."""
 
 
 class BusHooks:
-    """Asks the handlers of a registry of events through hookbus.
+    """Calls the handlers of an event registry through hookbus.
 
-    A call of a model or tool is the hook `llm_start`, `llm_end`, `tool_start` or `tool_end`, whose
-    sender is the agent, or the registry where there is none. Whatever else is triggered is the hook
+    A model or tool call is the hook `llm_start`, `llm_end`, `tool_start` or `tool_end`. Its sender
+    is the agent, or the registry if there is no agent. Any other triggered event is the hook
     `hook_event`, whose sender is the registry.
     """
 
@@ -156,7 +155,7 @@ class BusHooks:
         self._points, self._more = points, more
 
     def trigger(self, registry: Any, event: Any, stops: bool) -> bool:
-        """Ask all handlers of an event; return whether none vetoed."""
+        """Call all handlers of an event; return True if none of them vetoed it."""
         run = Event(event, stops, self._points.strict)
         owner, point, on_error, call, arguments = self._prepare(registry, run, is_async=False)
         try:
@@ -205,16 +204,18 @@ class BusHooks:
         )  # fmt: skip
 
     def own(self, registry: Any, run: Event, is_async: bool) -> list[Own]:
-        """Return the handlers of a call of a model or tool: those of its type, then those of the
-        very event."""
+        """Return the handlers of a model or tool call: those of its type, then those of the exact
+        event."""
         keys = (run.event.type, f"{run.event.type}:{run.event.action}")
         return [
             self._own(handler, run, is_async) for key in keys for handler in _current(registry, key)
         ]
 
     def _all(self, registry: Any, run: Event, is_async: bool) -> list[Own]:
-        """Return all handlers of a registry. Those of other events are connected but not called, so
-        that connections stay the same."""
+        """Return all handlers of a registry.
+
+        Handlers of other events are included but not called, so that the connections stay the same.
+        """
         keys = sorted(registry._handlers, key=lambda key: ":" in key)
         mine = (run.event.type, f"{run.event.type}:{run.event.action}")
         return [
@@ -247,11 +248,11 @@ class BusHooks:
 
 
 def _not_asked(handler: Hook, kwargs: Mapping[str, Any]) -> None:
-    """Stand for a handler of other events."""
+    """Take the place of a handler of other events."""
 
 
 def _current(registry: Any, key: str) -> Sequence[Hook]:
-    """Return the handlers of a key whose hook was neither unregistered nor registered anew."""
+    """Return the handlers of a key whose hook was neither unregistered nor registered again."""
     handlers: list[Hook] = registry._handlers.get(key, [])
     module, phase = _LISTS.get(key, ("", ""))
     if not module:

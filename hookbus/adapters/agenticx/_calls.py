@@ -1,5 +1,5 @@
-"""The calls themselves: a tool that AgenticX's executor or runtime runs, on whichever path, is the
-hook `tool_call`."""
+"""The calls themselves: every tool that AgenticX's executor or runtime runs is the hook
+`tool_call`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _HIDDEN: Final = ("__tool_call_id", "__agent_id")
 
 
 class ToolCall:
-    """One call of a tool, as its receivers see it: they ask for `call`.
+    """One call of a tool, as receivers see it in their argument `call`.
 
     Attributes:
-        tool: AgenticX's tool; None in a runtime, whose tools are known by name.
-        agent_id, task_id: the agent and the task of the call; None if unknown.
-        session: that of the runtime; None in an executor.
+        tool: AgenticX's tool; None in a runtime, where tools are known only by name.
+        agent_id, task_id: the agent and task of the call; None if the caller did not give them.
+        session: the session of the runtime; None in an executor.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class ToolCall:
     ) -> None:  # fmt: skip
         self.tool, self.agent_id, self.task_id, self.session = tool, agent_id, task_id, session
         self._name, self._body = name, body
-        # What the executor made of the call, and what it raised instead.
+        # The executor's result of the call, or the exception it raised.
         self._outcome: Any = None
         self._raised: BaseException | None = None
 
@@ -42,7 +42,7 @@ class ToolCall:
     def words(
         self, arguments: dict[str, Any], sender: Any, call_id: str | None = None
     ) -> tuple[Any, ...]:
-        """Return the arguments of its hook; `sender` is the tool, or what stands for it."""
+        """Return the arguments of its hook; `sender` is the tool, or its substitute."""
         turn = None if self.tool is None else TURN.get()
         agent = self.agent_id if turn is None or turn.agent is None else turn.agent
         return self._name, arguments, call_id, _kind_of(self._name, self.tool), sender, agent, self
@@ -66,8 +66,8 @@ class ToolCall:
     def _checked(self, name: str, args: Mapping[str, Any]) -> dict[str, Any]:
         if name != self._name:
             raise HookError(
-                f"{self._name} cannot be renamed to {name!r}: only the arguments of a "
-                "tool call can be changed"
+                f"a receiver changed the name of the tool {self._name} to {name!r}; only the "
+                "arguments of a tool call can be changed"
             )
         return dict(args)
 
@@ -77,13 +77,13 @@ class ToolCall:
         self._outcome = outcome
         if not outcome.success:
             self._raised = error = outcome.error or RuntimeError(
-                f"{self._name} failed without a reason"
+                f"{self._name} failed without an error message"
             )
             raise error
         return outcome.result
 
     def outcome(self, make: Callable[..., Any], result: Any) -> Any:
-        """Return what the executor is given for a result."""
+        """Return the value that the executor gets for a result."""
         if self._outcome is None or not self._outcome.success:
             return make(tool_name=self._name, success=True, result=result)
         if result is not self._outcome.result:
@@ -91,7 +91,10 @@ class ToolCall:
         return self._outcome
 
     def told(self, make: Callable[..., Any], error: Exception) -> Any:
-        """Return what the executor is given for an exception; one it let out itself goes on."""
+        """Return the value that the executor gets for an exception.
+
+        An exception that the executor itself raised is raised again.
+        """
         if error is not self._raised:
             return make(tool_name=self._name, success=False, error=error)
         if self._outcome is None:
@@ -105,7 +108,7 @@ _KINDS: Final = {
     "agenticx.tools.remote_v2": "mcp", "mcp_call": "mcp", "spawn_subagent": "agent",
     "delegate_to_avatar": "agent",
 }  # fmt: skip
-"""By the module of a tool's class or one of its parents; in a runtime by the tool's name."""
+"""Kinds by the module of the tool's class or a parent class; in a runtime by tool name."""
 
 
 def _kind_of(name: str, tool: Any) -> str:
@@ -176,8 +179,8 @@ def replaced_execute(
 
 
 Executed = Callable[[Any, str, dict[str, Any]], dict[str, Any]]
-"""Gives the arguments that a runtime's tool gets, for a session, a name and the arguments that the
-runtime would give."""
+"""Returns the arguments for a runtime's tool, given the session, the name and the arguments that
+the runtime would pass."""
 
 
 def replaced_dispatch(
@@ -203,20 +206,20 @@ def replaced_dispatch(
 
 
 def _dispatched(stock: Any, name: str, arguments: Any, session: Any, kwargs: Any) -> Any:
-    # One of AgenticX's two functions takes the session by keyword alone.
+    # One of AgenticX's two functions takes the session only as a keyword argument.
     if "session" in (stock.__kwdefaults__ or ()):
         return stock(name, arguments, session=session, **kwargs)
     return stock(name, arguments, session, **kwargs)
 
 
 Ended = Callable[[Turn, Exception], None]
-"""Called for a call that failed after its hooks ran, and before they run again."""
+"""Called with a call that failed after its before-hooks ran and before its after-hooks ran."""
 
 
 def replaced_turns(
     patches: Patches, points: Points, executor_class: Any, ended: Ended
 ) -> dict[str, Callable[..., Any]]:
-    """Return the methods of AgenticX's AgentExecutor that call a model and a tool."""
+    """Return the methods of AgenticX's AgentExecutor that call models and tools."""
 
     def run(kind: str, agent: Any, call: Callable[[Any], Any]) -> Any:
         turn = Turn(agent, kind, strict=points.strict)

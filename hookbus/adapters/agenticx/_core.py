@@ -1,5 +1,5 @@
-"""AgenticX's `core.hooks`: plain functions of one context, asked before and after calls of models
-and tools."""
+"""AgenticX's `core.hooks`: functions of one context, called before and after model and tool
+calls."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ KINDS: Final = {
 
 @dataclass
 class LLMCallHookContext:
-    """What a hook knows of a call of a model; what comes after `timestamp` is known after the
-    call."""
+    """The context of a model call; the fields after `timestamp` are set only after the call."""
 
     agent_id: str
     task_id: str | None = None
@@ -44,8 +43,7 @@ class LLMCallHookContext:
 
 @dataclass
 class ToolCallHookContext:
-    """What a hook knows of a call of a tool; what comes after `timestamp` is known after the
-    call."""
+    """The context of a tool call; the fields after `timestamp` are set only after the call."""
 
     agent_id: str
     task_id: str | None = None
@@ -64,7 +62,7 @@ ToolHookFunction = Callable[[ToolCallHookContext], bool]
 
 
 class CoreHooks:
-    """Asks the hooks of `core.hooks` through hookbus."""
+    """Calls the hooks of `core.hooks` through hookbus."""
 
     def __init__(self, points: Points, patches: Patches | None = None) -> None:
         self._points = points
@@ -78,7 +76,7 @@ class CoreHooks:
     def before(
         self, kind: str, hooks: Sequence[Hook], context: Any, agent_hooks: Sequence[Hook] | None
     ) -> bool:
-        """Ask the global hooks and then those of an agent; return whether none blocked."""
+        """Call the global hooks and then those of an agent; return True if none blocked."""
         call = Call(context, self.own_before(kind, hooks, context, agent_hooks))
         try:
             self._ask(
@@ -94,8 +92,10 @@ class CoreHooks:
     def after(
         self, kind: str, hooks: Sequence[Hook], context: Any, agent_hooks: Sequence[Hook] | None
     ) -> bool:
-        """Ask all of them, and let the context have what they made of the result. True, as in
-        AgenticX."""
+        """Call all hooks and write the result as they left it into the context.
+
+        Always returns True, as AgenticX does.
+        """
         call = Call(context, self.own_after(kind, hooks, context, agent_hooks))
         try:
             self._ask("end", kind, call, KINDS[kind].after, bool(agent_hooks), None)
@@ -114,8 +114,7 @@ class CoreHooks:
         arguments = {argument: getattr(call.context, attribute)}
         if kind == "tool":
             arguments["tool_name"] = call.of_tool(call.context.tool_name).context.tool_name
-        # Hooks of an agent come with the call; the sender of two such calls at once must not be
-        # one.
+        # An agent's hooks are passed with the call, so concurrent calls must not share a sender.
         owner = self._make() if is_alone else self._shared
         self._points.ask(owner, f"{kind}_{phase}", call, on_error, **arguments)
 
@@ -123,7 +122,7 @@ class CoreHooks:
         self, kind: str, hooks: Sequence[Hook], context: Any,
         agent_hooks: Sequence[Hook] | None = None,
     ) -> list[Own]:  # fmt: skip
-        """Return what is to be asked before a call, in order."""
+        """Return the hooks to call before a call, in order."""
         return self._own(
             CoreBefore, f"before {_title(kind)} call", kind, KINDS[kind].before, hooks, context,
             agent_hooks,
@@ -133,7 +132,7 @@ class CoreHooks:
         self, kind: str, hooks: Sequence[Hook], context: Any,
         agent_hooks: Sequence[Hook] | None = None,
     ) -> list[Own]:  # fmt: skip
-        """Return what is to be asked after a call, in order."""
+        """Return the hooks to call after a call, in order."""
         return self._own(
             CoreAfter, f"after {_title(kind)} call", kind, KINDS[kind].after, hooks, context,
             agent_hooks,
@@ -163,7 +162,7 @@ def _put(context: Any, attribute: str, value: Any) -> None:
 
 
 def core_namespace(points: Points) -> dict[str, Any]:
-    """Return the public names of `agenticx.core.hooks`, with lists of hooks of their own."""
+    """Return the public names of `agenticx.core.hooks`, with their own lists of hooks."""
     core = CoreHooks(points)
     names: dict[str, Any] = {
         "LLMCallHookContext": LLMCallHookContext, "ToolCallHookContext": ToolCallHookContext,
@@ -179,15 +178,15 @@ def _functions(core: CoreHooks, kind: str) -> dict[str, Any]:
     after: list[Hook] = []
 
     def execute_before(context: Any, agent_hooks: Sequence[Hook] | None = None) -> bool:
-        """Ask the hooks; return whether the call may be made."""
+        """Call the hooks; return whether the call is allowed."""
         return core.before(kind, before, context, agent_hooks)
 
     def execute_after(context: Any, agent_hooks: Sequence[Hook] | None = None) -> bool:
-        """Tell the hooks; what they put into the context counts, what they return does not."""
+        """Call the hooks; their changes of the context count, their return values do not."""
         return core.after(kind, after, context, agent_hooks)
 
     def clear_all() -> None:
-        """Forget all global hooks."""
+        """Remove all global hooks."""
         before.clear()
         after.clear()
 
@@ -208,10 +207,10 @@ def _functions(core: CoreHooks, kind: str) -> dict[str, Any]:
 
 
 def registration(name: str, hooks: list[Hook]) -> dict[str, Callable[[Any], None]]:
-    """Return what registers hooks in a list of `core.hooks` and takes them out."""
+    """Return the functions that add hooks to a list of `core.hooks` and remove them."""
 
     def register(hook: Any) -> None:
-        """Register a hook; one that is there already stays where it is.
+        """Register a hook; a hook that is already registered keeps its place.
 
         Raises:
             HookError: if it is not callable.
@@ -221,7 +220,7 @@ def registration(name: str, hooks: list[Hook]) -> dict[str, Callable[[Any], None
             hooks.append(hook)
 
     def unregister(hook: Any) -> None:
-        """Take a hook out; one that is not there is none."""
+        """Remove a hook; removing an unregistered hook does nothing."""
         if hook in hooks:
             hooks.remove(hook)
 
@@ -229,6 +228,6 @@ def registration(name: str, hooks: list[Hook]) -> dict[str, Callable[[Any], None
 
 
 def check_callable(hook: Any, name: str) -> None:
-    """Refuse what cannot be a hook."""
+    """Raise an error if a value cannot be a hook."""
     if not callable(hook):
         raise HookError(f"{hook!r:.60} cannot be registered as a {name}: it is not callable")

@@ -1,4 +1,4 @@
-"""`install`: what it replaces in AgenticX, and how it restores it."""
+"""`install`: replaces functions of AgenticX, and restores them."""
 
 from __future__ import annotations
 
@@ -36,33 +36,33 @@ _OF_EVENTS: Final = (*SYNC_POINTS, *ASYNC_POINTS, hook_event, hook_event_async)
 def install(
     bus: Bus = default_bus, *, strict: bool = False, untested: Untested = "check"
 ) -> Uninstall:
-    """Hook AgenticX. Call this before any import of the functions that run hooks.
+    """Let AgenticX run on hookbus. Call this before other code imports the functions that run
+    hooks.
 
-    Hooks in which AgenticX's own hooks run as receivers of `pre`: `tool_start` (`tool_name`,
-    `args`, `call`), `tool_end` (`tool_name`, `output`, `call`), `llm_start` (`messages`, `call`)
-    and `llm_end` (`response`, `call`), whose sender is the agent of an executor or the HookRegistry
-    of a runtime; `agent_start` (`agent_id`, `user_input`, `call`), `agent_end` (`text`, `call`) and
-    `compaction` (`count`, `summary`, `call`) of a runtime; `hook_event` (`key`, `event`, `call`),
-    everything else on AgenticX's event bus. The calls themselves: `tool_call`, as in the vocabulary
-    of agent frameworks, with `call` as well, for every tool on every path; and `llm_call`
-    (`messages`), the model of an executor.
+    AgenticX's own hooks are receivers of `pre` at these hooks: `tool_start` (`tool_name`, `args`,
+    `call`), `tool_end` (`tool_name`, `output`, `call`), `llm_start` (`messages`, `call`) and
+    `llm_end` (`response`, `call`). Their sender is the agent of an executor or the HookRegistry of
+    a runtime. A runtime also has `agent_start` (`agent_id`, `user_input`, `call`), `agent_end`
+    (`text`, `call`) and `compaction` (`count`, `summary`, `call`). Any other event triggered on
+    AgenticX's event bus is `hook_event` (`key`, `event`, `call`). The calls themselves are hooks
+    too. `tool_call` is every tool on every path; it has the arguments of the vocabulary and also
+    `call`. `llm_call` (`messages`) is the model of an executor.
 
     Args:
-        bus: the bus whose signals are emitted.
+        bus: the bus that has the signals.
         strict: False keeps AgenticX's documented behaviour for its own hooks. True treats them as
-            receivers of hookbus: a hook that fails or returns an unknown answer before a call
-            blocks it; async hooks are awaited; hooks of `core.hooks` and `hooks` run for every tool
-            on every path; the arguments that they leave are used; after-hooks run for failed calls,
-            too; and a runtime's hook that fails ends nothing.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+            receivers of hookbus. A hook that fails before a call blocks it, as does an answer
+            without a meaning. Async hooks are awaited. Hooks of `core.hooks` and `hooks` run for
+            every tool on every path, and the tool gets the arguments they leave. After-hooks run
+            for failed calls too, and a failing hook of a runtime does not end the run.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores AgenticX, attribute for attribute; calling it twice is safe.
+        A function that restores AgenticX, attribute for attribute. A second call does nothing.
 
     Raises:
-        HookError: if AgenticX is not installed, has an unsupported version, or already runs on
-            hookbus.
+        HookError: if AgenticX is not installed, does not fit, or already runs on hookbus.
     """
     with patches_of("agenticx", "agenticx", SUPPORTED, untested, install) as patches:
         points = Points(bus, strict)
@@ -163,14 +163,14 @@ def _as_given(session: Any, name: str, args: dict[str, Any]) -> dict[str, Any]:
 
 
 def namespaces(bus: Bus = default_bus, *, strict: bool = False) -> dict[str, dict[str, Any]]:
-    """Return the names of AgenticX's four modules of hooks, implemented on hookbus. AgenticX need
-    not be installed.
+    """Return the contents of AgenticX's four hook modules, run by hookbus. AgenticX need not be
+    installed.
 
-    Each call returns separate names, which share no registrations. Loading policies from YAML
-    (`core.hooks.tool_hooks`) remains in AgenticX.
+    Each call returns separate namespaces: a hook registered in one is unknown to the others.
+    Loading policies from YAML (`core.hooks.tool_hooks`) is left to AgenticX.
 
     Args:
-        bus: the bus whose signals are emitted.
+        bus: the bus that has the signals.
         strict: as in `install`.
 
     Returns:

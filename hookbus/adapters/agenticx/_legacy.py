@@ -1,5 +1,5 @@
 """AgenticX's `hooks.llm_hooks` and `hooks.tool_hooks`: functions of one context, where False blocks
-and text replaces."""
+and a string replaces the result."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ KINDS: Final = {
 
 @dataclass
 class LLMCallHookContext:
-    """What a hook knows of a call of a model. `messages` are changed in place; `response` is there
-    after the call."""
+    """The context of a model call. Hooks change `messages` in place; `response` is set after the
+    call."""
 
     messages: list[dict[str, Any]]
     agent_id: str | None = None
@@ -42,8 +42,8 @@ class LLMCallHookContext:
 
 @dataclass
 class ToolCallHookContext:
-    """What a hook knows of a call of a tool. `tool_input` is changed in place; `tool_result` is
-    there after the call."""
+    """The context of a tool call. Hooks change `tool_input` in place; `tool_result` is set after
+    the call."""
 
     tool_name: str
     tool_input: dict[str, Any]
@@ -60,7 +60,7 @@ class ToolCallHookContext:
 
 
 class _Legacy:
-    """Asks the hooks of one kind through hookbus, without AgenticX's bus of events."""
+    """Calls the hooks of one kind through hookbus, without AgenticX's event bus."""
 
     def __init__(self, points: Points, kind: str) -> None:
         self._points, self._kind = points, KINDS[kind]
@@ -112,23 +112,23 @@ class _Legacy:
 
 
 def legacy_namespace(points: Points, kind: str) -> dict[str, Any]:
-    """Return the public names of `agenticx.hooks.llm_hooks` or `tool_hooks`, with lists of hooks of
-    their own."""
+    """Return the public names of `agenticx.hooks.llm_hooks` or `tool_hooks`, with their own lists
+    of hooks."""
     legacy = _Legacy(points, kind)
     before: list[Hook] = []
     after: list[Hook] = []
 
     def execute_before(context: Any) -> bool:
-        """Ask the hooks; return whether the call may be made."""
+        """Call the hooks; return whether the call is allowed."""
         return legacy.before(before, context)
 
     def execute_after(context: Any) -> str | None:
-        """Ask the hooks; return the text that replaces the result, or None where none changed
-        it."""
+        """Call the hooks; return the string that replaces the result, or None if it is
+        unchanged."""
         return legacy.after(after, context)
 
     def clear_all() -> tuple[int, int]:
-        """Forget all hooks; return how many there were, before and after."""
+        """Remove all hooks; return the number of before-hooks and of after-hooks."""
         counts = len(before), len(after)
         before.clear()
         after.clear()
@@ -147,7 +147,7 @@ def legacy_namespace(points: Points, kind: str) -> dict[str, Any]:
 
 def _registration(name: str, hooks: list[Hook]) -> dict[str, Callable[..., Any]]:
     def register(hook: Any) -> None:
-        """Register a hook; one that is there already stays where it is.
+        """Register a hook; a hook that is already registered keeps its place.
 
         Raises:
             HookError: if it is not callable.
@@ -157,20 +157,20 @@ def _registration(name: str, hooks: list[Hook]) -> dict[str, Callable[..., Any]]
             hooks.append(hook)
 
     def unregister(hook: Any) -> bool:
-        """Take a hook out; return whether it was there."""
+        """Remove a hook; return whether it was registered."""
         if hook not in hooks:
             return False
         hooks.remove(hook)
         return True
 
     def clear() -> int:
-        """Forget all hooks; return how many there were."""
+        """Remove all hooks; return their number."""
         count = len(hooks)
         hooks.clear()
         return count
 
     def get() -> list[Hook]:
-        """Return the hooks, as a list of the caller's own."""
+        """Return a copy of the list of hooks."""
         return list(hooks)
 
     return {

@@ -1,5 +1,5 @@
-"""The points at which AgenticX asks its hooks, as hooks of hookbus: its own hooks are receivers of
-`pre`, in its own order."""
+"""The points at which AgenticX calls its hooks, as hooks of hookbus: AgenticX's hooks are receivers
+of `pre`, in AgenticX's order."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ from .._own_hooks import Hook, Mirror, OwnHook, title_of
 from .._patches import Patches
 
 Ask = Callable[[Hook, Mapping[str, Any]], Any]
-"""Asks one hook, given the arguments as they are now; returns what hookbus understands, or an
+"""Calls one hook with the current arguments; returns an answer that hookbus understands, or an
 awaitable of it."""
 
 
 class Own(NamedTuple):
-    """One of AgenticX's own hooks, and how it is asked."""
+    """One of AgenticX's own hooks, and the function that calls it."""
 
     hook: Hook
     ask: Ask
 
 
 class Call:
-    """One time that AgenticX asks its hooks, as receivers see it: they ask for `call`.
+    """One invocation of AgenticX's hooks, as receivers see it in their argument `call`.
 
     Attributes:
-        context: what AgenticX gives its hooks: a context, an event, or the session of a runtime.
-        value: the value that the hooks check, as the receivers have left it.
-        is_reached: whether no hook stopped it.
-        failure: the exception of one of AgenticX's own hooks, the last there was.
-        block: what one of AgenticX's own hooks said to stop it.
+        context: the object AgenticX passes to its hooks: a context, an event, or the session of a
+            runtime.
+        value: the value under inspection, as the receivers have left it.
+        is_reached: whether no receiver stopped it.
+        failure: the last exception raised by one of AgenticX's own hooks.
+        block: the block returned by one of AgenticX's own hooks.
     """
 
     def __init__(self, context: Any, own: Sequence[Own]) -> None:
@@ -48,13 +49,13 @@ class Call:
         return f"<call with {type(self.context).__name__}>"
 
     def of_tool(self, name: str) -> Call:
-        """Say which tool it is about, and return this call."""
+        """Set the name of the tool, and return this call."""
         self._tool_name = name
         return self
 
     def ask_own(self, own: OwnHook, kwargs: Mapping[str, Any]) -> Any:
-        """Ask one of AgenticX's own hooks. One that came or went since the call began is left
-        out."""
+        """Call one of AgenticX's own hooks. A hook that was added or removed since the call began
+        is skipped."""
         index = self._place_of(own)
         if index is None:
             return None
@@ -85,21 +86,21 @@ class Call:
         return answer
 
     def reach(self, value: Any, tool_name: str | None = None) -> None:
-        """Take what is asked about, after all receivers."""
+        """Take the value under inspection, after all receivers ran."""
         if tool_name != self._tool_name:
             raise HookError(
-                f"{self._tool_name} cannot become {tool_name!r}: the name of a tool cannot be "
-                "changed"
+                f"a receiver changed the name of the tool {self._tool_name} to {tool_name!r}; the "
+                "name of a tool cannot be changed"
             )
         self.is_reached, self.value = True, value
 
 
 class Points:
-    """Asks AgenticX's own hooks, and whoever else listens.
+    """Calls AgenticX's own hooks and all other receivers.
 
     Args:
-        bus: the bus whose signals are emitted.
-        strict: whether a hook that is asked before something, and fails, blocks it.
+        bus: the bus that has the signals.
+        strict: whether a failing before-hook blocks the call.
     """
 
     def __init__(self, bus: Bus, strict: bool) -> None:
@@ -120,18 +121,18 @@ class Points:
     def ask(
         self, owner: Any, point: str, call: Call, on_error: str | None = None, **arguments: Any
     ) -> Any:
-        """Ask everybody at one point, and return what a receiver answered in place of it.
+        """Call all receivers at one point, and return the answer of the receiver that replaced it.
 
         Args:
             owner: the sender.
-            point: the name of its method, which is that of the hook; one for event loops ends with
-                `_async`.
-            call: who is asked of AgenticX's own hooks.
-            on_error: what is done when one of them fails.
-            arguments: of the point.
+            point: the name of its method, which is the name of the hook; the method for event
+                loops ends with `_async`.
+            call: holds AgenticX's own hooks to call.
+            on_error: what to do when one of them fails.
+            arguments: the arguments of the point.
 
         Raises:
-            HookBlocked: if a hook stopped it.
+            HookBlocked: if a receiver blocked it.
         """
         self._connect(owner, point, call, on_error)
         return getattr(owner, point)(**arguments, call=call)
@@ -139,8 +140,8 @@ class Points:
     async def ask_async(
         self, owner: Any, point: str, call: Call, on_error: str | None = None, **arguments: Any
     ) -> Any:
-        """The same on an event loop. What one of AgenticX's own hooks raises there may go out as it
-        is (`on_error="raise"`)."""
+        """The same on an event loop. There, an exception of one of AgenticX's own hooks may reach
+        the caller unchanged (`on_error="raise"`)."""
         self._connect(owner, point, call, on_error)
         try:
             return await getattr(owner, point)(**arguments, call=call)
@@ -157,7 +158,7 @@ class Points:
 
     @property
     def on_start_error(self) -> str | None:
-        """What is done when a hook fails that may stop what is about to happen."""
+        """The value of `on_error` for a hook that may block the call."""
         return "block" if self.strict else None
 
 
@@ -169,7 +170,8 @@ class AskedHook(OwnHook):
 
 
 class AsyncHook(OwnHook):
-    """The same where only event loops ask: known to be async, it is asked faster."""
+    """The same for hooks called only on event loops; a receiver known to be async is called
+    faster."""
 
     async def __call__(self, owner: Any, call: Any, ctx: Any) -> Any:
         answer = call.ask_own(self, ctx.kwargs)
@@ -184,8 +186,8 @@ class OwnHooks(Mirror[OwnHook]):
         self._bus = bus
 
     def sync(self, owner: Any, signal: str, hooks: Sequence[Hook], **options: Any) -> None:
-        """Connect the hooks that are in the list and are not connected, disconnect what is not in
-        it any more."""
+        """Connect the hooks in the list that are not connected, and disconnect those that are no
+        longer in it."""
         is_async = inspect.iscoroutinefunction(
             getattr(type(owner), signal.removeprefix("pre_"), None)
         )
@@ -205,7 +207,7 @@ def _is_of(own: OwnHook, hook: Hook) -> bool:
 
 
 def hook_behind(handler: Any) -> Any:
-    """Return the hook that a handler of AgenticX's bus was made for, or the handler itself."""
+    """Return the hook for which a handler of AgenticX's bus was made, or the handler itself."""
     is_made = getattr(handler, "__module__", None) in (
         "agenticx.hooks.llm_hooks",
         "agenticx.hooks.tool_hooks",

@@ -1,4 +1,4 @@
-"""How hooks are registered with `strict=True`: each once, what can be called, and back again."""
+"""Registration of hooks with `strict=True`: each hook once, only callables, and removable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._core import check_callable
 
 
 def checking(stock: Callable[[Any], Any], name: str) -> Callable[[Any], Any]:
-    """Return a function that registers a hook, if it can be called."""
+    """Return a function that registers a hook if it is callable."""
 
     @functools.wraps(stock)
     def register(hook: Any) -> Any:
@@ -21,23 +21,23 @@ def checking(stock: Callable[[Any], Any], name: str) -> Callable[[Any], Any]:
 
 
 def add_unregistration(cls: Any, place: Callable[[Any, str, Any], object]) -> None:
-    """Let a class of registries have each hook once, and give it back, as `strict=True` has it."""
+    """Make a registry class hold each hook once, and make hooks removable, for `strict=True`."""
     stock = cls.register
 
     def register(self: Any, hook: Any, *, priority: int = 0) -> None:
-        """Add a hook; one that is there already gets this priority. Of AgenticX's own kinds of
-        hooks there is one of each."""
+        """Add a hook; a hook that is already there gets this priority. Of each of AgenticX's own
+        hook classes only one instance is kept."""
         self._entries[:] = [entry for entry in self._entries if not _is_same(entry[1], hook)]
         stock(self, hook, priority=priority)
 
     def unregister(self: Any, hook: Any) -> bool:
-        """Take a hook out; return whether it was there."""
+        """Remove a hook; return whether it was registered."""
         count = len(self._entries)
         self._entries[:] = [entry for entry in self._entries if entry[1] is not hook]
         return len(self._entries) < count
 
     def clear(self: Any) -> None:
-        """Take all hooks out."""
+        """Remove all hooks."""
         self._entries.clear()
 
     for function in (register, unregister, clear):

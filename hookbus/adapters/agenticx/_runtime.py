@@ -1,4 +1,4 @@
-"""AgenticX's `runtime.hooks`: objects with async methods, asked by a runtime in the order of their
+"""AgenticX's `runtime.hooks`: objects with async methods, called by a runtime in the order of their
 priority."""
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ._registration import add_unregistration
 
 @dataclass
 class HookOutcome:
-    """What a hook says about a call of a tool."""
+    """A hook's verdict on a tool call."""
 
     blocked: bool = False
     reason: str = ""
 
 
 class AgentHook:
-    """A hook of a runtime; a subclass has the methods it needs."""
+    """A hook of a runtime; a subclass overrides the methods it needs."""
 
     async def before_model(
         self, messages: Sequence[dict[str, Any]], session: Any
@@ -89,24 +89,24 @@ POINTS = (llm_start, llm_end, tool_start, tool_end, agent_start, agent_end, comp
 
 
 Shared = Callable[[str, str, Any, Any], list[Own]]
-"""Gives hooks of AgenticX's other layers: for `"before"` or `"after"`, a tool's name, its arguments
-or result, and a session."""
+"""Returns hooks of AgenticX's other layers, given `"before"` or `"after"`, a tool's name, its
+arguments or result, and a session."""
 
 
 class RuntimeHooks:
-    """Asks the hooks of a runtime's registry through hookbus. The registry is the sender.
+    """Calls the hooks of a runtime's registry through hookbus. The registry is the sender.
 
     Args:
-        points: where they run.
-        outcome: what a caller gets for a blocked call.
-        shared: other hooks, which run first.
+        points: the points at which they are called.
+        outcome: the class of the value that reports a blocked call to the caller.
+        shared: other hooks, which are called first.
     """
 
     def __init__(
         self, points: Points, outcome: type[Any] = HookOutcome, shared: Shared = lambda *_: []
     ) -> None:
         self._points, self._outcome, self._shared = points, outcome, shared
-        # In AgenticX's own manner whatever a hook raises goes out of the registry.
+        # As in AgenticX itself, an exception of a hook leaves the registry.
         self._on_error = None if points.strict else "raise"
 
     async def before_model(self, registry: Any, messages: Sequence[Any], session: Any) -> list[Any]:
@@ -151,13 +151,13 @@ class RuntimeHooks:
                 outcome is None or isinstance(outcome, (self._outcome, Block))
             ):
                 raise TypeError(
-                    f"{title_of(hook)} returned {type(outcome).__name__}, and not "
-                    f"{self._outcome.__name__}"
+                    f"{title_of(hook)} returned {type(outcome).__name__}; return "
+                    f"{self._outcome.__name__} or None"
                 )
             if outcome is None or isinstance(outcome, Block) or not outcome.blocked:
                 return outcome if isinstance(outcome, Block) else None
             said.append(outcome)
-            return Block(outcome.reason or "it said so")
+            return Block(outcome.reason or "the hook gave no reason")
 
         shared = self._shared("before", tool_name, arguments, session)
         call = Call(session, [*shared, *self._own(registry, ask)]).of_tool(tool_name)
@@ -172,7 +172,7 @@ class RuntimeHooks:
         if not call.is_reached:
             return self._outcome(blocked=True, reason=str(answer))
         if call.value is not arguments:
-            # The runtime shows the very dict that it gave.
+            # The runtime shows the same dict object that it passed.
             arguments.clear()
             arguments.update(call.value)
         return self._outcome(blocked=False, reason="")
@@ -220,8 +220,8 @@ class RuntimeHooks:
         await self._points.ask_async(registry, point, call, self._on_error, **arguments)
 
     async def _answer(self, hook: Any, name: str, *arguments: Any) -> Any:
-        """Return what a hook answers. With `strict` one need not have every method, and a method
-        may be a plain one."""
+        """Return the answer of a hook. With `strict` a hook may lack methods, and its methods may
+        be sync."""
         if not self._points.strict:
             return await getattr(hook, name)(*arguments)
         method = getattr(hook, name, None)
@@ -244,8 +244,8 @@ _METHODS: Final[dict[str, Callable[..., Any]]] = {
 def replaced_runs(
     runtime: RuntimeHooks, patches: Patches | None = None, stock: Any = None
 ) -> dict[str, Callable[..., Any]]:
-    """Return the methods of a registry that call its hooks; without `patches` there is none to
-    restore."""
+    """Return the methods of a registry that call its hooks; without `patches` there is no original
+    method to restore."""
 
     def replaced(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         async def run(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -260,23 +260,21 @@ def replaced_runs(
 
 
 def runtime_namespace(points: Points) -> dict[str, Any]:
-    """Return the public names of `agenticx.runtime.hooks`, with a class of registries of its
-    own."""
+    """Return the public names of `agenticx.runtime.hooks`, with its own registry class."""
 
     class HookRegistry:
-        """The hooks of a runtime, higher priority first, then in the order of their
-        registration."""
+        """The hooks of a runtime, by descending priority and then in the order of registration."""
 
         def __init__(self) -> None:
             self._entries: list[tuple[int, Any]] = []
 
         def register(self, hook: Any, *, priority: int = 0) -> None:
-            """Add a hook. The same one twice is two."""
+            """Add a hook. A hook that is added twice is called twice."""
             self._entries.append((priority, hook))
             self._entries.sort(key=lambda entry: entry[0], reverse=True)
 
         def has_hooks(self) -> bool:
-            """Tell whether there are any."""
+            """Return whether there are any hooks."""
             return bool(self._entries)
 
     points.add(HookRegistry, *POINTS)

@@ -1,5 +1,5 @@
-"""AgenticX as `strict=True` has it: one set of hooks for every tool on every path, and what they
-leave is what runs."""
+"""AgenticX with `strict=True`: one set of hooks for every tool on every path, and the tool gets the
+arguments they leave."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ._turns import Turn
 
 
 class _Begun(NamedTuple):
-    """A call of a runtime's tool, whose hooks were asked."""
+    """A call of a runtime's tool, after its hooks were called."""
 
     session: Callable[[], Any]
     name: str
@@ -30,18 +30,18 @@ class _Begun(NamedTuple):
 
 
 class Strict:
-    """What is different with `strict=True`."""
+    """The differences of `strict=True`."""
 
     def __init__(self, points: Points, core: CoreHooks) -> None:
         self._points, self._core = points, core
         self._bus: BusHooks
-        # Calls that a runtime gives up in between stay in here, until there are too many.
+        # Calls that a runtime abandons stay in here until there are too many.
         self._begun: deque[_Begun] = deque(maxlen=1024)
 
     # -- one set of hooks --------------------------------------------------------------------------
 
     def core_hooks(self, run: Event, turn: Turn | None) -> list[Own]:
-        """Return the hooks of `core.hooks` for a call that the bus is asked about."""
+        """Return the hooks of `core.hooks` for a call that triggers an event on the bus."""
         kind, phase = run.event.type, run.phase
         home = import_module(f"agenticx.core.hooks.{kind}_hooks")
         hooks = getattr(home, f"_{phase}_{kind}_call_hooks")
@@ -55,7 +55,7 @@ class Strict:
         return self._core.own_after(kind, hooks, context)
 
     def of_runtime(self, phase: str, tool_name: str, value: Any, session: Any) -> list[Own]:
-        """Return the hooks of `core.hooks` and of the bus for a tool of a runtime."""
+        """Return the hooks of `core.hooks` and of the event bus for a tool of a runtime."""
         hooks = import_module("agenticx.hooks")
         if phase == "before":
             context = hooks.ToolCallHookContext(
@@ -78,8 +78,8 @@ class Strict:
         return [*self.core_hooks(run, None), *self._bus.own(registry, run, is_async=True)]
 
     def executed(self, session: Any, name: str, args: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments that the hooks of a runtime's call have left, which AgenticX only
-        shows."""
+        """Return the arguments as the hooks of a runtime's call left them; AgenticX itself only
+        displays them."""
         begun = self._find(session, name, lambda each: each.before == args)
         return dict(args if begun is None else begun.args)
 
@@ -100,7 +100,7 @@ class Strict:
     # -- after-hooks of what failed ----------------------------------------------------------------
 
     def ended(self, turn: Turn, error: Exception) -> None:
-        """Ask the after-hooks of a call that failed: the result is None, and the context has the
+        """Call the after-hooks of a failed call: the result is None, and the context has the
         `error`."""
         self._tell(turn.kind, turn.context, error)
 
@@ -110,12 +110,12 @@ class Strict:
         try:
             _registry().trigger_sync(event)
         except Exception as failure:
-            error.add_note(f"the hooks after it failed: {type(failure).__name__}")
+            error.add_note(f"an after-hook of this call also failed: {type(failure).__name__}")
 
     # -- what is replaced --------------------------------------------------------------------------
 
     def replace(self, patches: Patches, bus: BusHooks) -> None:
-        """Put all of it into AgenticX."""
+        """Install all of it in AgenticX."""
         self._bus = bus
         for kind in ("llm", "tool"):
             self._replace_registration(patches, kind)
@@ -126,7 +126,7 @@ class Strict:
             "agenticx.runtime.hooks.legacy_event_bridge_hook"
         ).LegacyEventBridgeHook
         for name in ("before_tool_call", "after_tool_call"):
-            # The hooks of the bus are asked by the runtime's own registry.
+            # The runtime's own registry calls the hooks of the bus.
             patches.replace(bridge, name, vars(runtime.AgentHook)[name])
         tools = import_module("agenticx.tools.executor")
         for name in ("execute", "aexecute"):
@@ -243,7 +243,7 @@ def _registry() -> Any:
 
 
 def _is_of_turn() -> bool:
-    """Tell whether an executor has asked the hooks about the tool that is executed now."""
+    """Return whether an executor has already called the hooks for the tool that now runs."""
     turn = TURN.get()
     return turn is not None and turn.is_first_execution()
 

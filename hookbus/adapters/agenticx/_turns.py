@@ -1,4 +1,4 @@
-"""One call of a model or tool by AgenticX's executor, whose hooks are asked before and after it."""
+"""One model or tool call by AgenticX's executor, whose hooks are called before and after it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ LOG: Final = logging.getLogger("agenticx.core.agent_executor")
 
 
 class AgentView(View):
-    """An agent whose lists of hooks the executor does not see; to whoever asks, of the agent's own
-    type."""
+    """A view of an agent that hides its lists of hooks from the executor; its `__class__` is the
+    agent's class."""
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -25,13 +25,13 @@ class AgentView(View):
 
 
 class Turn:
-    """One call, from before it to after it.
+    """One call, from its before-hooks to its after-hooks.
 
     Attributes:
-        agent: the agent of the call; None if unknown.
-        context: what AgenticX passes to its hooks; None until they run.
-        core_context: the same as `core.hooks` know it; with `strict=True`.
-        blocked: who stopped it.
+        agent: the agent that makes the call; None if it is unknown.
+        context: the context AgenticX passes to its hooks; None until they are called.
+        core_context: the context for `core.hooks`, with `strict=True`.
+        blocked: the hook that blocked the call.
     """
 
     def __init__(self, agent: Any, kind: str, *, strict: bool) -> None:
@@ -48,7 +48,7 @@ class Turn:
         self._after: Sequence[Hook] = list(hooks.get("after") or ())
 
     def view(self) -> Any:
-        """Return the agent as the executor is to see it: its hooks were asked through hookbus."""
+        """Return the agent as the executor sees it; hookbus has already called its hooks."""
         if self.agent is None:
             return None
         return AgentView(
@@ -59,13 +59,13 @@ class Turn:
         return self._answer if self._is_replaced else None
 
     def takes(self, kind: str, phase: str | None, context: Any) -> bool:
-        """Tell whether hooks are asked about this call, and not about another one inside of it."""
+        """Return whether the hooks are called for this call, not for one nested in it."""
         if self.context is None and phase == "before" and kind == self.kind:
             self.context = context
         return context is self.context
 
     def is_first_execution(self) -> bool:
-        """Tell, once, that the tool of this call is what is executed."""
+        """Return True, once, if the executed tool is the one of this call."""
         is_first = self.kind == "tool" and self.context is not None and not self._is_executed
         self._is_executed = self._is_executed or is_first
         return is_first
@@ -86,18 +86,18 @@ class Turn:
         ]
 
     def note_replaced(self) -> None:
-        """Note that one of the agent's hooks gave a result, of whatever type."""
+        """Record that one of the agent's hooks gave a result of any type."""
         self._is_replaced = True
 
     def stop(self, phase: str | None, blocked: HookBlocked) -> None:
-        """Note who stopped the call, or withheld its result."""
+        """Record which hook blocked the call or withheld its result."""
         self.blocked = blocked
         if phase == "after":
             self.has_ended, self._is_replaced, self._answer = True, True, str(blocked)
 
     def finish(self, value: Any, *, is_replaced: bool) -> None:
-        """Use the result as all receivers left it, if it is a string: the executor accepts no
-        other."""
+        """Take the result as all receivers left it, if it is a string; the executor accepts nothing
+        else from them."""
         self.has_ended, self._answer = True, value
         self._is_replaced = (
             self._is_replaced or is_replaced or not (value is None or isinstance(value, str))
@@ -105,7 +105,7 @@ class Turn:
 
 
 class _AgentAfter:
-    """Asks an agent's hook after a call: whatever it returns besides None replaces the result."""
+    """Calls an agent's hook after a call: any return value except None replaces the result."""
 
     def __init__(self, subject: Subject, turn: Turn, warn: Any, *, strict: bool) -> None:
         self._subject, self._turn, self._warn, self._strict = subject, turn, warn, strict

@@ -1,5 +1,5 @@
-"""One call of an agent's method in AgentScope's own manner: what its hooks are given, and what
-their answers mean."""
+"""One call of an agent's method as AgentScope runs it: the arguments of its hooks, and the meaning
+of their answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Hook = Callable[..., Any]
 
 
 class Parameters:
-    """The parameters of a method besides its first."""
+    """The parameters of a method, except the first."""
 
     def __init__(self, method: Callable[..., Any]) -> None:
         self.signature = signature_of(method)
@@ -33,8 +33,8 @@ class Parameters:
         self.defaults |= {self.double_star: {}} if self.double_star else {}
 
     def fit(self, kwargs: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-        """Return the arguments that a call with exactly these keywords has, and whether such a call
-        can be made."""
+        """Return the arguments of a call with exactly these keywords, and whether that call is
+        possible."""
         patch = {**self.defaults, **{name: kwargs[name] for name in self.named if name in kwargs}}
         extra = {name: value for name, value in kwargs.items() if name not in self.named}
         if self.double_star is not None:
@@ -45,7 +45,7 @@ class Parameters:
     def unbound(
         self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: TypeError
     ) -> TypeError:
-        """Return the exception AgentScope raises where a call does not fit its method."""
+        """Return the exception AgentScope raises when a call does not fit the method."""
         return TypeError(
             f"Failed to bind parameters for function '{name}': {error}\n"
             f"Expected parameters: {list(self.signature.parameters)}\n"
@@ -57,11 +57,11 @@ class Running:
     """One call, from its pre-hooks to its post-hooks.
 
     Attributes:
-        known: the post-hooks that were connected when the call began; hookbus asks them. Those
-            registered since are asked here.
-        given: the keywords that the last answering pre-hook returned, which replace all others;
-            None until one did.
-        failure: the exception of a hook, which goes out as it is.
+        known: the post-hooks that were connected when the call began; hookbus calls them. Hooks
+            registered since then are called here.
+        given: the keywords returned by the last pre-hook that answered, which replace all others;
+            None until a pre-hook answers.
+        failure: the exception of a hook, which reaches the caller unchanged.
     """
 
     __slots__ = (
@@ -91,7 +91,7 @@ class Running:
         self._arguments = (args, kwargs)
         try:
             if not self.fits and self.given is not None:
-                # It cannot be called like this: Python says why, in its own words.
+                # The call does not fit: Python raises its own error.
                 others = dict(self.given)
                 star = others.pop(self.parameters.star or "", ())
                 double_star = others.pop(self.parameters.double_star or "", {})
@@ -103,7 +103,7 @@ class Running:
     # -- its hooks ---------------------------------------------------------------------------------
 
     def ask_pre(self, scope: str, name: str, ctx: HookContext) -> Any:
-        """Ask one pre-hook; return the arguments if it replaced them, or an awaitable of that."""
+        """Call one pre-hook; return the arguments if it replaced them, or an awaitable of that."""
         hook = self._snapshot("pre")[scope].get(name)
         if hook is None:
             return None
@@ -119,7 +119,7 @@ class Running:
             raise
 
     def _take(self, hook: Hook, name: str, answer: Any) -> dict[str, Any] | None:
-        if answer is None:  # of one that was awaited
+        if answer is None:  # the answer of an awaited hook
             return None
         if not isinstance(answer, dict):
             raise AssertionError(
@@ -131,7 +131,7 @@ class Running:
         return patch
 
     def ask_post(self, scope: str, name: str, ctx: HookContext) -> Any:
-        """Ask one post-hook; return the output if it replaced it, or an awaitable of that."""
+        """Call one post-hook; return the output if it replaced it, or an awaitable of that."""
         if scope == "class" and self._late("instance"):
             return self._ask_after_late(name, self._view(ctx.kwargs), ctx.result)
         hook = self._snapshot("post")[scope].get(name)
@@ -158,8 +158,7 @@ class Running:
     # -- post-hooks registered while the call runs -------------------------------------------------
 
     async def ask_late(self, result: Any) -> Any:
-        """Ask the post-hooks registered while the call ran that are not asked yet; return the
-        output."""
+        """Call the post-hooks that were registered while the call ran; return the output."""
         if not self.was_in_body or not any(self._late(scope) for scope in self.known):
             return result
         args, kwargs = self._arguments
@@ -171,7 +170,7 @@ class Running:
         return result
 
     async def _ask_after_late(self, name: str, kwargs: dict[str, Any], result: Any) -> Replace:
-        """Call the late hooks of the agent, which run before those of the class, and then this
+        """Call the late hooks of the agent, which come before those of the class, and then this
         one."""
         try:
             result = await self._ask_late("instance", kwargs, result)
@@ -203,15 +202,15 @@ class Running:
     # -- what AgentScope keeps ---------------------------------------------------------------------
 
     def _copy(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a deep copy of the keywords as AgentScope knows them."""
+        """Return a deep copy of the keywords as AgentScope has them."""
         if self.given is not None:
             return deepcopy(self._view(kwargs))
-        memo: dict[int, Any] = {}  # what two arguments share, their copies share
+        memo: dict[int, Any] = {}  # an object shared by two arguments stays shared in their copies
         return {name: deepcopy(value, memo) for name, value in kwargs.items()}
 
     def _view(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the keywords as AgentScope knows them: those a hook returned, with what other
-        receivers made of them since."""
+        """Return the keywords as AgentScope has them: those a hook returned, with later changes of
+        other receivers."""
         if self.given is None:
             return dict(kwargs)
         double_star = self.parameters.double_star
@@ -221,7 +220,7 @@ class Running:
         }
 
     def _snapshot(self, phase: str) -> dict[str, dict[str, Hook]]:
-        """Return the hooks as they were when the first of this phase ran."""
+        """Return the hooks as they were when the first hook of this phase was called."""
         snapshot = self._snapshots.get(phase)
         if snapshot is None:
             snapshot = self._snapshots[phase] = self._hooks(phase)
@@ -242,8 +241,8 @@ def _replacing(answer: Any) -> Replace | None:
 
 
 def _must_await(hook: Hook, answer: Any) -> bool:
-    """Tell whether a hook's answer is to be awaited. Of an async generator that fails, as
-    AgentScope has it."""
+    """Return whether to await a hook's answer. Awaiting an async generator fails, as it does in
+    AgentScope."""
     if type(answer) is dict:
         return False
     if inspect.isasyncgen(answer):
@@ -257,7 +256,7 @@ RUNNING: ContextVar[Running | None] = ContextVar("hookbus_agentscope_call", defa
 
 
 def current(agent: Any, hook: str) -> Running | None:
-    """Return the innermost call of this agent and hook that the running code is in."""
+    """Return the innermost running call of this agent and hook in the current context."""
     running = RUNNING.get()
     while running is not None and not (running.agent is agent and running.hook == hook):
         running = running.outer

@@ -1,5 +1,5 @@
 """Hooks registered with AgentScope as receivers: one connection each, in the order of AgentScope's
-own dicts."""
+dicts."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ from .._own_hooks import Mirror
 from ._calls import current
 
 Lookup = Callable[[], Mapping[str, Callable[..., Any]]]
-"""Gives the dict in which AgentScope keeps the hooks of one phase of one agent or class."""
+"""Returns the dict in which AgentScope keeps the hooks of one phase of one agent or class."""
 
 
 class StrictHook:
-    """The receiver for a hook registered with AgentScope, as hookbus understands receivers.
+    """The receiver for a hook registered with AgentScope, with the rules of hookbus.
 
-    It keeps no reference to the hook or the agent and looks the hook up when it runs, so that an
-    agent
-    whose own hook knows it is collected like any other. What it returns is understood as from any
-    receiver of hookbus: a dict patches the arguments, `Block` and `Replace` are verdicts, an
-    awaitable is awaited.
+    It references neither the hook nor the agent, and looks the hook up when it is called. So an
+    agent is garbage-collected even if one of its own hooks references it. The return value means
+    the same as for any receiver of hookbus: a dict patches the arguments, `Block` and `Replace` are
+    verdicts, an awaitable is awaited.
     """
 
     on_error: ClassVar[Literal["isolate", "raise"] | None] = None
@@ -36,7 +35,7 @@ class StrictHook:
 
     @property
     def __wrapped__(self) -> Callable[..., Any]:
-        # The place that `explain` and failures give for this receiver.
+        # The place that `explain` and failures show for this receiver.
         return self.lookup()[self.name]
 
     def __call__(self, agent: Any, ctx: HookContext) -> Any:
@@ -48,8 +47,8 @@ class StrictHook:
 
 
 class FaithfulHook(StrictHook):
-    """The receiver for a hook registered with AgentScope, called and understood exactly as
-    AgentScope 1.0.21 does."""
+    """The receiver for a hook registered with AgentScope, with exactly the rules of AgentScope
+    1.0.21."""
 
     on_error = "raise"
 
@@ -58,32 +57,31 @@ class FaithfulHook(StrictHook):
         if running is None:
             raise HookError(f"{self.name} was called outside of a call of AgentScope's {ctx.hook}")
         if self.scope == "class" and running.class_hooks(self.phase) is not self.lookup():
-            return None  # a subclass keeps a dict of its own, which hides this one
+            return None  # a subclass has its own dict, which hides this one
         if self.phase == "pre":
             return running.ask_pre(self.scope, self.name, ctx)
         return running.ask_post(self.scope, self.name, ctx)
 
 
 class Registry(Mirror[str]):
-    """Which hook of which agent or class is connected, kept equal to what AgentScope's dicts
-    hold."""
+    """The connected hooks of each agent and class, kept in step with AgentScope's dicts."""
 
     def __init__(self, bus: Bus, make: type[StrictHook]) -> None:
         super().__init__()
         self._bus, self._make = bus, make
 
     def sync(self, owner: Any, scope: str, hook_type: str, lookup: Lookup) -> None:
-        """Connect what is in the dict and is not connected, disconnect what is not in it any more,
-        and keep its order.
+        """Connect the hooks in the dict that are not connected, disconnect those no longer in it,
+        and keep the order of the dict.
 
         Args:
-            owner: the agent, or the class whose dict it is.
+            owner: the agent or class that owns the dict.
             scope: `"instance"` or `"class"`.
             hook_type: such as `"pre_reply"`.
-            lookup: gives the dict; it must not keep the agent alive.
+            lookup: returns the dict; it must not keep the agent alive.
 
         Raises:
-            HookError: if one cannot be connected.
+            HookError: if a hook cannot be connected.
         """
 
         def connect(_: int, name: str) -> tuple[str, Connection]:
@@ -95,7 +93,7 @@ class Registry(Mirror[str]):
         self.follow(owner, hook_type, list(lookup()), operator.eq, connect)
 
     def is_equal(self, owner: Any, hook_type: str, hooks: Mapping[str, Any]) -> bool:
-        """Tell whether just these hooks are connected, in this order."""
+        """Return whether exactly these hooks are connected, in this order."""
         return self.marks(owner, hook_type) == list(hooks)
 
 

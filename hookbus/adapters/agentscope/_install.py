@@ -1,4 +1,4 @@
-"""`install`: what it replaces in AgentScope, and how it restores it."""
+"""`install`: replaces functions of AgentScope, and restores them."""
 
 from __future__ import annotations
 
@@ -45,32 +45,32 @@ _REGISTRATION: Final = (
 def install(
     bus: Bus = default_bus, *, strict: bool = False, untested: Untested = "check"
 ) -> Uninstall:
-    """Hook AgentScope's agents, in existing and future classes.
+    """Let AgentScope's agents run on hookbus: existing classes and classes made later.
 
-    In addition to the hooks of agents there is `tool_call`, as in the vocabulary of agent
-    frameworks: every call of a tool by a `Toolkit`, inside its middlewares. A subclass of Toolkit
-    that overrides `call_tool_function` without calling `super()` bypasses it.
+    Besides the hooks of agents there is `tool_call` of the vocabulary: every call of a tool by a
+    `Toolkit`, inside its middlewares. A subclass of Toolkit that overrides `call_tool_function`
+    without calling `super()` bypasses it.
 
     Args:
-        bus: the bus whose signals are emitted.
-        strict: False keeps AgentScope's documented behaviour for its own hooks (deep copies, a dict
-            replaces all arguments, exceptions propagate unchanged, class hooks are shared by all
-            classes). True treats them as receivers of hookbus: no copies, a dict patches the
-            arguments, `Block` and `Replace` act, failures are isolated and reported, a class hook
-            runs for its class and subclasses only, recursion is hooked at every level.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+        bus: the bus that has the signals.
+        strict: False keeps AgentScope's documented behaviour for its own hooks. It deep-copies
+            arguments, a dict replaces all arguments, exceptions reach the caller unchanged, and
+            all classes share class hooks. True treats them as receivers of hookbus. Nothing is
+            copied, a dict patches the arguments, and `Block` and `Replace` act. Failures are
+            isolated and reported, a class hook runs only for its class and subclasses, and
+            recursive calls are hooked at every level.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
-    `post_acting` is observe-only in effect: ReActAgent has put a tool's result into its memory by
-    then, and uses the output of `_acting` for structured answers only. Change the arguments of a
-    tool in `pre_tool_call`, and its result in `post_tool_call`.
+    `post_acting` is observe-only in effect. By then ReActAgent has put the tool's result into its
+    memory, and it uses the output of `_acting` only for structured answers. Change the arguments
+    of a tool in `pre_tool_call` and its result in `post_tool_call`.
 
     Returns:
-        A function that restores AgentScope, attribute for attribute; calling it twice is safe.
+        A function that restores AgentScope, attribute for attribute. A second call does nothing.
 
     Raises:
-        HookError: if AgentScope is not installed, has an unsupported version, or already runs on
-            hookbus.
+        HookError: if AgentScope is not installed, does not fit, or already runs on hookbus.
     """
     with patches_of("agentscope", "agentscope", SUPPORTED, untested, install) as patches:
         meta = import_module("agentscope.agent._agent_meta")
@@ -87,7 +87,7 @@ def install(
         else:
             for name in _REGISTRATION:
                 patches.replace(AgentBase, name, _followed(vars(AgentBase)[name], adapter.sync))
-        # Objects that are there already, seen without asking them anything.
+        # Existing objects, found without accessing their attributes.
         agents = [thing for thing in gc.get_objects() if issubclass(type(thing), AgentBase)]
         for owner in (*classes, *agents):
             adapter.sync(owner)
@@ -95,7 +95,7 @@ def install(
 
 
 class _Adapter:
-    """The functions in AgentScope's classes while it runs on hookbus."""
+    """The replacements in AgentScope's classes while it runs on hookbus."""
 
     _ever_placed: ClassVar[weakref.WeakSet[Any]] = weakref.WeakSet()
 
@@ -103,24 +103,24 @@ class _Adapter:
         self._bus, self._strict, self._patches = bus, strict, patches
         self._metaclass = meta._AgentMeta
         self.registry = Registry(bus, StrictHook if strict else FaithfulHook)
-        # What AgentScope's metaclass puts in front of a method; whatever else is there is left
-        # alone.
+        # The wrapper that AgentScope's metaclass puts around a method; other wrappers are left
+        # unchanged.
         self._stock_code = next(
             const
             for const in meta._wrap_with_hooks.__code__.co_consts
             if isinstance(const, CodeType)
         )
-        # Each knows how to give its place back. The classes alone keep them alive, and not the
-        # other way round.
+        # Each can restore its place. Only the classes keep them alive; they do not keep the
+        # classes alive.
         self._placed: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def adopt(self, cls: type) -> None:
-        """Hook the methods of a class that AgentScope has hooked in its own way."""
+        """Hook the methods of a class that AgentScope itself has hooked."""
         for attribute, hook in HOOKS.items():
             raw = vars(cls).get(attribute)
             if isinstance(raw, FunctionType) and raw.__code__ is self._stock_code:
                 original = raw.__wrapped__  # type: ignore[attr-defined]
-                # As of `reply = Other.reply` in the body of a class made meanwhile.
+                # For example `reply = Other.reply` in the body of a class made since then.
                 while original in self._ever_placed:
                     original = original.__original__
                 if inspect.isfunction(inspect.unwrap(original)):
@@ -131,8 +131,8 @@ class _Adapter:
                 self._remember(placed, placed.__wrapped__, undo)
 
     def _is_of_a_mixin(self, cls: type, attribute: str) -> bool:
-        """Tell whether a class gets a method from a plain class, which AgentScope's metaclass never
-        saw."""
+        """Return whether a class inherits a method from a plain class, which AgentScope's metaclass
+        never saw."""
         holder = dict_owner(cls, attribute)
         if holder is None or issubclass(type(holder), self._metaclass):
             return False
@@ -171,8 +171,8 @@ class _Adapter:
         self, stock: FunctionType, original: Callable[..., Any], hooked: Callable[..., Any],
         hook: str, parameters: Parameters,
     ) -> Any:  # fmt: skip
-        """Return what AgentScope's own wrapper is outside of its hooks: what it binds, refuses, and
-        lets through."""
+        """Return a function that does what AgentScope's wrapper does outside its hooks: it binds
+        arguments, rejects some calls and lets others through."""
 
         @functools.wraps(original)
         async def front(self_: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -199,8 +199,7 @@ class _Adapter:
         return front
 
     def _begin(self, agent: Any, hook: str, parameters: Parameters) -> Running:
-        """Start a call: connect what was put into AgentScope's dicts without its registration
-        methods."""
+        """Start a call: connect hooks that were put directly into AgentScope's dicts."""
         cls = type(agent)
         for hook_type in (f"pre_{hook}", f"post_{hook}"):
             own = getattr(agent, f"_instance_{hook_type}_hooks", None)
@@ -214,8 +213,8 @@ class _Adapter:
         return Running(agent, hook, parameters, RUNNING.get())
 
     def sync(self, owner: Any) -> None:
-        """Connect and disconnect until what is connected is what AgentScope's dicts of an agent or
-        class hold."""
+        """Connect and disconnect hooks until the connections match AgentScope's dicts of an agent
+        or class."""
         for hook_type in (
             f"{phase}_{hook}" for hook in HOOKS.values() for phase in ("pre", "post")
         ):
@@ -240,7 +239,7 @@ class _Adapter:
             self.registry.sync(owner, "class", hook_type, lookup_of_class(owner, attribute))
 
     def give_back(self) -> None:
-        """Put AgentScope's own functions back into every class."""
+        """Restore AgentScope's own functions in every class."""
         self.registry.clear()
         for placed in list(self._placed):
             placed.__give_back__()
@@ -253,7 +252,9 @@ def _body(original: Callable[..., Any], hook: str, parameters: Parameters) -> Ca
     async def body(*args: Any, **kwargs: Any) -> Any:
         running = current(args[0], hook)
         if running is None:
-            raise HookError(f"{original.__qualname__} was called without AgentScope's {hook}")
+            raise HookError(
+                f"{original.__qualname__} was called directly, not through AgentScope's {hook}"
+            )
         return await running.run(original, args, kwargs)
 
     functools.update_wrapper(body, original)
@@ -263,7 +264,7 @@ def _body(original: Callable[..., Any], hook: str, parameters: Parameters) -> Ca
 
 
 def _adopting(metaclass: Any, adopt: Callable[[type], None]) -> Callable[..., None]:
-    """Return an `__init__` of the metaclass that adopts every class it makes."""
+    """Return an `__init__` for the metaclass that hooks every class it makes."""
 
     def __init__(
         cls: type, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
@@ -275,7 +276,7 @@ def _adopting(metaclass: Any, adopt: Callable[[type], None]) -> Callable[..., No
 
 
 def _with_subclasses(cls: type) -> list[type]:
-    """Return a class and everything below it, parents first."""
+    """Return a class and all its subclasses, parents first."""
     found = dict.fromkeys([cls])
     waiting = [cls]
     while waiting:
@@ -287,7 +288,7 @@ def _with_subclasses(cls: type) -> list[type]:
 
 
 def _followed(raw: Any, sync: Callable[[Any], None]) -> Any:
-    """Return a registration method after which the receivers follow suit."""
+    """Return a registration method that also updates the receivers."""
     function = getattr(raw, "__func__", raw)
 
     @functools.wraps(function)

@@ -1,5 +1,5 @@
-"""AgentScope's registration methods under `strict=True`: hooks of a class are its own, and mistakes
-are reported at once."""
+"""AgentScope's registration methods with `strict=True`: each class has its own hooks, and mistakes
+raise at once."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Hooks = dict[str, Callable[..., Any]]
 
 
 class _Scopes:
-    """The dicts of hooks: an agent's and AgentScope's base classes' are where they always were,
-    other classes have one here."""
+    """The dicts of hooks: agents and AgentScope's base classes keep theirs, other classes have one
+    here."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -43,7 +43,7 @@ class _Scopes:
         return look
 
     def change(self, owner: Any, hook_type: str, change: Callable[[Hooks], object]) -> None:
-        """Change one dict and what is connected, both or neither."""
+        """Change one dict and its connections, both or neither."""
         lookup = self.lookup(owner, hook_type)
         hooks: Any = lookup()
         before = dict(hooks)
@@ -66,15 +66,14 @@ def _check_type(owner: Any, hook_type: str) -> None:
             f"{cls.__qualname__} has no hook {hook_type!r}{did_you_mean(str(hook_type), known)}"
         )
     if not isinstance(owner, type) and not hasattr(owner, f"_instance_{hook_type}_hooks"):
-        raise HookError(
-            f"{cls.__qualname__} has no place for its hooks yet: call super().__init__() first"
-        )
+        raise HookError(f"{cls.__qualname__} cannot have hooks yet: call super().__init__() first")
 
 
 def replace_registration(patches: Patches, base: type, registry: Registry) -> None:
     """Put the strict registration methods into AgentScope's base class.
 
-    A name that is taken is overwritten and keeps its place in the order, as AgentScope documents.
+    A hook registered under an existing name replaces the old one and keeps its place in the order,
+    as AgentScope documents.
     """
     scopes = _Scopes(registry)
 

@@ -1,4 +1,4 @@
-"""The tools of AgentScope's toolkits as the hook `tool_call`, inside of a toolkit's middlewares."""
+"""The tools of AgentScope's toolkits as the hook `tool_call`, inside a toolkit's middlewares."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _PHASES: Final = ("pre", "around", "post", "error", "finally")
 
 
 def hook_tools(patches: Patches, bus: Bus, module: Any) -> None:
-    """Run every call of a tool through the hook `tool_call`, if the hook has receivers.
+    """Route every tool call through the hook `tool_call` if any receiver is connected to it.
 
-    There the parts of a tool that streams are gathered before the agent gets them, because a
-    receiver of `post` may still hold all of them back.
+    The parts of a streaming tool are then collected before the agent gets them, because a receiver
+    of `post` may still withhold all of them.
 
     Args:
-        patches: the adapter's.
-        bus: the bus whose signals are emitted.
-        module: AgentScope's module of toolkits.
+        patches: the patches of the adapter.
+        bus: the bus that has the signals.
+        module: AgentScope's toolkit module.
     """
     gate = Gate(patches, bus, _results(module.ToolResponse, module.TextBlock))
     signals = [bus.signal(f"{phase}_tool_call") for phase in _PHASES]
@@ -51,7 +51,7 @@ def hook_tools(patches: Patches, bus: Bus, module: Any) -> None:
         )  # fmt: skip
         return _given(await gate.run_async(call, body))
 
-    # Below what AgentScope puts in front of it, so that what its middlewares change is seen.
+    # Inside AgentScope's wrapper, so that changes by its middlewares are seen.
     hooked = module.trace_toolkit(module._apply_middlewares(call_tool_function))
     hooked.__hookable__ = gate.vocabulary.hookable("tool_call", is_async=True)
     patches.replace(module.Toolkit, "call_tool_function", hooked)
@@ -73,7 +73,7 @@ def _results(response: Any, text_block: Any) -> Results:
             new = [response(content=value)]
         else:
             new = of_text(value if isinstance(value, str) else json.dumps(value, default=str))
-        if parts:  # An interrupted run is still one.
+        if parts:  # An interrupted run still counts as a run.
             new[0].is_interrupted = parts[-1].is_interrupted
         return new
 
@@ -84,8 +84,8 @@ def _results(response: Any, text_block: Any) -> Results:
 
 
 def _shown(parts: list[Any]) -> Any:
-    """Return the text of a result, or its blocks where they are not all text; the last part holds
-    all that came before."""
+    """Return the text of a result, or its blocks if they are not all text. The last part contains
+    all earlier ones."""
     blocks = parts[-1].content if parts else []
     if all(block["type"] == "text" for block in blocks):
         return "\n".join(block["text"] for block in blocks)

@@ -1,4 +1,4 @@
-"""One call of a tool in Agno's own manner: what its hooks are given, and what reaches the tool."""
+"""One tool call as Agno runs it: the arguments its hooks get, and those that reach the tool."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from ._hooks import AroundHook, Registry, is_async_hook
 SEEN: ContextVar[tuple[ToolCall, dict[str, Any], dict[str, Any]] | None] = ContextVar(
     "hookbus_agno_seen", default=None
 )
-"""What the hook further out passed to the next one, which Agno does not pass on to the tool."""
+"""The arguments an outer hook passed to the next one; Agno does not pass them on to the tool."""
 
 
 async def _always_async() -> None:
-    """Stand for a hook that makes Agno take its async path."""
+    """A placeholder hook that makes Agno take its async path."""
 
 
 class ToolCall(ToolEnds):
-    """One call of a tool, as its receivers see it: they ask for `call`.
+    """One call of a tool, as receivers see it in their argument `call`.
 
     Attributes:
         fc: Agno's FunctionCall.
         function: the tool.
-        sender: the sender of its hookables: the tool, or its placeholder.
-        agent, team, run_context: what the tool belongs to; None where there is none.
+        sender: the sender of its hooks: the tool, or its substitute.
+        agent, team, run_context: the owners of the tool; None if it has none.
     """
 
     def __init__(self, agno: Any, fc: Any, *, is_async: bool, off_loop: bool) -> None:
@@ -50,8 +50,8 @@ class ToolCall(ToolEnds):
     # -- as Agno runs it ---------------------------------------------------------------------------
 
     def view(self) -> Any:
-        """Return what Agno's own code runs in place of the FunctionCall: its hooks and its tool are
-        asked through hookbus."""
+        """Return the object Agno's code runs in place of the FunctionCall; its hooks and its tool
+        are called through hookbus."""
         view = View(
             self.fc, function=self._bare_function(),
             _handle_pre_hook=self._start_sync, _handle_pre_hook_async=self._start_async,
@@ -59,7 +59,7 @@ class ToolCall(ToolEnds):
             _build_nested_execution_chain=self._chain,
             _build_nested_execution_chain_async=self._chain_async,
         )  # fmt: skip
-        # What was stored must be what the tool gave, as for every tool with hooks.
+        # The stored value must be the tool's own result, as for every tool with hooks.
         save = type(self.fc)._save_entrypoint_result
         object.__setattr__(
             view, "_save_entrypoint_result", lambda *args, **kwargs: save(view, *args, **kwargs)
@@ -103,15 +103,15 @@ class ToolCall(ToolEnds):
         raise steering
 
     def hooked(self, hookable: str, arguments: dict[str, Any]) -> Any:
-        """Call one of the hookables of `tool_call`."""
+        """Call one of the hookable methods of `tool_call`."""
         agent, kind = self.team if self.agent is None else self.agent, kind_of(self.function)
         return self.sender.call(
             hookable, self.function.name, arguments, self.fc.call_id, kind, agent, self
         )
 
     def _is_answered(self, args: dict[str, Any]) -> bool:
-        """Take up the arguments; return whether a receiver of the start has answered in place of
-        the tool."""
+        """Set the arguments; return whether a receiver of the start answered in place of the
+        tool."""
         self._given = args
         if self._refusal is not None:
             raise self._refusal
@@ -120,7 +120,7 @@ class ToolCall(ToolEnds):
     # -- the tool ----------------------------------------------------------------------------------
 
     def run(self, name: str, args: dict[str, Any]) -> Any:
-        """Run the tool with these arguments, or give what Agno has cached for them."""
+        """Run the tool with these arguments, or return the result Agno has cached for them."""
         bare = self._with_arguments(name, args)
         return self._agno.build(bare, **self._parts)(
             self.function.name, self.function.entrypoint, args
@@ -142,24 +142,24 @@ class ToolCall(ToolEnds):
     def _with_arguments(self, name: str, args: dict[str, Any]) -> Any:
         if name != self.function.name:
             raise HookError(
-                f"{self.function.name} cannot be renamed to {name!r}: only the arguments of a "
-                "tool call can be changed"
+                f"a receiver changed the name of the tool {self.function.name} to {name!r}; only "
+                "the arguments of a tool call can be changed"
             )
         own: dict[str, Any] = {}
         if self.must_place(args):
-            # Agno works out from the FunctionCall whether a cached result answers what is asked.
+            # Agno uses the FunctionCall to decide whether a cached result fits the call.
             self.fc.arguments = self._placed = args
             own = {"arguments": args}
         return View(self.fc, function=View(self.function, tool_hooks=[]), **own)
 
     def must_place(self, args: dict[str, Any]) -> bool:
-        """Tell whether these arguments are others than those the FunctionCall has."""
+        """Return whether these arguments differ from those of the FunctionCall."""
         return args is not self._given
 
     # -- tool_hooks --------------------------------------------------------------------------------
 
     def ask_around(self, own: AroundHook, kwargs: Any, call_next: Hook) -> Any:
-        """Ask one of the tool's own hooks."""
+        """Call one of the tool's own hooks."""
         if own.index < self._start:
             return call_next()
         hook, args = self._hooks[own.index], kwargs["arguments"]
@@ -168,7 +168,7 @@ class ToolCall(ToolEnds):
         return self.ask_sync(own, hook, args, call_next)
 
     def check_sync(self, hook: Hook) -> None:
-        """Look at a hook of a plain call before any is asked."""
+        """Check a hook of a sync call before any hook is called."""
         if inspect.iscoroutinefunction(hook):
             self._agno.log_warning(
                 f"Cannot use async hooks with sync function calls. Skipping hook: {hook.__name__}"
@@ -208,18 +208,18 @@ class ToolCall(ToolEnds):
         return self.checked(hook, result, came)
 
     def is_left_out(self, hook: Hook) -> bool:
-        """Tell whether a plain call goes past a hook."""
+        """Return whether a sync call skips a hook."""
         return inspect.iscoroutinefunction(hook)
 
     def checked(self, hook: Hook, result: Any, came: list[Any]) -> Any:
-        """Return what a hook makes of the call; `came` is what its next gave it."""
+        """Return the result of a hook; `came` holds the result it got from next."""
         return result
 
     def go_in(
         self, own: AroundHook, hook: Hook, args: dict[str, Any], before: Any,
         kwargs: dict[str, Any], call_next: Hook,
     ) -> Any:  # fmt: skip
-        """Run what is inside a hook."""
+        """Run the rest of the call inside a hook."""
         passed = self.passed(args, before, kwargs)
         if inspect.isgeneratorfunction(hook):
             return self._inside(own, kwargs).hooked("tool_call", passed)
@@ -246,25 +246,25 @@ class ToolCall(ToolEnds):
             SEEN.set(previous)
 
     def passed(self, args: dict[str, Any], before: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments that go in from a hook: what it changed in place, and not what it
-        gave to next."""
+        """Return the arguments that a hook passes inwards: those it changed in place, not those it
+        passed to next."""
         live: dict[str, Any] | None = self.fc.arguments
         if args is self._given and live is not args and live is not self._placed:
-            # No arguments were passed, so those of the hook are its own, unless a hook has put
-            # others there since.
+            # Nothing was passed, so the hook has its own dict, unless other code has set arguments
+            # since then.
             return live if live else args
         return args if before == args else dict(args)
 
     def seen(self, args: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments as a hook sees them."""
+        """Return the arguments that a hook sees."""
         outer = SEEN.get()
         if outer is not None and outer[0] is self and outer[1] is args:
             return outer[2]
         return args if self._first_args is None else self._first_args
 
     def _inside(self, own: AroundHook, kwargs: dict[str, Any]) -> ToolCall:
-        """Return the call that a hook which is a generator begins when it is iterated, long after
-        its own is over."""
+        """Return the call that a generator hook starts when it is iterated, long after its own call
+        is over."""
         inside: ToolCall = object.__new__(type(self))
         inside.__dict__.update(self.__dict__)
         inside._start, inside._first_args = own.index + 1, kwargs
@@ -273,7 +273,7 @@ class ToolCall(ToolEnds):
     def arguments_of(
         self, own: OwnHook, hook: Hook, next_func: Hook, args: dict[str, Any]
     ) -> dict[str, Any]:
-        """Return what a hook is called with: by name, and only what it asks for."""
+        """Return the keyword arguments of a hook: only those it has parameters for."""
         known = {
             "agent": self.agent, "team": self.team, "run_context": self.run_context,
             "name": self.function.name, "function_name": self.function.name, "function": next_func,
@@ -283,8 +283,7 @@ class ToolCall(ToolEnds):
 
 
 def connect(registry: Registry, function: Any, on_error: str | None) -> None:
-    """Connect a tool's own hooks, as they are now. `on_error` is what is done when its `pre_hook`
-    fails."""
+    """Connect a tool's own hooks, as they are now. `on_error` applies when its `pre_hook` fails."""
     registry.sync(function, "around_tool_call", function.tool_hooks or ())
     registry.sync(
         function, "pre_tool_start", () if function.pre_hook is None else (function.pre_hook,),
@@ -296,5 +295,7 @@ def connect(registry: Registry, function: Any, on_error: str | None) -> None:
 
 
 def is_listened_to(bus: Bus, signals: list[Any], owner: Any) -> bool:
-    """Tell whether anybody but the owner's own hooks would hear of a call."""
-    return bus._is_observed or any(each._has_shared or each._has_own(owner) for each in signals)
+    """Return whether a call has receivers or listeners other than the owner's own hooks."""
+    return bus._is_observed or any(
+        signal._has_shared or signal._has_own(owner) for signal in signals
+    )

@@ -1,5 +1,5 @@
-"""What `strict=True` refuses about the hooks of an agent or team, when it is made and again when it
-first runs."""
+"""The checks of `strict=True` on the hooks of an agent or team, when it is made and when it first
+runs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _STOPPERS = {"InputCheckError", "OutputCheckError"}
 
 
 def replace_registration(patches: Patches) -> None:
-    """Check hooks when an agent or team is made, and when Agno puts its lists in order for the
-    first run."""
+    """Check hooks when an agent or team is made, and when Agno prepares its lists for the first
+    run."""
     for name in ("agent", "team"):
         owner = getattr(import_module(f"agno.{name}"), name.title())
         patches.replace(owner, "__init__", _checking_init(owner.__init__, name))
@@ -61,15 +61,15 @@ def _check_all(hooks: Iterable[Any], owner: str, phase: str) -> None:
         _check_names(called, where, owner, phase)
         if getattr(hook, utils.HOOK_RUN_IN_BACKGROUND_ATTR, False) and _can_stop(hook):
             raise HookError(
-                f"{where} can stop a run, and cannot from the background: take "
-                "run_in_background=True away"
+                f"{where} can stop a run, but not from the background: remove "
+                "run_in_background=True"
             )
 
 
 def _check_names(hook: Any, where: str, owner: str, phase: str) -> None:
-    """Refuse a hook that asks for what its list does not give."""
+    """Raise an error for a hook with a parameter that its list does not provide."""
     if not callable(hook):
-        raise HookError(f"{where} cannot be called: {hook!r:.60}")
+        raise HookError(f"{where} is not callable: {hook!r:.60}")
     known = (*_ALWAYS, owner, "run_input" if phase == "pre" else "run_output")
     kinds = inspect.Parameter
     for parameter in signature_of(hook).parameters.values():
@@ -77,13 +77,12 @@ def _check_names(hook: Any, where: str, owner: str, phase: str) -> None:
         if not is_star and parameter.default is kinds.empty and parameter.name not in known:
             advice = did_you_mean(parameter.name, known)
             raise HookError(
-                f"{where} has the parameter {parameter.name!r}, which is unknown{advice}"
+                f"{where} has a parameter {parameter.name!r}, which Agno does not pass{advice}"
             )
 
 
 def _can_stop(hook: Any) -> bool:
-    """Tell whether a hook is a guardrail, or its code names one of the exceptions that stop a
-    run."""
+    """Return whether a hook is a guardrail, or its code names an exception that stops a run."""
     utils = import_module("agno.utils.hooks")
     if isinstance(hook, utils.BaseGuardrail) or utils.is_guardrail_hook(hook):
         return True

@@ -1,4 +1,4 @@
-"""The two ends of a tool's call in Agno's own manner: its `pre_hook`, and its `post_hook`."""
+"""The start and end of a tool call as Agno runs it: its `pre_hook` and its `post_hook`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class ToolEnds:
     Attributes:
         fc: Agno's FunctionCall.
         function: the tool.
-        sender: the sender of its hookables: the tool, or its placeholder.
-        agent, team, run_context: what the tool belongs to; None where there is none.
+        sender: the sender of its hooks: the tool, or its substitute.
+        agent, team, run_context: the owners of the tool; None if it has none.
     """
 
     def __init__(self, agno: Any, fc: Any, *, is_async: bool) -> None:
@@ -31,18 +31,18 @@ class ToolEnds:
         self._own: Any = None
         self._phase = ""
         self._must_end = True
-        # Whether a receiver has let the start, or the end, come about; and what it answered where
-        # it has not.
+        # Whether the receivers let the start, or the end, run; and the answer of a receiver that
+        # did not.
         self._is_reached = False
         self._answer: Any = None
-        # What a hook raised to steer the run; what keeps the tool from running; what keeps its
-        # result from leaving.
+        # The exception a hook raised to steer the run; the reason the tool must not run; the reason
+        # its result is withheld.
         self._control: BaseException | None = None
         self._refusal: BaseException | None = None
         self._withheld: Exception | None = None
 
     def ask_own(self, own: OwnHook) -> Any:
-        """Ask the `pre_hook` or `post_hook` of the tool."""
+        """Call the `pre_hook` or `post_hook` of the tool."""
         known = {
             "agent": self.agent, "team": self.team, "run_context": self.run_context, "fc": self.fc,
         }  # fmt: skip
@@ -64,14 +64,14 @@ class ToolEnds:
             raise
 
     def read(self, answer: Any) -> Any:
-        """Return what a `pre_hook` or `post_hook` says to hookbus. Agno takes no notice of what
-        they return."""
+        """Return the answer of a `pre_hook` or `post_hook` to hookbus. Agno ignores their return
+        values."""
         if inspect.isawaitable(answer):
-            return answer  # hookbus closes it and says so
+            return answer  # hookbus closes it and reports it
         return None
 
     def note(self, error: BaseException) -> None:
-        """Keep what must go out, and log the rest as Agno does."""
+        """Keep an exception that must reach the caller, and log others as Agno does."""
         if isinstance(error, self._agno.control_flow):
             self._control = error
         elif isinstance(error, Exception):
@@ -79,13 +79,13 @@ class ToolEnds:
             self._agno.log_exception(error)
 
     def _ready(self, phase: str) -> bool:
-        """Take up the hook of a phase; return whether the phase is due."""
+        """Set the hook of a phase; return whether the phase is due."""
         self._control, self._phase, self._is_reached = None, phase, False
         self._own = self.function.pre_hook if phase == "pre-hook" else self.function.post_hook
         return self.is_due(phase)
 
     def is_due(self, phase: str) -> bool:
-        """Tell whether a phase comes now."""
+        """Return whether a phase runs now."""
         return True
 
     def _start_sync(self) -> None:
@@ -105,11 +105,11 @@ class ToolEnds:
             self.let_out()
 
     def refuse(self, error: Exception) -> None:
-        """Keep the tool from running, as a failed call that is reported to the model."""
+        """Keep the tool from running; the model gets a failed call."""
         self._refusal = self._control or self._agno.control_flow_in(error) or error
 
     def let_out(self) -> None:
-        """Raise what a hook raised to steer the run."""
+        """Raise the exception that a hook raised to steer the run."""
         if self._control is not None:
             if isinstance(self._control, self._agno.control_flow[0]):
                 self.fc.error = str(self._control)
@@ -132,8 +132,8 @@ class ToolEnds:
             self.let_out()
 
     def outcome(self, outcome: Any) -> Any:
-        """Return what the caller of the tool gets: nothing of it where a receiver of its end
-        stopped it."""
+        """Return the outcome for the caller of the tool, without the result if a receiver of its
+        end blocked it."""
         if self._withheld is not None:
             self.fc.error, self.fc.result = str(self._withheld), None
             return type(outcome)(status="failure", error=str(self._withheld))
@@ -142,11 +142,11 @@ class ToolEnds:
         return outcome
 
     def reach(self) -> None:
-        """Note that the start, or the end, comes about."""
+        """Record that the start, or the end, runs."""
         self._is_reached = True
 
     def asked_for(self, own: OwnHook, hook: Hook, known: dict[str, Any]) -> dict[str, Any]:
-        """Return what a hook asks for of what is known."""
+        """Return the known values that a hook has parameters for."""
         names = own.names if own.names is not None else signature_of(hook).parameters
         asked = {name: known[name] for name in names if name in known}
         if "run_context" in asked:

@@ -1,5 +1,5 @@
-"""What is hookable of Agno: the calls of a tool, the input and output of a run, and whose methods
-these are."""
+"""The hookable methods for Agno: the calls of a tool, the input and output of a run, and the
+classes that have them."""
 
 from __future__ import annotations
 
@@ -15,38 +15,39 @@ from .._vocabulary import TOOL_LABELS
 
 
 class Sender(NamedTuple):
-    """Whose hookables are called.
+    """The sender of hookable methods.
 
     Attributes:
-        owner: the sender: a tool, an agent or a team, or a placeholder for one.
-        cls: the class whose hookables these are; what `owner` itself has by such a name is its own.
+        owner: the sender: a tool, an agent or a team, or a substitute for one.
+        cls: the class that has the hookable methods. An attribute of `owner` with the same name is
+            not used.
     """
 
     owner: Any
     cls: Any
 
     def call(self, hookable: str, *args: Any, **kwargs: Any) -> Any:
-        """Call a hookable of the sender."""
+        """Call a hookable method of the sender."""
         return getattr(self.cls, hookable)(self.owner, *args, **kwargs)
 
 
 class StandIn(View):
-    """The sender for an object that Agno takes and that is of another class: a mock, or anything
+    """The sender for an object that Agno accepts though it has another class: a mock, or any object
     with the right attributes.
 
-    What it is asked for, the object behind it is asked for; what is hookable is ours.
+    It forwards attribute access to that object; the hookable methods are its own.
     """
 
 
 def sender_of(owner: Any, cls: type) -> Sender:
-    """Return who the sender is where Agno runs something of this owner, who should be of this
+    """Return the sender for something that Agno runs for this owner, which should be of this
     class."""
-    # The type itself is asked: a mock says that it is of any class.
+    # Use the type itself: a mock claims to be of any class.
     return Sender(owner, cls) if issubclass(type(owner), cls) else Sender(StandIn(owner), StandIn)
 
 
 def kind_of(function: Any) -> str:
-    """Return the kind of a tool, which Agno shows only by the module of its code."""
+    """Return the kind of a tool, which in Agno shows only in the place its code was made."""
     entrypoint = inspect.unwrap(function.entrypoint)
     home = getattr(getattr(entrypoint, "func", entrypoint), "__module__", None)
     if home == "agno.utils.mcp":
@@ -58,12 +59,12 @@ def kind_of(function: Any) -> str:
 def make_hookable(
     patches: Patches, bus: Bus, cls: Any, functions: tuple[Callable[..., Any], ...]
 ) -> None:
-    """Put hookables into a class, until all is put back."""
+    """Put hookable methods into a class, until the patches are restored."""
     for function in functions:
         name = function.__name__
         patches.replace(cls, name, function)
         hook = _HOOKS[function]
-        # Receivers of `tool_call` may ask for the tool by name, too.
+        # Receivers of `tool_call` may have a parameter for the tool's name, too.
         sender = "tool" if hook == "tool_call" else None
         labels = TOOL_LABELS if sender else ()
         patches.on_restore(instrument(cls, {name: hook}, bus=bus, sender=sender, labels=labels))
@@ -175,4 +176,4 @@ _HOOKS: Final = {
     astool_call: "tool_call", run_input: "run_input", arun_input: "run_input",
     run_output: "run_output", arun_output: "run_output",
 }  # fmt: skip
-"""The name of each one's hook."""
+"""The name of the hook of each method."""

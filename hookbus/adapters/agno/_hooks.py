@@ -1,4 +1,4 @@
-"""Agno's own hooks as receivers: one connection for each, in the order of Agno's own lists."""
+"""Agno's own hooks as receivers: one connection for each, in the order of Agno's lists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .._own_hooks import Hook, Mirror, OwnHook, title_of
 
 
 class AroundHook(OwnHook):
-    """The same for a hook that has the rest of the call inside."""
+    """The same for a hook that wraps the rest of the call."""
 
     __signature__ = signature_of(lambda owner, call, ctx, call_next: None)
 
@@ -25,8 +25,8 @@ class AroundHook(OwnHook):
 
 
 def is_async_hook(hook: Any) -> bool:
-    """Tell whether a hook is known to be async: a coroutine function, a partial of one, or an
-    object with async `__call__`."""
+    """Return whether a hook is known to be async: a coroutine function, a partial of one, or an
+    object with an async `__call__`."""
     while isinstance(hook, functools.partial):
         hook = hook.func
     call = getattr(type(hook), "__call__", None)  # noqa: B004 - the method itself is wanted
@@ -34,24 +34,24 @@ def is_async_hook(hook: Any) -> bool:
 
 
 class Registry(Mirror[OwnHook]):
-    """Which hooks of which owner are connected, kept equal to Agno's own lists."""
+    """The connected hooks of each owner, kept in step with Agno's lists."""
 
     def __init__(self, bus: Bus) -> None:
         super().__init__()
         self._bus = bus
 
     def sync(self, owner: Any, signal: str, hooks: Sequence[Hook], **options: Any) -> None:
-        """Connect the hooks that are in the list and are not connected, disconnect what is not in
-        it any more.
+        """Connect the hooks in the list that are not connected, and disconnect those that are no
+        longer in it.
 
         Args:
-            owner: the tool, agent or team whose hooks these are.
+            owner: the tool, agent or team that has these hooks.
             signal: such as `"around_tool_call"`.
             hooks: the list, outermost first.
-            options: how each is connected.
+            options: returns the connection options of each hook.
 
         Raises:
-            HookError: if one cannot be connected.
+            HookError: if a hook cannot be connected.
         """
         make = AroundHook if signal.startswith("around_") else OwnHook
 

@@ -1,4 +1,4 @@
-"""`install`: what it replaces in Agno, and how it restores it."""
+"""`install`: replaces functions of Agno, and restores them."""
 
 from __future__ import annotations
 
@@ -33,26 +33,27 @@ def install(
 ) -> Uninstall:
     """Hook Agno's tools, agents and teams.
 
-    Hooks of a tool, whose sender is its `Function`: `tool_start` (`call`), where `pre_hook` is a
-    receiver of `pre`; `tool_call`, as in the vocabulary of agent frameworks, with `call` besides,
-    where `tool_hooks` are arounds; `tool_end` (`call`), where `post_hook` is a receiver of `pre`.
-    Hooks of a run, whose sender is the agent or team: `run_input` and `run_output`, streams of
-    Agno's events, where `pre_hooks` and `post_hooks` are arounds.
+    The sender of a tool's hooks is its `Function`. At `tool_start` (`call`), `pre_hook` is a
+    receiver of `pre`. At `tool_call`, `tool_hooks` are arounds; it has the arguments of the
+    vocabulary and also `call`. At `tool_end` (`call`), `post_hook` is a receiver of `pre`. The
+    sender of a run's hooks is the agent or team. `run_input` and `run_output` are streams of Agno's
+    events, where `pre_hooks` and `post_hooks` are arounds.
 
     Args:
-        bus: the bus whose signals are emitted.
+        bus: the bus that has the signals.
         strict: False keeps Agno's documented behaviour for its own hooks. True treats them as
-            receivers of hookbus: what a hook passes to the next one reaches the tool; async hooks
-            are awaited or refused; a pre_hook or a hook of a run that fails stops it; hooks of an
-            agent and of its tools are merged; a hook with unknown parameters is refused.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+            receivers of hookbus. Arguments that a hook passes to next reach the tool. Async hooks
+            are awaited or rejected. A failing pre_hook or hook of a run stops the call or run.
+            Hooks of an agent and of its tools are merged. A hook with a parameter that Agno does
+            not pass is rejected.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores Agno, attribute for attribute; calling it twice is safe.
+        A function that restores Agno, attribute for attribute. A second call does nothing.
 
     Raises:
-        HookError: if Agno is not installed, has an unsupported version, or already runs on hookbus.
+        HookError: if Agno is not installed, does not fit, or already runs on hookbus.
     """
     with patches_of("agno", "agno", SUPPORTED, untested, install) as patches:
         adapter = _Adapter(bus, strict, patches)
@@ -85,7 +86,7 @@ def _replace_tools(patches: Patches, bus: Bus, adapter: _Adapter) -> None:
 
 
 class _Adapter:
-    """The functions in Agno's classes while it runs on hookbus; to a call, Agno itself."""
+    """The replacements in Agno's classes while it runs on hookbus; calls use it to reach Agno."""
 
     def __init__(self, bus: Bus, strict: bool, patches: Patches) -> None:
         self._bus, self._strict, self._patches = bus, strict, patches
@@ -105,7 +106,7 @@ class _Adapter:
     # -- tools -------------------------------------------------------------------------------------
 
     def is_hooked(self, function: Any) -> bool:
-        """Tell whether a tool has hooks, or anybody listens to it."""
+        """Return whether a tool has hooks, receivers or listeners."""
         if not self._patches.is_live:
             return False
         return _has_hooks(function) or is_listened_to(self._bus, self._signals, function)
@@ -116,7 +117,7 @@ class _Adapter:
             connect(self.registry, function, "block" if self._strict else None)
 
     def must_await(self, function: Any) -> bool:
-        """Tell whether an async run must not send the call of a tool into a thread as a whole."""
+        """Return whether an async run must not run the whole call of a tool in a thread."""
         if self._strict:
             return True
         heard = (
@@ -155,7 +156,7 @@ class _Adapter:
     def running(self, stock: Callable[..., Any]) -> Callable[..., Any]:
         async def arun_function_call(model: Any, function_call: Any) -> Any:
             function = function_call.function
-            # What is no FunctionCall runs in a way of its own.
+            # An object that is not a FunctionCall runs its own way.
             is_ours = issubclass(type(function_call), self.module.FunctionCall) and self.is_hooked(
                 function
             )
@@ -171,7 +172,7 @@ class _Adapter:
     def making(
         self, stock: Callable[..., Any], connect: Callable[[Any], object]
     ) -> Callable[..., Any]:
-        """Return an `__init__` after which the hooks a thing was made with are connected."""
+        """Return an `__init__` that also connects the hooks passed to it."""
 
         @functools.wraps(stock)
         def __init__(made: Any, /, *args: Any, **kwargs: Any) -> None:
@@ -182,13 +183,13 @@ class _Adapter:
         return __init__
 
     def control_flow_in(self, error: BaseException) -> BaseException | None:
-        """Return what a receiver raised to steer the run, and asked to have raised."""
+        """Return the exception that a receiver raised to steer the run with `on_error="raise"`."""
         cause = error.__cause__ if isinstance(error, ReceiverError) else None
         return cause if isinstance(cause, self.control_flow) else None
 
     async def in_thread(self, run: Callable[..., Any], next_func: Callable[..., Any]) -> Any:
-        """Run a plain hook of an async call in a thread, where what its next gives it is a value
-        and no coroutine."""
+        """Run a sync hook of an async call in a thread, where its next returns a value instead of
+        a coroutine."""
         loop, home = asyncio.get_running_loop(), threading.get_ident()
         begun: list[Any] = []
 
@@ -212,8 +213,8 @@ class _Adapter:
         self.registry.sync(owner, "around_run_output", owner.post_hooks or ())
 
     def watch_runs(self, cls: Any, method: str) -> None:
-        """Emit the runs of an agent or team without hooks: Agno calls nothing if its list is
-        None."""
+        """Let receivers get the runs of an agent or team without hooks: Agno calls no hooks if
+        its list is None."""
         stock = getattr(cls, method)
         signals = {f"{phase}_hooks": [self._bus.signal(f"{each}_{hook}") for each in _PHASES]
                    for hook, phase in (("run_input", "pre"), ("run_output", "post"))}  # fmt: skip
@@ -244,4 +245,4 @@ def _has_hooks(function: Any) -> bool:
 
 
 async def _awaited() -> None:
-    """Stand for an async hook."""
+    """A placeholder for an async hook."""

@@ -1,4 +1,4 @@
-"""Where Agno keeps the hooks of runs: of agents and of teams, of input and of output."""
+"""Where Agno keeps the hooks of runs: those of agents and of teams, of input and of output."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Level:
     """Where Agno keeps the hooks of one kind of run.
 
     Attributes:
-        name: `"agent"` or `"team"`, which is also what their hooks ask for it by.
+        name: `"agent"` or `"team"`, which is also the parameter name in their hooks.
         hook: `"run_input"` or `"run_output"`.
         cls: the class of its agents or teams.
         module: Agno's module that runs these hooks.
-        started, completed: make the events it streams.
-        set_debug: what it calls after each hook.
-        check_error: what a hook raises to stop the run.
+        started, completed: functions that make the events it streams.
+        set_debug: the function it calls after each hook.
+        check_error: the exception that a hook raises to stop the run.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The hooks of an agent's or team's run: `run_input` before the model is asked, `run_output` after
+"""The hooks of an agent's or team's run: `run_input` before the model is called, `run_output` after
 it has answered."""
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ._levels import Level
 
 
 class RunHooks:
-    """The hooks of one run, as their receivers see them: they ask for `call`.
+    """The hooks of one run, as receivers see them in their argument `call`.
 
     Attributes:
         owner: the agent or team.
-        sender: the sender of its hookables: the owner, or its placeholder.
-        arguments: everything a hook may ask for, by name.
+        sender: the sender of its hooks: the owner, or its substitute.
+        arguments: all arguments available to a hook, by name.
         subject: the input or output of the run.
     """
 
@@ -53,8 +53,8 @@ class RunHooks:
         return f"<{self._level.hook} of {self._level.name}>"
 
     def ask_around(self, own: AroundHook, kwargs: Any, call_next: Hook) -> Any:
-        """Ask one of the run's own hooks, and then what is inside."""
-        # Where a receiver has put another object in its place, the hook is given that one.
+        """Call one of the run's own hooks, and then the rest of the run."""
+        # If a receiver has replaced the object, the hook gets the new one.
         self.arguments[self._level.hook] = kwargs[self._level.hook]
         ask = self._ask_async if self._is_async else self._ask
         return ask(own.index, self._hooks[own.index], call_next)
@@ -70,7 +70,7 @@ class RunHooks:
                 self._failed(index, hook, error)
             finally:
                 self._reset()
-        # A hook changes the input in place, so guards are asked again about what it has become.
+        # A hook changes the input in place, so guards are called again with the changed input.
         yield from call_next(**{self._level.hook: self.arguments[self._level.hook]})
 
     async def _ask_async(
@@ -97,7 +97,7 @@ class RunHooks:
     # -- one hook ----------------------------------------------------------------------------------
 
     def _is_queued(self, hook: Hook) -> bool:
-        """Put a hook off that is to run in the background; return whether it is."""
+        """Defer a hook that should run in the background; return whether it was deferred."""
         module = self._level.module
         if self._all_in_background:
             if module.is_guardrail_hook(hook):
@@ -122,7 +122,7 @@ class RunHooks:
         ):
             return True
         if self._strict:
-            raise TypeError(f"{title_of(hook)} is async and cannot run in run(): use arun()")
+            raise TypeError(f"{title_of(hook)} is async and cannot be called in run(): use arun()")
         import_module("agno.utils.log").log_warning(
             f"Async hook '{title_of(hook)}' cannot be used with sync run(). Use arun() instead. "
             "Skipping hook."
@@ -132,7 +132,7 @@ class RunHooks:
     def _take(self, hook: Hook, answer: Any) -> None:
         if self._strict and inspect.isawaitable(answer):
             getattr(answer, "close", lambda: None)()
-            raise TypeError(f"{title_of(hook)} is async and cannot run in run(): use arun()")
+            raise TypeError(f"{title_of(hook)} is async and cannot be called in run(): use arun()")
 
     def _told(self, make: Callable[..., Any], hook: Hook) -> Generator[Any, None, None]:
         if not self._given["stream_events"] or self._all_in_background:
@@ -151,8 +151,8 @@ class RunHooks:
         )  # fmt: skip
 
     def _failed(self, index: int, hook: Hook, error: Exception) -> None:
-        """Let out what stops a run; what does not is logged, or stops it too where hooks are
-        strict."""
+        """Raise an exception that stops a run. Other exceptions are logged, or stop the run too
+        with `strict`."""
         module, level = self._level.module, self._level
         if isinstance(error, (module.InputCheckError, module.OutputCheckError)):
             raise error
@@ -174,10 +174,10 @@ class RunHooks:
     # -- after the last ----------------------------------------------------------------------------
 
     def finish(self, subject: Any) -> Iterable[Any]:
-        """Use the input or output as the hooks have left it; this emits no events."""
+        """Take the input or output as the hooks left it; this emits no events."""
         self._is_finished = True
         if subject is not self.subject:
-            # The run holds the object that was there: a receiver's other one goes into it.
+            # The run holds the original object: copy the receiver's replacement into it.
             vars(self.subject).update(vars(subject))
         if self._all_in_background:
             copies = self._level.module.copy_args_for_background(self.arguments)
@@ -188,21 +188,21 @@ class RunHooks:
         return ()
 
     def stop(self, reason: object) -> Exception:
-        """Return what stops the run where a receiver blocked it. Output that was blocked does not
-        leave."""
+        """Return the exception that stops the run if a receiver blocked it. Blocked output is
+        removed."""
         if not self._level.is_input:
             self.subject.content = None
         error: Exception = self._level.check_error(str(reason))
         return error
 
     def check(self) -> None:
-        """Stop the run where a receiver gave other items in place of taking the input or output."""
+        """Stop the run if a receiver yielded other items instead of passing the input or output."""
         if not self._is_finished:
-            raise self.stop(f"{self._level.hook} was stopped by a receiver")
+            raise self.stop(f"a receiver stopped {self._level.hook}")
 
 
 def replace_runs(patches: Patches, registry: Registry, *, strict: bool) -> None:
-    """Let the hooks of agents' and teams' runs be run by hookbus."""
+    """Let hookbus run the hooks of agents' and teams' runs."""
     for name, prefix in (("agent", ""), ("team", "_")):
         for hook, phase in (("run_input", "pre"), ("run_output", "post")):
             level = Level.of(name, hook)

@@ -1,5 +1,5 @@
-"""Agno's tool hooks as `strict=True` has them: what they pass on arrives, what is async is awaited
-or refused, guards close."""
+"""Agno's tool hooks with `strict=True`: arguments they pass on arrive, async hooks are awaited or
+rejected, failing guards block."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._hooks import AroundHook, is_async_hook
 
 
 class StrictToolCall(ToolCall):
-    """One call of a tool, whose own hooks are receivers like any other."""
+    """One call of a tool whose own hooks are receivers like any other."""
 
     def __init__(self, agno: Any, fc: Any, *, is_async: bool, off_loop: bool) -> None:
         super().__init__(agno, fc, is_async=is_async, off_loop=off_loop)
@@ -36,15 +36,15 @@ class StrictToolCall(ToolCall):
     def must_place(self, args: dict[str, Any]) -> bool:
         if self._approved is not None and args != self._approved:
             raise HookError(
-                f"{self.function.name} was approved with other arguments; a hook may not change "
-                "them after that"
+                f"{self.function.name} was approved with other arguments; hooks must not change "
+                "the arguments after the approval"
             )
         return args is not self.fc.arguments and bool(args or self.fc.arguments)
 
     # -- async hooks of a plain call ---------------------------------------------------------------
 
     def check_sync(self, hook: Hook) -> None:
-        pass  # it is refused when it runs
+        pass  # it is rejected when it would be called
 
     def is_left_out(self, hook: Hook) -> bool:
         if is_async_hook(hook):
@@ -53,7 +53,7 @@ class StrictToolCall(ToolCall):
 
     def _is_async_error(self, hook: Hook) -> HookError:
         return HookError(
-            f"{title_of(hook)} is async and cannot run in a sync call of "
+            f"{title_of(hook)} is async and cannot be called in a sync call of "
             f"{self.function.name}: use arun()"
         )
 
@@ -63,8 +63,8 @@ class StrictToolCall(ToolCall):
             raise self._is_async_error(hook)
         if result is None and came and came[-1] is not None:
             warnings.warn(
-                f"{title_of(hook)} called next and returned nothing, so {self.function.name} gives "
-                "None: write `return`",
+                f"{title_of(hook)} called next but returned nothing, so {self.function.name} "
+                "returns None: add a `return` with the result of next",
                 HookWarning, stacklevel=2,
             )  # fmt: skip
         return result
@@ -79,7 +79,7 @@ class StrictToolCall(ToolCall):
             self._control = error
 
     def let_out(self) -> None:
-        # What a pre_hook raises to steer the run comes out of the call itself, so that the
+        # The call itself raises the exception a pre_hook raised to steer the run, so that the
         # post_hook runs.
         if self._phase == "post-hook":
             super().let_out()
@@ -92,7 +92,7 @@ class StrictToolCall(ToolCall):
     def outcome(self, outcome: Any) -> Any:
         outcome = super().outcome(outcome)
         if outcome.status == "success":
-            outcome.result = self.fc.result  # a post_hook may have put another one there
+            outcome.result = self.fc.result  # a post_hook may have replaced it
         return outcome
 
     # -- tools that stream -------------------------------------------------------------------------
@@ -201,8 +201,8 @@ def _close(awaitable: Any) -> None:
 
 
 def merge_scopes(patches: Patches, function_class: Any) -> None:
-    """Let the hooks of an agent or team run outside of those of its tools, which Agno throws
-    away."""
+    """Let the hooks of an agent or team run outside those of its tools, which Agno itself
+    discards."""
     stock = function_class.__setattr__
 
     def __setattr__(tool: Any, name: str, value: Any) -> None:

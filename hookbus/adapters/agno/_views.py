@@ -1,5 +1,5 @@
-"""Other views of Agno's objects: what its own code, or one of its hooks, sees in place of the real
-one."""
+"""Views of Agno's objects: substitutes that Agno's code, or one of its hooks, sees instead of the
+real object."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from typing import Any
 
 
 def shielded(run_context: Any) -> Any:
-    """Return a run context that shares everything but the list of messages, of which it has a copy
-    of its own.
+    """Return a run context that shares everything except the list of messages, which it copies.
 
-    Agno puts the copy into the shared run context and back again, so that of two calls at once one
+    Agno swaps a copy into the shared run context and back again. So with two concurrent calls, one
     leaves its copy behind.
     """
     if getattr(run_context, "messages", None) is None:
         return run_context
     cls: Any = type(run_context)
     shield = object.__new__(_shield_of(cls))
-    # The same dict, so that what a hook writes is written to the real one.
+    # The same dict, so that a hook's writes reach the real object.
     object.__setattr__(shield, "__dict__", run_context.__dict__)
     shield.messages = list(run_context.messages)
     return shield

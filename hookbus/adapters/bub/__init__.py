@@ -1,12 +1,12 @@
-"""Bub 0.5.1: its hooks are hookspecs, and its plugins' implementations are receivers.
+"""Bub 0.5.1 on hookbus: its hooks are questions, its plugins' implementations are receivers.
 
     from hookbus.adapters import bub
 
     uninstall = bub.install()
     signal("pre_tool_call").connect(only_in_the_sandbox, role="guard")
 
-Plugins register with pluggy as before. `explain(framework.question("build_prompt"))` and events
-show them.
+Plugins still register with pluggy. `explain(framework.question("build_prompt"))` lists them, and
+events name them.
 """
 
 from ._install import SUPPORTED, install

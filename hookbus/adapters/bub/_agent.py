@@ -19,7 +19,7 @@ from ._receivers import Interceptor, Wrapper
 
 
 class Interceptions:
-    """The plugins of one runtime as one `AgentHooks` asks them."""
+    """The plugins of one runtime, as called by one `AgentHooks`."""
 
     def __init__(self, questions: Questions, hooks: Any) -> None:
         self._questions, self._hooks = questions, weakref.ref(hooks)
@@ -28,7 +28,7 @@ class Interceptions:
         self.connected: list[Connected] = []
 
     def panel(self, hook: str) -> Panel:
-        """Return the implementations of a hook as they are now."""
+        """Return the current implementations of a hook."""
         hooks: Any = self._hooks()
         panel = self.panels.get(hook)
         if panel is None:
@@ -41,7 +41,7 @@ class Interceptions:
         return panel
 
     def sync(self) -> None:
-        """Look at every hook."""
+        """Update the connections of every hook."""
         for hook in INTERCEPTION:
             self.panel(hook)
 
@@ -78,8 +78,8 @@ class Interceptions:
         return (StrictInterception if self._strict else Interception)(self, hook, panel.impls)
 
     def is_in_line(self, hook: str, panel: Panel) -> bool:
-        """Return whether the implementations can be called in line, because there are no other
-        receivers."""
+        """Return whether the implementations may be called here in order, because the hook has no
+        other receivers or listeners."""
         is_side_by_side = self._strict and hook == "after_llm_call"
         return panel.listeners is not None and panel.listeners.is_quiet() and not is_side_by_side
 
@@ -87,8 +87,8 @@ class Interceptions:
 async def in_line(
     asking: Interception, panel: Panel, arguments: dict[str, Any]
 ) -> Replace | Block | None:
-    """Ask those that have fired before; return what ended it. Whoever answered unusually, or
-    raised, hookbus goes on from."""
+    """Call the implementations that hookbus has called before; return the answer that ended the
+    call. After an unusual answer or an exception, hookbus continues from there."""
     for impl, (function, names) in zip(asking.impls, panel.turns[: panel.known]):
         value: Any = None
         error: BaseException | None = None
@@ -96,7 +96,7 @@ async def in_line(
             value = function(**asking.prepared({name: arguments[name] for name in names}))
             if is_awaitable(value):
                 value = await value
-        except BaseException as raised:  # what becomes of it, hookbus decides
+        except BaseException as raised:  # hookbus decides how to handle it
             error = raised
         asking.done.append((value, error))
         if error is not None or not asking.is_usual(value):
@@ -112,12 +112,12 @@ async def in_line(
 
 
 Answer = Callable[..., Any]
-"""Gives what Bub gets from a method: from the subject where nothing was decided, and from subject
-and reason of a block."""
+"""Returns a method's result for Bub, from the subject if nothing was decided, or from the subject
+and the reason of a block."""
 
 
 def hook_agent(patches: Patches, bus: Bus, module: Any) -> None:
-    """Make the four methods of `AgentHooks` hooks of their own names."""
+    """Make the four methods of `AgentHooks` hooks with the same names."""
     go_on: dict[str, Answer] = {
         "before_llm_call": lambda request: (request, None),
         "before_tool_call": lambda call: (call, module.ToolCallDecision.proceed()),

@@ -1,5 +1,5 @@
-"""One call of one of Bub's hooks: what its implementations are given, and what their answers
-mean."""
+"""One call of one of Bub's hooks: the arguments of its implementations, and the meaning of their
+answers."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from hookbus import Block, Drop, HookError, Replace
 from hookbus.modes import Receiver, Steps
 
 NOT_GIVEN: Final = type("NotGiven", (), {"__repr__": lambda self: "<not given>"})()
-"""Stands for an argument that a hook has and its caller left out."""
+"""The placeholder for an argument that the caller of a hook omitted."""
 
 _SKIPPED: Final = object()
 
 _SCOPED: Final = ("provide_lifespan", "provide_tape_store", "provide_steering_inbox")
-"""The hooks whose implementations may be generators: Bub enters what they give."""
+"""The hooks whose implementations may be generators: Bub enters the context they return."""
 
 _VERDICTS: Final = (Block, Replace, Drop)
 
@@ -30,7 +30,7 @@ _PLAIN_TYPES: Final = frozenset({str, int, float, bool, bytes, dict, list, tuple
 
 
 def is_awaitable(value: Any) -> bool:
-    """Tell whether a value is to be awaited; quick to say for the usual ones."""
+    """Return whether to await a value; fast for the usual types."""
     kind = type(value)
     return (
         value is not None
@@ -40,44 +40,44 @@ def is_awaitable(value: Any) -> bool:
 
 
 def is_unusual(value: Any) -> bool:
-    """Tell whether an answer means something to hookbus: a verdict; or nothing: a generator."""
+    """Return whether an answer is a verdict of hookbus, or a generator, which means nothing."""
     return type(value) not in _PLAIN_TYPES and (
         isinstance(value, _VERDICTS) or inspect.isgenerator(value)
     )
 
 
 Done = tuple[Any, BaseException | None]
-"""What an implementation answered, or raised."""
+"""The answer of an implementation, or the exception it raised."""
 
 
 @attrs.frozen
 class Answered:
-    """What an implementation answered, None too, which Bub counts where hookbus has no answer."""
+    """The answer of an implementation. Bub counts None as an answer, hookbus does not."""
 
     value: Any
 
 
 @attrs.define(eq=False)
 class Asking:
-    """One call of one hook, its answers understood as Bub does.
+    """One call of one hook, whose answers mean what they mean in Bub.
 
     Attributes:
-        plugins: whose implementations are asked.
+        plugins: the plugins whose implementations are called.
         hook: the name of the hook.
         impls: pluggy's records of the implementations, in the order they run, as they were when the
             call began.
-        is_first: whether the first answer ends it; else every answer counts.
+        is_first: whether the first answer ends it; otherwise every answer counts.
         is_sync: whether it cannot await.
-        only: the implementations that are asked where not all are.
-        with_others: whether receivers connected to hookbus itself run then.
-        stage: where the reported error happened.
-        failure: what an implementation raised.
-        interrupt: the same where there is no other receiver, and hookbus would continue: a
-            CancelledError that it made itself.
-        done: what the first implementations have answered already, each a value and an exception;
-            they are not called again.
-        reached: how many implementations have had their turn.
-        is_over: whether everybody was asked in line.
+        only: the implementations to call if not all are called.
+        with_others: whether receivers connected to hookbus directly are called then.
+        stage: the stage of a reported error.
+        failure: the exception an implementation raised.
+        interrupt: an exception that ends the call although hookbus would continue: a CancelledError
+            that the implementation itself raised.
+        done: the results of the first implementations, each a value and an exception; these are not
+            called again.
+        reached: the number of implementations called so far.
+        is_over: whether all implementations were called in line.
     """
 
     plugins: Any
@@ -97,18 +97,17 @@ class Asking:
     on_error: ClassVar[str] = "raise"
 
     def is_failure(self, error: BaseException) -> bool:
-        """Tell whether this says that an implementation has raised."""
+        """Return whether this error reports an exception of an implementation."""
         return self.failure is not None and error.__cause__ is self.failure
 
     def result(self, value: Any) -> Any:
-        """Return the result of the call, or raise what it was interrupted by."""
+        """Return the result of the call, or raise the exception that interrupted it."""
         if self.interrupt is not None:
             raise self.interrupt
         return value
 
     def asks(self, plugins: Any, index: int) -> bool:
-        """Tell whether the implementation at this place is asked in this call, and of these
-        plugins."""
+        """Return whether this call includes the implementation at this place of these plugins."""
         return (
             plugins is self.plugins
             and self.interrupt is None
@@ -116,8 +115,8 @@ class Asking:
         )
 
     def ask(self, index: int, given: dict[str, Any], arguments: Mapping[str, Any]) -> Any:
-        """Ask one implementation with what it asks for; return what its answer means, or an
-        awaitable of that."""
+        """Call one implementation with the arguments it names; return the meaning of its answer, or
+        an awaitable of that."""
         impl, self.reached = self.impls[index], index + 1
         try:
             if index < len(self.done):
@@ -140,7 +139,7 @@ class Asking:
         return value
 
     def prepared(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments as an implementation gets them."""
+        """Return the arguments for an implementation."""
         return given
 
     async def _awaited(self, impl: Any, value: Any, arguments: Mapping[str, Any]) -> Any:
@@ -151,16 +150,16 @@ class Asking:
             raise
 
     def read(self, impl: Any, value: Any, arguments: Mapping[str, Any]) -> Any:
-        """Return what an answer means to hookbus."""
+        """Return the meaning of an answer for hookbus."""
         return Answered(value)
 
     def unawaited(self, impl: Any, value: Any) -> Any:
-        """Return what an awaitable means where nothing can be awaited."""
+        """Return the meaning of an awaitable where nothing can be awaited."""
         warn("hook.async_not_supported hook={} adapter={}", self.hook, title_of(impl))
         return Answered(_SKIPPED)
 
     def failed(self, impl: Any, error: BaseException) -> None:
-        """Note what an implementation raised; it is on its way to hookbus."""
+        """Record an exception of an implementation, which also reaches hookbus."""
         self.failure = error
 
 
@@ -180,8 +179,8 @@ class Notice(Asking):
 
 
 class PlainAsking(Asking):
-    """One call whose implementations are receivers of hookbus like any other, as `strict=True` has
-    them."""
+    """One call with `strict=True`, whose implementations are receivers of hookbus like any
+    other."""
 
     on_error = "isolate"
 
@@ -189,12 +188,12 @@ class PlainAsking(Asking):
         if inspect.isgenerator(value) and self.hook not in _SCOPED:
             value.close()
             raise HookError(
-                f"{title_of(impl)} answered {self.hook} with a generator, which is not an answer"
+                f"{title_of(impl)} answered {self.hook} with a generator; return a value instead"
             )
         return value
 
     def unawaited(self, impl: Any, value: Any) -> Any:
-        return value  # hookbus closes it, and counts it as a failure
+        return value  # hookbus closes it and counts it as a failure
 
     def failed(self, impl: Any, error: BaseException) -> None:
         if isinstance(error, SystemExit) and self.hook == "on_error":
@@ -205,22 +204,23 @@ ASKING: ContextVar[Asking | None] = ContextVar("hookbus_bub_asking", default=Non
 
 
 def current(hook: str) -> Asking:
-    """Return the current call.
+    """Return the call in progress.
 
     Raises:
-        HookError: if the hook is asked past Bub.
+        HookError: if the hook is called without Bub.
     """
     asking = ASKING.get()
     if asking is None or asking.hook != hook:
         raise HookError(
-            f"{hook} is called by Bub: call its framework, or HookRuntime.call_first({hook!r}, ...)"
+            f"{hook} must be called by Bub: call its framework, or "
+            f"HookRuntime.call_first({hook!r}, ...)"
         )
     return asking
 
 
 def mode_of(hook: str) -> Callable[[Sequence[Receiver[Any]]], Steps[Any, Any]]:
-    """Return the mode of a hook as Bub has it: one after the other, until the first answer or all
-    of them."""
+    """Return the mode of a hook in Bub: implementations in order, until the first answer or all of
+    them."""
 
     def as_bub_asks(receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
         asking = current(hook)
@@ -247,8 +247,8 @@ def mode_of(hook: str) -> Callable[[Sequence[Receiver[Any]]], Steps[Any, Any]]:
 
 
 def is_cancelled_by_nobody(error: BaseException) -> bool:
-    """Tell whether a CancelledError was made up: neither the task was cancelled nor a deadline is
-    over."""
+    """Return whether a CancelledError was raised by hand: the task was not cancelled and no
+    deadline has passed."""
     if not isinstance(error, asyncio.CancelledError):
         return False
     try:
@@ -259,10 +259,10 @@ def is_cancelled_by_nobody(error: BaseException) -> bool:
 
 
 def title_of(impl: Any) -> str:
-    """Return the name of the plugin an implementation belongs to."""
+    """Return the name of the plugin of an implementation."""
     return impl.plugin_name or "<unknown>"
 
 
 def warn(message: str, *words: str, has_trace: bool = False) -> None:
-    """Warn in the log that Bub writes to."""
+    """Write a warning to Bub's log."""
     import_module("loguru").logger.opt(exception=has_trace).warning(message, *words)

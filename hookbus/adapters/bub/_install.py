@@ -1,4 +1,4 @@
-"""`install`: what it replaces in Bub, and how it restores it."""
+"""`install`: replaces functions of Bub, and restores them."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ _MODULES: Final = ("bub.hooks.runtime", "bub.hooks.interception", "bub.framework
 def install(
     bus: Bus = default_bus, *, strict: bool = False, untested: Untested = "check"
 ) -> Uninstall:
-    """Hook Bub's runtimes, existing and future ones.
+    """Let Bub's runtimes run on hookbus, existing ones and those made later.
 
-    Every hook of Bub is a hookspec of the same name, with the same arguments: answer it with
+    Every hook of Bub is a question with the same name and arguments. Answer it with
     `bus.signal("build_prompt").connect(...)`, guard it with `pre_build_prompt`, wrap it with
-    `around_build_prompt`. The four of `AgentHooks` are methods whose sender is the `AgentHooks`:
-    `before_llm_call` (`request`, `state`), `after_llm_call` (`request`, `result`, `state`),
-    `before_tool_call` (`call`, `state`) and `after_tool_call` (`call`, `result`, `state`), where
-    plugins are receivers of `pre`. Between the last two runs `tool_call`, as in the vocabulary of
-    agent frameworks, with `call` and `executor` as well. `turn` (`inbound`, `stream_output`) of a
-    framework is a whole turn.
+    `around_build_prompt`. The four hooks of `AgentHooks` are methods whose sender is the
+    `AgentHooks`: `before_llm_call` (`request`, `state`), `after_llm_call` (`request`, `result`,
+    `state`), `before_tool_call` (`call`, `state`) and `after_tool_call` (`call`, `result`,
+    `state`). There, plugins are receivers of `pre`. The call between the last two is `tool_call`
+    of the vocabulary, with the further arguments `call` and `executor`. A whole turn of a framework
+    is `turn` (`inbound`, `stream_output`).
 
     Args:
-        bus: the bus whose signals are emitted.
+        bus: the bus that has the signals.
         strict: False keeps Bub's documented behaviour for its plugins. True treats them as
-            receivers of hookbus: a failure is isolated and reported, and blocks if the plugin is a
-            policy of tools or models; wrappers wrap; async implementations are refused where Bub
-            cannot await; unknown hook names are refused; only returned values change a call.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+            receivers of hookbus. A failing plugin is isolated and reported, and blocks if it is a
+            policy of tools or models. Wrappers wrap, async functions are rejected where Bub cannot
+            await, unknown hook names are rejected, and only return values change a call.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores Bub, attribute for attribute; calling it twice is safe.
+        A function that restores Bub, attribute for attribute. A second call does nothing.
 
     Raises:
-        HookError: if Bub is not installed, has an unsupported version, or already runs on hookbus.
+        HookError: if Bub is not installed, does not fit, or already runs on hookbus.
     """
     with patches_of("bub", "bub", SUPPORTED, untested, install) as patches:
         runtime, agent, module = map(import_module, _MODULES)
@@ -77,7 +77,7 @@ def install(
 
 
 def _sync_what_is_there(owners: tuple[type, ...]) -> None:
-    # Seen without asking any object anything.
+    # Found without accessing attributes of the objects.
     for thing in gc.get_objects():
         if issubclass(type(thing), owners):
             thing._hookbus.sync()
@@ -99,7 +99,7 @@ def _replace_inits(patches: Patches, owners: Iterable[tuple[Any, Any]]) -> None:
 
 
 def _adopting(stock: Any) -> Any:
-    """Return an `__init__` after which the plugins that are there are connected."""
+    """Return an `__init__` that also connects the existing plugins."""
 
     @functools.wraps(stock)
     def __init__(made: Any, /, *args: Any, **kwargs: Any) -> None:
@@ -110,8 +110,7 @@ def _adopting(stock: Any) -> Any:
 
 
 class _OnFirstUse:
-    """An attribute that is made for each object when it is first asked for, and stays in the
-    object."""
+    """An attribute that is made for each object on first access and then stored in the object."""
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
         self._make = make
@@ -124,7 +123,7 @@ class _OnFirstUse:
 
 
 class _Adapter:
-    """The functions in Bub's classes while it runs on hookbus."""
+    """The replacements in Bub's classes while it runs on hookbus."""
 
     def __init__(self, bus: Bus, strict: bool, patches: Patches) -> None:
         self._strict, self._patches = strict, patches
@@ -133,14 +132,14 @@ class _Adapter:
         self._managers: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def declare(self, framework: Any) -> None:
-        """Make the questions of Bub's own hooks, before any runtime asks one."""
+        """Make the questions for Bub's own hooks, before any runtime calls one."""
         manager = framework.pluggy.PluginManager(framework.BUB_HOOK_NAMESPACE)
         manager.add_hookspecs(framework.BubHookSpecs)
         for caller in vars(manager.hook).values():
             self._questions.of(caller)
 
     def plugins_of(self, runtime: Any) -> Plugins:
-        """Connect the plugins of a runtime, and those that it will have."""
+        """Connect the plugins of a runtime, including those it gets later."""
         manager = runtime._plugin_manager
         plugins = Plugins(self._questions, manager)
         self._adopt(runtime, plugins)
@@ -161,7 +160,7 @@ class _Adapter:
         self._questions.adopt(owner, plugins.connected)
 
     def _following(self, manager: Any, name: str) -> Callable[..., Any]:
-        """Return a method of pluggy after which the receivers follow suit."""
+        """Return a method of pluggy that also updates the receivers."""
         stock, reference = getattr(type(manager), name), weakref.ref(manager)
 
         @functools.wraps(stock)
@@ -180,13 +179,13 @@ class _Adapter:
 
     @property
     def question(self) -> Callable[[Any, str], Any]:
-        """A method of the framework that gives one of its hooks."""
+        """A method of the framework that returns one of its hooks."""
 
         def question(framework: Any, name: str) -> Any:
             """Return a hook of Bub, for `explain`.
 
             Raises:
-                HookError: for a name that no hook has.
+                HookError: if no hook has this name.
             """
             plugins = framework._hook_runtime._hookbus
             if name in INTERCEPTION:
@@ -200,7 +199,7 @@ class _Adapter:
         return question
 
     def give_back(self) -> None:
-        """Disconnect everything, and take away what was put into Bub's objects."""
+        """Disconnect everything, and remove the attributes added to Bub's objects."""
         for owner in list(self._owners):
             for panel in vars(owner).pop("_hookbus").panels.values():
                 panel.disconnect()

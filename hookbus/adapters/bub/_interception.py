@@ -1,4 +1,4 @@
-"""One call of a hook of Bub's `AgentHooks`: what its implementations decide."""
+"""One call of a hook of Bub's `AgentHooks`, and the decisions of its implementations."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ._calls import Asking, is_cancelled_by_nobody, title_of, warn
 
 
 class Interception(Asking):
-    """One call of a hook of `AgentHooks`, whose implementations change, answer or refuse what is
-    about to happen."""
+    """One call of a hook of `AgentHooks`, whose implementations change, answer or deny the next
+    step."""
 
     on_error = "isolate"
-    types: ClassVar[Any]  # the module that has Bub's requests and decisions
+    types: ClassVar[Any]  # the module with Bub's requests and decisions
 
     def is_usual(self, value: Any) -> bool:
-        """Tell whether an answer is one that Bub understands."""
+        """Return whether Bub understands an answer."""
         if value is None or self.hook.startswith("after_"):
             return True
         types = self.types
@@ -56,7 +56,7 @@ class Interception(Asking):
         return Replace((call, value))
 
     def wrong(self, impl: Any, value: Any, expected: str) -> Any:
-        """Say that an answer is none, and go on without it."""
+        """Report an invalid answer, and continue without it."""
         got = type(value).__name__
         warn(
             "hook.agent_hook_bad_return hook={} adapter={} got={} expected={}", self.hook,
@@ -75,7 +75,7 @@ class Interception(Asking):
 
 
 class StrictInterception(Interception):
-    """The same with `strict=True`: a broken policy blocks, and only what is returned has an
+    """The same with `strict=True`: a failing policy blocks, and only return values have an
     effect."""
 
     def prepared(self, given: dict[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,5 @@
-"""The plugins of one runtime: their implementations as receivers, kept equal to pluggy's own lists,
-and asked."""
+"""The plugins of one runtime: their implementations as receivers, kept in step with pluggy's lists,
+and called."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._receivers import Implementation, Wrapper, implementation
 
 
 def names_of(impl: Any, known: Sequence[str], *, strict: bool) -> tuple[str, ...]:
-    """Return the names an implementation is given of those that are known."""
+    """Return the known arguments that an implementation has parameters for."""
     if not strict:
         return tuple(name for name in impl.argnames if name in known)
     parameters = signature_of(impl.function).parameters.values()
@@ -28,8 +28,8 @@ def names_of(impl: Any, known: Sequence[str], *, strict: bool) -> tuple[str, ...
 
 
 def receiver_name(impl: Any) -> str:
-    """Return what a receiver is called in `explain` and events: its plugin, or its function where
-    that has no name."""
+    """Return the name of a receiver in `explain` and events: its plugin, or its function if the
+    plugin has no name."""
     name = str(impl.plugin_name or "")
     return str(impl.function.__qualname__) if not name or name.isdigit() else name
 
@@ -44,7 +44,7 @@ class Plugins:
         self.connected: list[Connected] = []
 
     def panel(self, hook: str) -> Panel:
-        """Return the implementations of a hook as they are now.
+        """Return the current implementations of a hook.
 
         Raises:
             HookError: for an unknown hook, with `strict=True`; otherwise it has no implementations.
@@ -70,7 +70,7 @@ class Plugins:
         return panel
 
     def sync(self) -> None:
-        """Look at every hook."""
+        """Update the connections of every hook."""
         for hook in list(vars(self._manager.hook)):
             self.panel(hook)
 
@@ -78,13 +78,13 @@ class Plugins:
         return self.panels[hook].impls
 
     def rank(self, impl: Any) -> tuple[int, int]:
-        """Return the place of an implementation among those of all hooks; the highest runs
+        """Return the place of an implementation among those of all hooks; the highest place runs
         first."""
         place = [name for name, _ in self._manager.list_name_plugin()].index(impl.plugin_name)
         return (-1, -place) if impl.trylast else (int(impl.tryfirst), place)
 
     def marks(self, hook: str) -> set[tuple[str, str]]:
-        """Return name and place of the receivers that stand for implementations."""
+        """Return the name and place of the receivers for implementations."""
         receivers = self._questions.bus.signal(hook).connections()
         return {
             (each.name, each.where)
@@ -116,8 +116,8 @@ class Plugins:
     # -- in line: without other receivers ----------------------------------------------------------
 
     async def call(self, hook: str, kwargs: Mapping[str, Any], *, is_first: bool = False) -> Any:
-        """Ask everybody, or until one answers: in line, and from where that is not enough on
-        through hookbus."""
+        """Call all implementations, or until one answers: in line, and through hookbus from the
+        point where that does not suffice."""
         panel, done = self.panel(hook), []
         if panel.listeners is None or panel.listeners.is_quiet():
             for function, names in panel.turns[: panel.known]:
@@ -126,7 +126,7 @@ class Plugins:
                     value = function(**{name: kwargs[name] for name in names if name in kwargs})
                     if value is not None and is_awaitable(value):
                         value = await value
-                except BaseException as raised:  # what becomes of it, hookbus decides
+                except BaseException as raised:  # hookbus decides how to handle it
                     error = raised
                 done.append((value, error))
                 if error is not None or (self._strict and is_unusual(value)):
@@ -146,7 +146,7 @@ class Plugins:
                 value, error = None, None
                 try:
                     value = function(**{name: kwargs[name] for name in names if name in kwargs})
-                except BaseException as raised:  # what becomes of it, hookbus decides
+                except BaseException as raised:  # hookbus decides how to handle it
                     error = raised
                 done.append((value, error))
                 if error is not None or is_awaitable(value) or (self._strict and is_unusual(value)):
@@ -174,7 +174,7 @@ class Plugins:
         return kind(self, hook, panel.impls, **how)
 
     async def ask(self, panel: Panel, asking: Asking, kwargs: Mapping[str, Any]) -> Any:
-        """Ask a question that may await, and let out what an implementation raised as it is."""
+        """Ask a question that may await, and raise an exception of an implementation unchanged."""
         outer = ASKING.get()
         ASKING.set(asking)
         try:
@@ -208,20 +208,20 @@ class Plugins:
 
 def _asked(panel: Panel, asking: Asking, kwargs: Mapping[str, Any]) -> Any:
     question: Any = panel.question
-    if question is None:  # hookbus knows nothing of it: what went wrong in line goes out
-        raise asking.done[-1][1] or HookError(f"{asking.hook} answered what it cannot")
+    if question is None:  # hookbus does not know the hook: raise the error of the in-line call
+        raise asking.done[-1][1] or HookError(f"{asking.hook} returned an invalid answer")
     given = {name: kwargs[name] for name in question.names if name in kwargs}
     return question.ask(**given) if question.gives(asking.is_first) else question.ask.ask(**given)
 
 
 def _note(panel: Panel, asking: Asking) -> None:
-    """Note how many implementations have fired, unless there are others by now."""
+    """Record the number of implementations called, unless they have changed since."""
     if panel.impls is asking.impls and asking.only is None:
         panel.known = max(panel.known, asking.reached)
 
 
 def _understood(asking: Asking, result: Any) -> Any:
-    """Return all answers, or the first, where the question itself gives the other."""
+    """Return all answers, or the first, if the question itself returns the other."""
     if type(result) is not modes.Answers:
         return asking.result(result)
     values = [answer.value for answer in result.answers if answer.value is not None]
@@ -229,15 +229,13 @@ def _understood(asking: Asking, result: Any) -> Any:
 
 
 def _driven(coroutine: Coroutine[Any, Any, Any], hook: str) -> Any:
-    """Run a coroutine that has nothing to wait for; a receiver that waits all the same fails."""
+    """Run a coroutine that must not wait; a receiver that waits fails."""
     try:
         coroutine.send(None)
         coroutine.throw(
-            HookError(
-                f"Bub calls {hook} where it cannot await, but a receiver is async: write a def"
-            )
+            HookError(f"a receiver of {hook} waits where Bub cannot await: write it as a plain def")
         )
     except StopIteration as end:
         return end.value
     coroutine.close()
-    raise HookError(f"a receiver of {hook} is async, but Bub cannot await it: write a plain def")
+    raise HookError(f"a receiver of {hook} waits where Bub cannot await: write it as a plain def")

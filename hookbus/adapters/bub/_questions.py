@@ -21,7 +21,7 @@ SYNC_ONLY: Final = frozenset({
     "provide_tape_sidecar", "provide_lifespan", "provide_steering_inbox", "build_tape_context",
     "system_prompt",
 })  # fmt: skip
-"""The hooks that Bub asks where it cannot await."""
+"""The hooks that Bub calls where it cannot await."""
 
 INTERCEPTION: Final = {
     "before_llm_call": ("request", "state"),
@@ -29,20 +29,20 @@ INTERCEPTION: Final = {
     "before_tool_call": ("call", "state"),
     "after_tool_call": ("call", "result", "state"),
 }
-"""The hooks that Bub calls through `AgentHooks`, and their arguments; they are methods with
-receivers before them."""
+"""The hooks that Bub calls through `AgentHooks`, and their arguments; they are methods, and
+receivers run before them."""
 
 _ONE_BY_ONE: Final = ("run_model", "run_model_stream", "onboard_config")
-"""The hooks whose implementations Bub may ask one at a time."""
+"""The hooks whose implementations Bub may call one at a time."""
 
 _PHASES: Final = ("pre", "around", "post", "error", "finally")
 
 
 class Listeners:
-    """Who listens to one hook of Bub.
+    """The receivers and listeners of one hook of Bub.
 
     Attributes:
-        own: how many of them stand for implementations.
+        own: the number of receivers that represent implementations.
     """
 
     def __init__(self, bus: Bus, hook: str, where_own: str) -> None:
@@ -52,7 +52,7 @@ class Listeners:
         self._others = tuple(bus.signal(name) for name in names if name != where_own)
 
     def is_quiet(self) -> bool:
-        """Return whether a call has no receivers other than Bub's own implementations."""
+        """Return whether a call has no receivers or listeners except Bub's own implementations."""
         bus = self._bus
         if bus._is_observed or bus.timeout is not None or self._where_own._count != self.own:
             return False
@@ -67,8 +67,8 @@ class Question:
     Attributes:
         ask: the hookspec.
         names: the names of its arguments.
-        kind: whether it gives the `"first"` answer, `"all"` or nothing (`"void"`); None where that
-            is said in each call.
+        kind: whether it returns the `"first"` answer, `"all"` or nothing (`"void"`); None if each
+            call decides that.
     """
 
     ask: Any
@@ -77,13 +77,13 @@ class Question:
     listeners: Listeners
 
     def gives(self, is_first: bool) -> bool:
-        """Tell whether asking it gives the first answer, or else all."""
+        """Return whether asking it returns the first answer, or otherwise all."""
         return self.kind is None or self.kind == ("first" if is_first else "all")
 
 
 class Connected:
-    """What is connected for one hook of one owner. It knows nothing of the implementations, so it
-    may outlive them."""
+    """The connections for one hook of one owner. It does not reference the implementations, so it
+    can outlive them."""
 
     def __init__(self, listeners: Listeners | None) -> None:
         self._listeners = listeners
@@ -95,7 +95,7 @@ class Connected:
             self._listeners.own += is_own
 
     def disconnect(self) -> None:
-        """Take every receiver away."""
+        """Disconnect all receivers."""
         while self._connections:
             connection, is_own = self._connections.pop()
             connection.disconnect()
@@ -106,16 +106,16 @@ class Connected:
 @attrs.define(eq=False)
 class Panel:
     """The implementations of one hook of one runtime, in the order they run, and the receivers that
-    stand for them.
+    represent them.
 
     Attributes:
-        listeners: who listens to the hook; None for a hook without a specification, which hookbus
-            knows nothing of.
-        question: the hookspec that they answer; None if they run before a method.
+        listeners: the receivers and listeners of the hook; None for a hook without a specification,
+            which hookbus does not know.
+        question: the question they answer; None if they run before a method.
         stored: the implementations as pluggy keeps them.
-        turns: of each the function, and the names of its arguments.
-        known: the number of the first ones that have run through hookbus; the others have not run
-            yet.
+        turns: the function of each, and the names of its arguments.
+        known: the number of implementations, from the first, that hookbus has called since they
+            were connected.
     """
 
     listeners: Listeners | None = None
@@ -129,12 +129,12 @@ class Panel:
     )
 
     def put(self, stored: list[Any], connect: Connect) -> None:
-        """Have these implementations in place of those that were there, all or none.
+        """Replace the implementations with these, all or none.
 
         Args:
             stored: pluggy's list.
-            connect: connects one, given its record and its place; returns the names it is given,
-                the connection if there is one, and whether that is an ordinary one, and no wrapper.
+            connect: connects one, given its record and its place; returns the names of its
+                arguments, the connection if there is one, and whether it is not a wrapper.
         """
         self.disconnect()
         self.impls = stored[::-1]
@@ -151,7 +151,7 @@ class Panel:
         self.known = len(stored) if self.listeners is None else 0
 
     def disconnect(self) -> None:
-        """Take every receiver away."""
+        """Disconnect all receivers."""
         self.connected.disconnect()
         self.stored, self.impls, self.turns, self.known = [], [], [], 0
 
@@ -160,7 +160,7 @@ Connect = Callable[[Any, int], tuple[tuple[str, ...], Connection | None, bool]]
 
 
 class Questions:
-    """The questions of one bus, each made as it is first needed; and what is connected for owners
+    """The questions of one bus, each made when it is first needed, and the connections of owners
     that are gone."""
 
     def __init__(self, bus: Bus, *, strict: bool) -> None:
@@ -205,19 +205,19 @@ class Questions:
         return (modes.firstresult, "first") if is_first else (modes.broadcast, "all")
 
     def adopt(self, owner: Any, connected: list[Connected]) -> None:
-        """Take away what is connected for an owner once it is gone; at the next occasion, and not
-        while memory is collected."""
+        """Disconnect the receivers of an owner once it is gone; at the next opportunity, and not
+        during garbage collection."""
         self.sweep()
         weakref.finalize(owner, self._orphans.append, connected).atexit = False
 
     def sweep(self) -> None:
-        """Take away what was connected for owners that are gone."""
+        """Disconnect the receivers of owners that are gone."""
         while self._orphans:
             for connected in self._orphans.popleft():
                 connected.disconnect()
 
     def retire(self) -> None:
-        """Take every question off the bus."""
+        """Remove all questions from the bus."""
         self.sweep()
         while self._made:
             self._made.popitem()[1].ask.retire()

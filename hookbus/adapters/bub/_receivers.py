@@ -1,4 +1,4 @@
-"""The receivers that stand for the implementations of Bub's plugins."""
+"""The receivers that represent the implementations of Bub's plugins."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _KIND = inspect.Parameter
 class Implementation:
     """The receiver for one implementation of one plugin: it answers a question.
 
-    It knows the position of the implementation in its hook, but neither the plugin nor the runtime;
-    the current call knows the implementation. So an unreferenced runtime is collected with its
-    plugins.
+    It knows only the place of the implementation among those of its hook, not the plugin or the
+    runtime; the current call knows the implementation. So an unreferenced runtime is
+    garbage-collected with its plugins.
     """
 
     def __init__(self, plugins: Any, hook: str, index: int, names: Sequence[str]) -> None:
@@ -31,10 +31,10 @@ class Implementation:
 
     @property
     def __wrapped__(self) -> Callable[..., Any]:
-        # The place that `explain` and failures give for this receiver.
+        # The place that `explain` and failures show for this receiver.
         plugins = self.plugins()
         if plugins is None:
-            raise AttributeError("the runtime is gone")
+            raise AttributeError("the runtime of this receiver no longer exists")
         function: Callable[..., Any] = plugins.impls_of(self.hook)[self.index].function
         return function
 
@@ -42,7 +42,7 @@ class Implementation:
         return self.ask(given)
 
     def ask(self, arguments: Mapping[str, Any]) -> Any:
-        """Ask the implementation with what it names of these arguments."""
+        """Call the implementation with those of these arguments that it names."""
         asking = current(self.hook)
         if not asking.asks(self.plugins(), self.index):
             return None
@@ -57,7 +57,7 @@ class Implementation:
 
 
 class AsyncImplementation(Implementation):
-    """The same for a coroutine function, which hookbus then knows it must await."""
+    """The same for a coroutine function, so that hookbus knows it must await."""
 
     async def __call__(self, **given: Any) -> Any:
         answer = self.ask(given)
@@ -83,8 +83,8 @@ class Interceptor(Implementation):
 
 
 class Wrapper(Implementation):
-    """The receiver for a pluggy wrapper: a generator function with the rest of the call at its
-    `yield`."""
+    """The receiver for a pluggy wrapper: a generator function whose `yield` is the rest of the
+    call."""
 
     def parameters(self) -> list[inspect.Parameter]:
         sender = _KIND("hook", _KIND.POSITIONAL_ONLY)
@@ -120,7 +120,7 @@ async def _end_later(impl: Any, generator: Any, awaitable: Any) -> Any:
 
 
 def _end(impl: Any, generator: Any, result: Any, error: BaseException | None) -> Any:
-    """Let a wrapper have what came of the call; return, or raise, what it makes of it."""
+    """Send the outcome of the call to a wrapper; return or raise the wrapper's own outcome."""
     from pluggy import Result
 
     old: Any = Result(result, error) if impl.hookwrapper else None

@@ -1,5 +1,5 @@
-"""The methods of Bub's `HookRuntime`, on hookbus. Without other receivers they call Bub's
-implementations in line."""
+"""The methods of Bub's `HookRuntime`, on hookbus. Without other receivers or listeners, Bub's
+implementations are called in line."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ._calls import Notice
 from ._plugins import Plugins
 
 STOCK: Final[dict[str, Callable[..., Any]]] = {}
-"""Bub's own methods. Other code may keep a reference to a method of this module after uninstall."""
+"""Bub's own methods. Other code may still hold one of the methods here after uninstalling."""
 
 ASYNC: Final = ("call_first", "call_many")
-"""The methods that give a coroutine of their own making: one coroutine less for every hook of a
+"""The methods that return a coroutine made elsewhere: one coroutine less for every hook of a
 turn."""
 
 
@@ -73,7 +73,7 @@ def notify_error_sync(runtime: Any, /, *, stage: str, error: Exception, message:
 def _invoke_impl_sync(
     runtime: Any, /, *, hook_name: str, impl: Any, call_kwargs: Any, kwargs: Any
 ) -> Any:
-    """Ask one implementation, as Bub does for `onboard_config` and for no other hook."""
+    """Call one implementation, as Bub does only for `onboard_config`."""
     plugins = _plugins(runtime)
     panel = plugins and plugins.panel(hook_name) if hook_name == "onboard_config" else None
     if not plugins or not panel or panel.question is None or impl not in panel.impls:

@@ -1,4 +1,4 @@
-"""What `strict=True` makes of Bub's registration, its report, and the ways it finds its model."""
+"""Bub's registration, its report, and its search for a model, with `strict=True`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _MODELS: Final = ("run_model", "run_model_stream")
 
 
 def check_plugin(manager: Any, plugin: Any) -> None:
-    """Refuse a plugin that implements what no hook is, or that is async where Bub cannot await.
+    """Reject a plugin that implements an unknown hook, or is async where Bub cannot await.
 
     Raises:
-        HookError: names the implementation and its place; nothing is registered then.
+        HookError: with the implementation and its file and line; nothing is registered then.
     """
     known = [name for name, caller in vars(manager.hook).items() if caller.has_spec()]
     for attribute in dir(plugin) if plugin is not None else ():
@@ -55,11 +55,11 @@ def hook_report(runtime: Any) -> dict[str, list[str]]:
 
 
 async def _ask_models(runtime: Any, **given: Any) -> tuple[str, Any]:
-    """Ask the models in their order, text and streams alike, until one answers; return the hook it
-    is of, and the answer."""
+    """Call the models in order, for text and for streams, until one answers; return its hook and
+    the answer."""
     plugins: Plugins = runtime._hookbus
     panels = {hook: plugins.panel(hook) for hook in _MODELS}
-    # A hook is with the place of its implementation in the order of both.
+    # Pairs of a hook and the place of its implementation in the order of both hooks.
     ranked = [(plugins.rank(impl), hook, impl) for hook in _MODELS for impl in panels[hook].impls]
     ranked.sort(key=lambda each: each[0], reverse=True)
     parts = [
@@ -81,12 +81,12 @@ async def _ask_models(runtime: Any, **given: Any) -> tuple[str, Any]:
 
 
 async def run_model(runtime: Any, prompt: Any, session_id: str, state: Any) -> str | None:
-    """Return the text of the first model that answers, the text of its stream if it gives one."""
+    """Return the text of the first model that answers, or the text of its stream."""
     hook, answer = await _ask_models(runtime, prompt=prompt, session_id=session_id, state=state)
     if hook != "run_model_stream":
         if answer is None or isinstance(answer, str):
             return answer
-        raise TypeError(f"run_model returned a {type(answer).__name__}, but Bub needs a string")
+        raise TypeError(f"run_model returned a {type(answer).__name__}, but Bub needs a str")
     async with aclosing(_checked(answer)) as stream:
         return "".join(
             [str(event.data.get("delta", "")) async for event in stream if event.kind == "text"]
@@ -94,7 +94,7 @@ async def run_model(runtime: Any, prompt: Any, session_id: str, state: Any) -> s
 
 
 async def run_model_stream(runtime: Any, prompt: Any, session_id: str, state: Any) -> Any:
-    """Return the stream of the first model that answers, or a stream of its text in one piece."""
+    """Return the stream of the first model that answers, or its text as a stream of one part."""
     hook, answer = await _ask_models(runtime, prompt=prompt, session_id=session_id, state=state)
     if hook != "run_model":
         return answer if answer is None else _checked(answer)
@@ -109,7 +109,8 @@ async def run_model_stream(runtime: Any, prompt: Any, session_id: str, state: An
 def _checked(stream: Any) -> Any:
     if not isinstance(stream, import_module("bub.streaming").AsyncStreamEvents):
         raise TypeError(
-            f"run_model_stream returned a {type(stream).__name__}, but Bub needs AsyncStreamEvents"
+            f"run_model_stream returned a {type(stream).__name__}, but Bub needs an "
+            "AsyncStreamEvents"
         )
     return stream
 

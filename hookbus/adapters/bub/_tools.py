@@ -14,11 +14,11 @@ from .._vocabulary import hook_tool_call
 from ._questions import Listeners
 
 _CALL_ID: Final[ContextVar[str | None]] = ContextVar("hookbus_bub_call_id", default=None)
-"""The model's number of the current call, which Bub keeps for its tracing only."""
+"""The model's id of the current call, which Bub keeps only for its tracing."""
 
 
 def hook_tools(patches: Patches, bus: Bus, module: Any, errors: Any) -> None:
-    """Make what runs between `before_tool_call` and `after_tool_call` the hook `tool_call`."""
+    """Make the call between `before_tool_call` and `after_tool_call` the hook `tool_call`."""
     cls, listeners = module.ToolExecutor, Listeners(bus, "tool_call", "tool_call")
     stock, stock_traced = vars(cls)["_invoke_normalized"], vars(cls)["_trace_tool_response"]
 
@@ -27,7 +27,7 @@ def hook_tools(patches: Patches, bus: Bus, module: Any, errors: Any) -> None:
         name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any,
         caller: Any, call: Any, executor: Any,
     ) -> Any:  # fmt: skip
-        """Run a tool; what it raises is Bub's BubError by now. Only `arguments` can be changed."""
+        """Run a tool; its exceptions are already BubError. Only `arguments` can be changed."""
         if arguments is not call.arguments:
             call = module.replace(call, arguments=dict(arguments))
         return await executor(call, call.context)

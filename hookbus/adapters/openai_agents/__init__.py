@@ -1,7 +1,8 @@
 """The OpenAI Agents SDK: hooks around tools, hand-offs, models and runs.
 
-Not covered: hosted tools and hosted MCP servers, hand-offs of realtime sessions, and a program that
-calls `tool.on_invoke_tool` itself. `agents.tool.invoke_function_tool` is covered.
+Not covered: tools that run at the provider (hosted tools, hosted MCP servers), hand-offs of
+realtime sessions, and direct calls of `tool.on_invoke_tool`. Calls of
+`agents.tool.invoke_function_tool` are covered.
 """
 
 from ._install import SUPPORTED, install

@@ -1,4 +1,4 @@
-"""Custom, shell, local shell, patch and computer tools: each has an action that runs it."""
+"""Custom, shell, local shell, patch and computer tools, each run by an action of the SDK."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _BLANK: Final = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5E"
     "rkJggg=="
 )
-"""What a model sees of a computer it may not touch: one pixel."""
+"""The screenshot that a model gets when a computer call is denied: one pixel."""
 
 
 def hook_actions(gate: Gate) -> None:
-    """Have each action run a copy of its tool, of which what works is asked about: inside of the
-    SDK's approvals, and before anybody is given the result."""
+    """Make each action run a copy of its tool whose functions are hooked. The hooks run inside the
+    SDK's approvals, and before any code gets the result."""
     actions = module("run_internal.tool_actions")
     operations_of = gate.patches.look_for(actions, "coerce_apply_patch_operations")
 
@@ -49,8 +49,8 @@ def hook_actions(gate: Gate) -> None:
             )
             try:
                 return await run()
-            except Interrupted:  # now the SDK asks, in its own way
-                tool.needs_approval, tool.on_approval = True, None  # which would answer itself
+            except Interrupted:  # now the SDK asks for approval; the callback would answer itself
+                tool.needs_approval, tool.on_approval = True, None
                 return await run()
 
         _replace(gate, cls, execute)
@@ -73,8 +73,8 @@ async def _ask(
     gate: Gate, tool: Any, agent: Any, tool_call: Any, context: Any, arguments: dict[str, Any],
     body: Callable[[dict[str, Any]], Any], kind: str = "builtin",
 ) -> Any:  # fmt: skip
-    """Return the result of the tool, or what replaces it; a block is raised. With the context of
-    its run the call may be interrupted."""
+    """Return the tool's result, or the answer that replaces it; raise a denial. With the context of
+    its run the call can be interrupted."""
     get = tool_call.get if isinstance(tool_call, dict) else functools.partial(getattr, tool_call)
     call = ToolCall(tool.name, arguments, get("call_id", None), kind, tool, agent)
 
@@ -130,7 +130,7 @@ def _local_shell(tool: Any, ask: Any) -> dict[str, Any]:
 
         try:
             return await ask(action.model_dump(exclude={"type"}), body)
-        except NotDone as refused:  # which this one action would not tell
+        except NotDone as refused:  # this one action would not report it
             return str(refused)
 
     return {"executor": run}
@@ -147,15 +147,15 @@ def _patch(tool: Any, ask: Any) -> dict[str, Any]:
         before = {name: getattr(operation, name) for name in fields if hasattr(operation, name)}
         try:
             return await ask(before, body)
-        except NotDone as refused:  # and the other operations of this call go on
+        except NotDone as refused:  # the other operations of this call continue
             return {"status": "failed", "output": str(refused)}
 
     return {"editor": View(editor, create_file=run, update_file=run, delete_file=run)}
 
 
 def _hook_computers(gate: Gate, action_class: Any) -> None:
-    """Hook the actions on a computer. Afterwards a model sees a picture of it. If there is a text
-    instead, it is a separate message after a blank picture."""
+    """Hook the actions on a computer. The model gets a screenshot afterwards; a replacement answer
+    is a separate message after a blank screenshot."""
     items, stock = module("items"), gate.patches.look_for(action_class, "execute").__func__
     for name in ("_execute_action_and_capture", "_iter_actions"):
         gate.patches.look_for(action_class, name)
@@ -195,7 +195,7 @@ def _hook_computers(gate: Gate, action_class: Any) -> None:
 
 
 async def _touched(own: Any, computer: Any, tool_call: Any, ask: Any) -> tuple[str, list[str]]:
-    """Return the picture of a computer after the actions on it, and the text that comes with it."""
+    """Return the screenshot after an action on a computer, and any further message."""
     pictures: list[str] = []
 
     async def body(given: dict[str, Any]) -> str:

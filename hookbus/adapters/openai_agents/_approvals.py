@@ -1,8 +1,8 @@
-"""A guard asks, and the run is interrupted as for a tool that needs approval.
+"""A guard requires approval, and the run is interrupted as for a tool that needs approval.
 
-So it is for what the SDK can interrupt: what runs as a function tool (those of MCP servers and
-agents as tools among them), custom and shell tools, and a patch of one operation. What else is
-asked about is blocked, until the store has its answer.
+The SDK can interrupt function tools (including those of MCP servers and agents as tools), custom
+and shell tools, and a patch of one operation. Any other call is blocked until the store has an
+answer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _Call(NamedTuple):
-    """A call in progress in the SDK: its tool, its number, and the function that looks for an
+    """A call in progress in the SDK: its tool, its id, and a function that looks for an
     approval."""
 
     tool: Any
@@ -34,16 +34,16 @@ _UNDER_WAY: Final[ContextVar[_Call | None]] = ContextVar("hookbus_openai_call", 
 
 
 class _Waits(Exception):
-    """Raised instead of running a call that waits for approval."""
+    """Raised instead of running a call that requires approval."""
 
     def __init__(self, result: Any) -> None:
-        super().__init__("the call waits for approval")
+        super().__init__("the call requires approval")
         self.result = result
 
 
 class Interrupted(BaseException):
-    """Raised instead of running one of the SDK's own tools: the SDK reports an `Exception` to the
-    model as a failure of the tool."""
+    """Raised instead of running one of the SDK's own tools: the SDK would report an `Exception` to
+    the model as a failure of the tool."""
 
 
 async def run_or_interrupt(
@@ -53,12 +53,12 @@ async def run_or_interrupt(
 
     Args:
         run: the call.
-        call: what receivers see of it.
-        tool_call: what the model asked for.
-        context: the run's, which knows who was approved.
+        call: the call as receivers see it.
+        tool_call: the model's request for the call.
+        context: the context of the run, which has the approvals.
 
     Raises:
-        Interrupted: if it waits for approval.
+        Interrupted: if the call requires approval.
     """
     item = module("items").ToolApprovalItem(
         agent=call.caller, raw_item=tool_call, tool_name=call.name
@@ -77,14 +77,14 @@ async def run_or_interrupt(
 
 
 def _has_not_begun(context: Any, call_id: Any) -> None:
-    """Have the SDK forget that it has noted a call as one that runs."""
+    """Remove the SDK's record that a call is running."""
     record = context._tool_invocations.get(call_id)
     if record is not None:
         record.executed = False
 
 
 def hook_approvals(gate: Gate) -> None:
-    """Have calls interrupted that the pause of `BY_RUN_STATE` says wait."""
+    """Interrupt the calls that wait according to the pause of `BY_RUN_STATE`."""
     home, patches = module("run_internal.tool_execution"), gate.patches
     executor = patches.look_for(home, "_FunctionToolBatchExecutor")
     approve = patches.look_for(executor, "_maybe_execute_tool_approval")
@@ -117,20 +117,20 @@ def hook_approvals(gate: Gate) -> None:
 
 
 def _interruptible(call: ToolCall) -> _Call | None:
-    """Return what is known of a call if a run makes it that can be interrupted there."""
+    """Return the record of a call if its run can be interrupted there."""
     found = _UNDER_WAY.get()
     is_it = found is not None and found.tool is call.tool and found.call_id == call.call_id
     return found if is_it else None
 
 
 def _whose(call: ToolCall) -> str | None:
-    """Return the number of a call that can be interrupted. Another one is made again, under another
-    number, once there is an answer."""
+    """Return the id of a call that can be interrupted. Other calls are repeated with a new id once
+    there is an answer."""
     return call.call_id if _interruptible(call) else None
 
 
 async def _approved(call: ToolCall, request: Request, is_new: bool) -> Any:
-    """Return the approval that the run was resumed with, or have it interrupted."""
+    """Return the approval with which the run was resumed, or interrupt the run."""
     found = _interruptible(call)
     if found is None:
         return None
@@ -140,7 +140,7 @@ async def _approved(call: ToolCall, request: Request, is_new: bool) -> Any:
     if is_new:  # it, or every call, was approved before this request
         return None
     said = {"id": request.id, "approved": True}
-    return answered(said, request, by="whoever approved the RunState")
+    return answered(said, request, by="the approver of the RunState")
 
 
 BY_RUN_STATE: Final = Pause(_whose, _approved)

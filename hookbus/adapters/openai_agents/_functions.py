@@ -1,4 +1,4 @@
-"""Function tools, tools of MCP servers and agents as tools: all are called in one place."""
+"""Function tools, tools of MCP servers and agents as tools: the SDK calls all in one place."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def hook_functions(gate: Gate) -> None:
 
             async def body(changed: dict[str, Any]) -> Any:
                 text = write(changed)
-                if text is not arguments:  # nor may what was made of the old ones be used
+                if text is not arguments:  # the parsed old arguments must not be used either
                     context.tool_arguments, context._function_tool_arguments = text, None
                 done.append(
                     await stock(function_tool=function_tool, context=context, arguments=text)
@@ -38,7 +38,7 @@ def hook_functions(gate: Gate) -> None:
                 return done[-1]
             if isinstance(found, Refusal):
                 return result(Told(found.text), True)
-            # A string in place of what an output schema describes is passed unchanged.
+            # A string that does not fit the output schema is passed on unchanged.
             return result(found, isinstance(found, str))
 
         return invoke
@@ -54,7 +54,8 @@ def hook_functions(gate: Gate) -> None:
 
 
 def _hook_unknown(gate: Gate) -> None:
-    """Emit calls of tools that an agent does not have, whether they end the run or not."""
+    """Make hooks run for calls of tools that an agent does not have, whether they end the run or
+    not."""
     home, error = module("run_internal.turn_resolution"), module("exceptions").ModelBehaviorError
 
     def told(stock: Any) -> Any:
@@ -85,7 +86,7 @@ def _hook_unknown(gate: Gate) -> None:
 
             text = getattr(asked, "arguments", None) or getattr(asked, "input", "")
             gate.run(call_of(asked.name, text, asked.call_id, agent, agent), body)
-            raise ends  # also if it was blocked: no model would read another answer
+            raise ends  # also if it was denied: the model would not read another answer
 
         return process_model_response
 
@@ -95,14 +96,14 @@ def _hook_unknown(gate: Gate) -> None:
 
 
 def _missing(response: Any, text: str) -> Any:
-    """Return what a model has asked for that its agent does not have, by the text that says so."""
+    """Return the requested tool that the agent does not have, found by the SDK's error message."""
     asked = (each for each in response.output if getattr(each, "call_id", None) is not None)
     return next((each for each in asked if f"{getattr(each, 'name', None)} not found in" in text),
                 None)  # fmt: skip
 
 
 def _hook_stopping(gate: Gate) -> None:
-    """Let a run go on where its answer would be a refusal."""
+    """Let a run continue if its answer would be a denial."""
     go_on = gate.patches.look_for(module("run_internal.run_steps"), "NOT_FINAL_OUTPUT")
 
     def hooked(stock: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Hand-offs: one that is refused does not happen, and the model reads why."""
+"""Hand-offs: a denied hand-off does not happen, and the model reads why."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def hook_handoffs(gate: Gate) -> None:
 
 
 def _handoff(gate: Gate, run: Any, agent: Any) -> Any:
-    """Return a copy of a hand-off which is asked about."""
+    """Return a copy of a hand-off that is hooked."""
     stock, guarded = run.handoff, copy.copy(run.handoff)
     arguments, write = read(run.tool_call.arguments)
 
@@ -58,7 +58,7 @@ def _handoff(gate: Gate, run: Any, agent: Any) -> Any:
 
 
 def _stays(tool_call: Any, agent: Any, text: str, given: dict[str, Any]) -> Any:
-    """Return the step of a run that stays with its agent, whose model reads why."""
+    """Return a step of the run that stays with the agent and tells its model why."""
     steps, items = module("run_internal.run_steps"), module("items")
     raw = items.ItemHelpers.tool_call_output_item(tool_call, text)
     item = items.ToolCallOutputItem(agent, raw, text)

@@ -1,4 +1,4 @@
-"""`install`: what it replaces in the SDK, and how it restores it."""
+"""`install`: replaces functions of the SDK, and restores them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from hookbus.approvals import Store
 
 SUPPORTED: Final = Between("0.22.0", "0.24.0")
-"""Versions of openai-agents. Its tools run in functions of private modules, which move."""
+"""Versions of openai-agents. Its tools run in functions of private modules, which may move."""
 
 PASSES: Final = tuple(
     f"agents.exceptions:{part}GuardrailTripwireTriggered"
     for part in ("Input", "Output", "ToolInput", "ToolOutput")
 )
-"""Exceptions that hand control back to the SDK; they are not failures of a call."""
+"""Exceptions that return control to the SDK and are not failures of a call."""
 
 
 @named_options
@@ -37,37 +37,37 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     approver: Store | None = None, untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Hook the agents of the OpenAI Agents SDK, existing and future ones.
+    """Let the agents of the OpenAI Agents SDK run on hookbus, existing and future ones.
 
     `tool_call` (sender: the tool) is every call of a function tool, of a tool of a local MCP
     server, of an agent that is a tool, of a custom, shell, local shell, patch or computer tool, and
-    every hand-off (sender: the `Handoff`). The model reads why a call was blocked, and a blocked
-    hand-off does not happen. A block is never the answer of a run: where `tool_use_behavior` would
+    every hand-off (sender: the `Handoff`). The model reads why a call was denied, and a denied
+    hand-off does not happen. A denial is never the answer of a run: if `tool_use_behavior` would
     stop on it, the model reads it and continues. A patch with several operations is one call for
-    each.
-    `model_call` and `model_stream` (sender: the `Model`) are those of every model; `agent_run` is
-    `Runner.run` and `run_sync`, with the `RunResult` as result; `agent_stream` is a streamed run as
-    a whole, and its parts are those of `model_stream`. A block there raises `HookBlocked`.
+    each operation. `model_call` and `model_stream` (sender: the `Model`) are the calls of every
+    model. `agent_run` is `Runner.run` and `run_sync`; its result is the `RunResult`.
+    `agent_stream` is a whole streamed run; its parts are those of `model_stream`. A blocked model
+    call or run raises `HookBlocked`.
 
     Args:
-        bus: the bus whose signals are emitted.
-        say: returns the text of a refused call from its `HookBlocked`; a model reads it.
-        approver: a store for approvals, while the run is interrupted: approve or reject its
-            `interruptions` in the `RunState` that continues it. Local shell and computer tools,
-            patches of several files and hand-offs are blocked until then.
-        untested: what to do with a release newer than those tested: `"check"` verifies what the
-            adapter replaces and calls a tool on a private bus; `"refuse"` raises.
+        bus: the bus that has the signals.
+        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        approver: a store that the bus asks for approval while the run is interrupted. Approve or
+            reject the `interruptions` of the run in its `RunState`, and resume the run with it.
+            Local shell and computer tools, patches of several files and hand-offs are blocked
+            meanwhile.
+        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
+            functions and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores the SDK; calling it twice is safe.
+        A function that restores the SDK. A second call does nothing.
 
     Raises:
-        HookError: if openai-agents is not installed, has an unsupported version, lacks a function
-            that this adapter replaces, or already runs on hookbus; or if the bus has another
-            approver.
+        HookError: if openai-agents is not installed, does not fit, lacks a function that this
+            adapter replaces, or already runs on hookbus; or if the bus has another approver.
     """
     with patches_of("openai_agents", "openai-agents", SUPPORTED, untested, install) as patches:
-        import_module("agents.run")  # and all that it runs
+        import_module("agents.run")  # and everything it runs
         words = "tool_call", "model_call", "model_stream", "agent_run", "agent_stream"
         results = Results(plain, packed, refused=lambda refused: refused)
         gate = Gate(patches, bus, results, words=words, say=say, approver=approver,

@@ -61,7 +61,7 @@ def hook_models(gate: Gate) -> None:
 
 
 def _never_again(stock: Any) -> Any:
-    """A refusal is not retried, whatever the policy of a model's retries says."""
+    """Never retry a denial, whatever retry policy the model has."""
 
     @functools.wraps(stock)
     async def evaluate(*, error: Exception, **given: Any) -> Any:
@@ -103,7 +103,7 @@ def hook_runs(gate: Gate) -> None:
                                                   starting_input):  # fmt: skip
                     pass
             finally:
-                if not streamed_result.is_complete:  # it was refused: whoever reads it waits
+                if not streamed_result.is_complete:  # it was denied: its reader waits
                     streamed_result.is_complete = True
                     streamed_result._event_queue.put_nowait(end())
 

@@ -1,4 +1,4 @@
-"""What the adapter's parts share: results as plain data, arguments as text, and refusals."""
+"""Helpers of the adapter's modules: results as plain data, arguments as text, and denials."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Any
 
 
 class Told(str):
-    """The text of a blocked call for a model, marked so that it does not become the answer of a
-    run."""
+    """The text a model gets for a denied call; the type keeps it from being a run's answer."""
 
 
 class NotDone(Exception):
@@ -25,7 +24,7 @@ def module(name: str) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return a result as text or plain data; what else is in it, as text."""
+    """Return a result as text or plain data; other values in it become text."""
     if value is None or isinstance(value, (str, int, float)):
         return value
     if hasattr(value, "model_dump"):
@@ -39,7 +38,7 @@ def plain(value: Any) -> Any:
 
 
 def packed(call: Any, raw: Any, value: Any) -> Any:
-    """Return a changed result, its texts as parts again where the tool gave parts."""
+    """Return a changed result, with its texts as parts again if the tool returned parts."""
     is_parts = isinstance(raw, (list, tuple)) and raw and all(map(_is_part, raw))
     if not is_parts or not isinstance(value, list):
         return value
@@ -52,7 +51,7 @@ def _is_part(value: Any) -> bool:
 
 
 def read(text: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], str]]:
-    """Return the arguments in what a model wrote, and what writes changed ones."""
+    """Return the arguments in the text of a model, and a function that writes changed ones."""
     try:
         arguments = json.loads(text or "{}")
     except ValueError:

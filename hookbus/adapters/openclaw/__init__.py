@@ -5,9 +5,9 @@
     runner = HookRunner(registry, failure_policy=GLOBAL_POLICY)
     result = await runner.run("before_tool_call", {"toolName": "exec", "params": {"cmd": "ls"}}, {})
 
-OpenClaw is written in TypeScript. This module implements its plugin API, its registry and its hook
-runner, and needs no package of OpenClaw. Events and results are dicts with OpenClaw's own keys.
-Every hook is a hookspec on `registry.bus`, and every handler is a receiver there.
+OpenClaw is written in TypeScript. This module is its plugin API, registry and hook runner in
+Python, and needs no OpenClaw package. Events and results are dicts with OpenClaw's own keys. Every
+hook is a hookspec on `registry.bus`, and every handler is a receiver there.
 """
 
 from ._approvals import ApprovalRequest

@@ -1,4 +1,4 @@
-"""Approval before a tool runs: anything other than a clear approval blocks."""
+"""Approvals before a tool runs: any answer that is not an explicit approval blocks."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _FAILED: Final = "Plugin approval required (gateway unavailable)"
 
 @attrs.frozen
 class ApprovalRequest:
-    """The request that an approver sees; the params are those of the tool call.
+    """The request shown to the approver; its params are those of the pending tool call.
 
     Attributes:
-        plugin_id: the plugin that requires approval.
-        title: of 80 characters at most.
-        description: of 512 characters at most.
-        tool: the name of the tool.
-        severity: how much is at stake, as the plugin states it.
-        scope: what the call does, as the plugin describes it; for display only, and None if it is
-            out of bounds.
+        plugin_id: the plugin that requires the approval.
+        title: at most 80 characters.
+        description: at most 512 characters.
+        tool: the tool that is called.
+        severity: the severity, as the plugin names it.
+        scope: the plugin's description of what the call does. It is display only, and None if it
+            exceeds its bounds.
         decisions: the possible decisions.
-        seconds: how long the request is open.
+        seconds: how long the request stays open.
     """
 
     plugin_id: str
@@ -52,7 +52,7 @@ class ApprovalRequest:
 
 
 def request_of(approval: Any, tool: str, params: Any) -> ApprovalRequest:
-    """Return what is shown of a `requireApproval`."""
+    """Return the request to show for a `requireApproval`."""
     said = get(approval, "allowedDecisions")
     allowed = (
         tuple(dict.fromkeys(each for each in said if each in DECISIONS))
@@ -71,8 +71,8 @@ def request_of(approval: Any, tool: str, params: Any) -> ApprovalRequest:
 async def ask(
     approval: Any, tool: str, params: Any, approve: Approve | None, logger: logging.Logger
 ) -> str | None:
-    """Ask for an approval, tell the plugin how it was resolved, and return why the call is blocked;
-    None if it is not."""
+    """Ask for an approval, pass the decision to the plugin, and return why the call is blocked;
+    None if it is approved."""
     request = request_of(approval, tool, params)
     if get(approval, "timeoutBehavior") == "allow":
         logger.warning(
@@ -85,9 +85,9 @@ async def ask(
         if approve is not None:
             resolution, reason = await _decided(request, approve)
     except Exception:
-        logger.exception("an approval could not be asked for; the call of %s is blocked", tool)
+        logger.exception("asking for an approval failed; the call of %s is blocked", tool)
         reason = _FAILED
-    finally:  # also where the run is cancelled
+    finally:  # also if the run is cancelled
         await _tell(approval, resolution, logger)
     return reason
 
@@ -126,8 +126,8 @@ async def _tell(approval: Any, resolution: Resolution, logger: logging.Logger) -
 
 
 def scope_of(scope: Any) -> dict[str, Any] | None:
-    """Return the facts of a scope as they may be shown: of a known kind, without control
-    characters, within their bounds."""
+    """Return the facts of a scope that may be shown: of a known kind, without control characters,
+    within their bounds."""
     rules = {
         "message-send": {"target": 128}, "external-post": {"target": 128},
         "payment": {"amount": 40, "currency": 12, "target": 128},

@@ -1,4 +1,4 @@
-"""Hooks in the background: limits for running and waiting ones, and a count of those dropped."""
+"""Background hooks: a limited number run, a limited number wait, and the rest is counted."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Job = tuple[Callable[[], Awaitable[Any]], str]
 
 
 class Background:
-    """Runs hooks in the background.
+    """Runs background work.
 
     Attributes:
-        dropped: the number of hooks over the limits.
+        dropped: the number of items that were dropped because the queue was full.
     """
 
     def __init__(
@@ -27,16 +27,17 @@ class Background:
         on_full: Literal["drop", "raise"] = "drop", on_drop: Callable[[str], object] | None = None,
         logger: logging.Logger | None = None,
     ) -> None:  # fmt: skip
-        """Make an empty one.
+        """Create an empty queue.
 
         Args:
-            seconds: after which one that still runs is logged; it goes on, and keeps its place.
-            on_full: whether what does not fit is dropped, with a line in the log, or refused with
+            seconds: the time after which a running item is logged; it continues and keeps its
+                place.
+            on_full: `"drop"` drops work that does not fit and logs a line; `"raise"` raises
                 HookError.
-            on_drop: called with the label of each that did not fit.
+            on_drop: called with the label of each item that did not fit.
         """
         if on_full not in ("drop", "raise"):
-            raise HookError(f"on_full={on_full!r} is unknown; write 'drop' or 'raise'")
+            raise HookError(f"on_full={on_full!r} is not a known value; write 'drop' or 'raise'")
         self._most_running, self._most_queued, self._seconds = most_running, most_queued, seconds
         self._on_full, self._on_drop = on_full, on_drop
         self._logger = logger or logging.getLogger("hookbus.adapters.openclaw")
@@ -46,11 +47,11 @@ class Background:
 
     @property
     def running(self) -> int:
-        """The number of hooks that run now."""
+        """The number of items that run now."""
         return len(self._tasks)
 
     def start(self, work: Callable[[], Awaitable[Any]], label: str) -> bool:
-        """Run `work` as soon as the limits allow it; return whether it was accepted. The label is
+        """Run `work` as soon as there is a free place; return whether it was accepted. The label is
         for logs and `on_drop`.
 
         Raises:
@@ -63,7 +64,8 @@ class Background:
                 self._on_drop(label)
             if self._on_full == "raise":
                 raise HookError(
-                    f"{label} is over the limit: {self.running} run and {len(self._queue)} wait"
+                    f"the queue is full for {label}: {self.running} running and "
+                    f"{len(self._queue)} waiting"
                 )
             return False
         self._queue.append((work, label))
@@ -71,7 +73,7 @@ class Background:
         return True
 
     async def drain(self) -> None:
-        """Wait until nothing runs or waits any more."""
+        """Wait until no item runs or waits."""
         while self._tasks:
             await asyncio.wait(set(self._tasks))
 

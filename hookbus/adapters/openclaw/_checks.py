@@ -1,4 +1,4 @@
-"""What is checked of what plugins and operators say: which tools, which runs, how many seconds."""
+"""Checks of the settings of plugins and operators: tools, runs and seconds."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _ELIGIBLE: Final = {
 }
 
 LONGEST: Final = 600.0
-"""The most seconds an operator may give a handler."""
+"""The longest timeout, in seconds, that an operator may set for a handler."""
 
 
 def is_seconds(value: Any) -> bool:
-    """Tell whether a value is a number of seconds, of a millisecond at least."""
+    """Return whether a value is a number of seconds, at least one millisecond."""
     return (
         isinstance(value, (int, float))
         and not isinstance(value, bool)
@@ -38,28 +38,27 @@ def is_seconds(value: Any) -> bool:
 
 
 def check_timeouts(timeouts: Timeouts, hooks: Mapping[str, ClawHook]) -> None:
-    """Raise HookError unless an operator's timeouts name hooks there are and seconds he may
-    give."""
+    """Raise HookError unless an operator's timeouts name known hooks and allowed seconds."""
     for plugin, said in timeouts.items():
         for hook, seconds in said.items() if isinstance(said, Mapping) else [("*", said)]:
             if hook != "*" and hook not in hooks:
                 raise HookError(
-                    f"timeouts of {plugin} name {hook!r}, which is no "
+                    f"the timeouts of {plugin} name {hook!r}, which is not a "
                     f"hook{did_you_mean(hook, hooks)}"
                 )
             if not is_seconds(seconds) or seconds > LONGEST:
                 raise HookError(
-                    f"timeouts give {plugin} {seconds!r:.40} for {hook}; give seconds, from 0.001 "
-                    f"to {LONGEST:.0f}"
+                    f"the timeout of {plugin} for {hook} is {seconds!r:.40}; write a number of "
+                    f"seconds from 0.001 to {LONGEST:.0f}"
                 )
 
 
 def exact_matcher(matcher: object) -> Callable[[str], bool]:
-    """Return a function that checks whether a tool has one of these ids.
+    """Return a predicate that is true for tools with one of these ids.
 
     Raises:
-        TypeError: unless it is a list of ids as OpenClaw has them: no wildcard, no alias, not
-            empty.
+        TypeError: unless it is a non-empty list of OpenClaw's tool ids, without wildcards or
+            aliases.
     """
     if not isinstance(matcher, (list, tuple)):
         raise TypeError("tool hook matcher must be an array of tool names")
@@ -79,11 +78,10 @@ def exact_matcher(matcher: object) -> Callable[[str], bool]:
 
 
 def free_matcher(matcher: Any) -> Callable[[str], bool]:
-    """Return a function that checks whether a tool matches ids and globs, a pattern, or a
-    predicate.
+    """Return a predicate for tools, made from ids and globs, a pattern, or a predicate.
 
     Raises:
-        TypeError: if it is none of these, or empty.
+        TypeError: if the matcher is none of these, or empty.
     """
     if isinstance(matcher, re.Pattern):
         return lambda tool: matcher.fullmatch(tool) is not None
@@ -96,15 +94,15 @@ def free_matcher(matcher: Any) -> Callable[[str], bool]:
         or not all(isinstance(glob, str) and glob.strip() for glob in globs)
     ):
         raise TypeError(
-            "a matcher is a glob or several, a pattern or a predicate of the tool's id, not "
-            f"{matcher!r:.60}"
+            "a matcher must be a glob, several globs, a pattern or a predicate of the tool's id, "
+            f"not {matcher!r:.60}"
         )
     return lambda tool: any(fnmatchcase(tool, glob) for glob in globs)
 
 
 def eligible(hook: str, of: str, values: Any) -> tuple[str, ...] | None:
-    """Return what restricts a handler of the hook `of`; None, which does not, for any other hook,
-    or where the words are malformed."""
+    """Return the restriction of a handler of the hook `of`. None means no restriction: for any
+    other hook, or if the words are malformed."""
     is_list = isinstance(values, (list, tuple)) and values
     if hook != of or not is_list or not all(value in _ELIGIBLE[of] for value in values):
         return None

@@ -1,5 +1,4 @@
-"""One run of one hook: what is known before anybody is asked, and what the handlers have made of it
-so far."""
+"""One run of one hook: its settings, and the results of its handlers so far."""
 
 from __future__ import annotations
 
@@ -26,15 +25,15 @@ class Dispatch:
     """One run of one hook, from the first handler to the last.
 
     Attributes:
-        catches: whether a handler that fails is logged and the next one asked; else the failure is
-            raised.
-        registry: the registry of the handlers.
-        budgets: the seconds a handler has, by hook, where the runner has other than the usual ones.
-        only: the one plugin that runs, in a targeted run.
+        catches: whether a failing handler is logged and the next one called; otherwise the failure
+            is raised.
+        registry: the registry whose handlers are called.
+        budgets: the runner's own time limits of handlers in seconds, by hook.
+        only: the plugin of a targeted run; None if all plugins are called.
         authority: the tool authority of an authorised prompt build; None in an ordinary one.
-        call: the tool call it is part of, if it is.
-        merged: what the handlers have returned so far, merged.
-        first_error: what the first failing handler said, of a claim.
+        call: the tool call the run belongs to, if any.
+        merged: the merged results of the handlers so far.
+        first_error: the message of the first failing handler of a claim.
         assert_active: raises between handlers once the host has stopped waiting.
         receipt: called with the decision of each handler of `before_tool_call`.
     """
@@ -56,13 +55,13 @@ class Dispatch:
 
     @property
     def is_strict(self) -> bool:
-        """Whether the defects of OpenClaw are cured."""
+        """Whether the defects of OpenClaw are fixed."""
         return self.registry.is_strict
 
     # -- who is asked ------------------------------------------------------------------------------
 
     def asks(self, registration: Registration, event: Any, ctx: Any) -> bool:
-        """Tell whether a handler is asked in this run."""
+        """Return whether a handler is called in this run."""
         if not self.registry.is_visible(registration) or self.only not in (
             None,
             registration.plugin_id,
@@ -80,16 +79,16 @@ class Dispatch:
         return registration.is_eligible(ctx)
 
     def budget(self, registration: Registration) -> float | None:
-        """Return the seconds a handler has, or None."""
+        """Return the time limit of a handler in seconds, or None."""
         return registration.timeout or self.budgets.get(self.hook.name, self.hook.budget)
 
     # -- what it sees ------------------------------------------------------------------------------
 
     def event_for(self, event: Any) -> Any:
-        """Return the event as the next handler gets it.
+        """Return the event for the next handler.
 
         Raises:
-            IsolationError: if it is to be a copy and cannot be copied.
+            IsolationError: if it must be a copy and cannot be copied.
         """
         self.event, name = event, self.hook.name
         if name == "reply_payload_sending":
@@ -108,8 +107,8 @@ class Dispatch:
         return clone(event, name) if name == "before_tool_call" else event
 
     def _latest(self, event: Any) -> Any:
-        """Return a copy of the event with the changes so far; a read-only one if the hook returns
-        nothing."""
+        """Return a copy of the event with the changes so far; a read-only one if the hook has no
+        results."""
         if not self.hook.merges:
             return event if self.hook.name in FROZEN else frozen(event)
         chained = {"before_tool_call": "params", "message_sending": "content"}.get(
@@ -123,10 +122,10 @@ class Dispatch:
     # -- what it returns ---------------------------------------------------------------------------
 
     def take(self, name: str, returned: Any) -> str | Exception | None:
-        """Merge what a handler returned, or return why it is not an answer.
+        """Merge the result of a handler, or return why it is invalid.
 
         Raises:
-            IsolationError: if params that are to be frozen cannot be copied.
+            IsolationError: if params that must be frozen cannot be copied.
         """
         if self.receipt is not None and self.hook.name == "before_tool_call":
             self.receipt(self.plugin_of(name), _receipt_for(returned))
@@ -140,7 +139,7 @@ class Dispatch:
                 )
             except IsolationError:
                 raise
-            except Exception as error:  # of the rule, on what was returned: the handler's failure
+            except Exception as error:  # the merge rule rejects the result: the handler failed
                 return error
         return wrong
 
@@ -149,21 +148,21 @@ class Dispatch:
         if hook.kind == "gate":
             return None  # it blocks
         if not isinstance(returned, Mapping):
-            return f"a {type(returned).__name__} is not a result of {hook.name}; return a mapping"
+            return f"{hook.name} returned a {type(returned).__name__}; return a mapping"
         unknown = sorted(set(returned) - hook.keys) if hook.keys else []
         if unknown:
             known = ", ".join(sorted(hook.keys))
-            return f"{hook.name} has no result {unknown[0]!r}; known are {known}"
+            return f"{hook.name} has no result key {unknown[0]!r}; known keys are {known}"
         for key in ("block", "cancel"):
             if key in returned and not isinstance(returned[key], bool):
-                return f"{key} is True or False, not {returned[key]!r:.40}"
+                return f"{key} must be True or False, not {returned[key]!r:.40}"
         if "params" in returned and get(self.merged, "requireApproval") is not MISSING:
-            return "an approval is requested for other params, which are final"
+            return "an approval was already requested, so params can no longer be changed"
         return None
 
     def plugin_of(self, name: str) -> str:
-        """Return the plugin a receiver belongs to; one that was connected to hookbus itself goes by
-        its own name."""
+        """Return the plugin of a receiver; a receiver connected to hookbus directly has its own
+        name."""
         registration = self.registry.find(self.hook.name, name)
         return name if registration is None else registration.plugin_id
 
@@ -173,7 +172,7 @@ class Dispatch:
         """Log the failure of a handler, or raise it.
 
         Raises:
-            HandlerError: where the hook fails closed.
+            HandlerError: if the hook fails closed.
             IsolationError: if the event could not be copied.
         """
         plugin, hook = self.plugin_of(name), self.hook
@@ -189,7 +188,7 @@ class Dispatch:
         self.logger.error("%s", failed)
 
     def fail_together(self, failed: list[tuple[str, BaseException]]) -> None:
-        """Log the failures of observers, or raise them as one."""
+        """Log the failures of observers, or raise them as one group."""
         raised: list[HandlerError] = []
         for name, error in failed:
             try:
@@ -212,14 +211,15 @@ DISPATCH: ContextVar[Dispatch | None] = ContextVar("hookbus_openclaw_dispatch", 
 
 
 def current(hook: str) -> Dispatch:
-    """Return the current run.
+    """Return the run in progress.
 
     Raises:
-        HookError: if the hook is asked past a runner.
+        HookError: if the hook is called without a runner.
     """
     dispatch = DISPATCH.get()
     if dispatch is None or dispatch.hook.name != hook:
         raise HookError(
-            f"{hook} is called through a runner: HookRunner(registry).run({hook!r}, event, ctx)"
+            f"{hook} must be called through a runner: "
+            f"HookRunner(registry).run({hook!r}, event, ctx)"
         )
     return dispatch

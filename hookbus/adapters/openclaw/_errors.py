@@ -1,4 +1,4 @@
-"""What is raised and logged when a handler fails, in OpenClaw's words."""
+"""Exceptions and log messages for failing handlers, in OpenClaw's words."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class HandlerErrors(ExceptionGroup[HandlerError]):
         return str(self.message)
 
     def derive(self, excs: Sequence[HandlerError]) -> HandlerErrors:  # type: ignore[override]
-        """Return a group of some of its exceptions, `excs`, as Python splits groups."""
+        """Return a group of some of its exceptions, `excs`; Python calls it to split groups."""
         return HandlerErrors("; ".join(map(with_causes, excs)), excs)
 
 
 class HandlerTimeout(HookError):
-    """A handler passed its deadline; it was cancelled, and its result is dropped."""
+    """A handler exceeded its deadline; it was cancelled, and its result is dropped."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"timed out after {milliseconds(seconds)}ms")
@@ -53,7 +53,7 @@ def milliseconds(seconds: float) -> int:
 def failure(
     hook: str, plugin_id: str, error: BaseException, *, is_sync: bool = False
 ) -> HandlerError:
-    """Return the failure of a handler; it is raised from the exception."""
+    """Return the error for a failed handler; raise it from the exception."""
     said = _named(error) if is_sync else one_line(error)
     return HandlerError(f"[hooks] {hook} handler from {plugin_id} failed: {said}", hook, plugin_id)
 
@@ -65,8 +65,8 @@ def _named(error: BaseException) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """Return what an exception and its causes say: one line, without control characters, of 500
-    characters at most."""
+    """Return the messages of an exception and its causes: one line, without control characters, at
+    most 500 characters."""
     printable = "".join(
         " " if ord(char) <= 31 or ord(char) in (127, 0x2028, 0x2029) else char
         for char in with_causes(error)
@@ -78,12 +78,12 @@ def one_line(error: BaseException) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of what an exception and its causes say."""
+    """Return the first line of the messages of an exception and its causes."""
     return with_causes(error).split("\n")[0].strip() or "unknown error"
 
 
 def with_causes(error: BaseException) -> str:
-    """Return what an exception says, and its causes where they say something else."""
+    """Return the message of an exception, and those of its causes if they differ."""
     text = str(error) or type(error).__name__
     waiting = _causes(error)
     seen = {id(error)}

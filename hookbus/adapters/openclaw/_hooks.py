@@ -1,5 +1,5 @@
-"""The 42 hooks of OpenClaw 2026.9.6, and the older one: the kind of each, how answers merge, what
-ends it, its budget."""
+"""The 42 hooks of OpenClaw 2026.9.6, and the older one: for each its kind, merge rule, ending key
+and time limit."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ class ClawHook:
     """One hook of OpenClaw.
 
     Attributes:
-        kind: `modify`, `gate` and `modify_gate` ask one after the other and merge; `claim` until
-            one handles it; `sync` likewise without awaiting; `evaluate` side by side with who said
-            what; `observe` side by side without a result.
-        rule: in words, how what handlers return becomes one; `explain` shows it.
-        merge: the rule.
-        ends: the key that ends it when it is exactly true.
-        budget: the seconds a handler has, or None.
-        keys: what a handler may return, of a hook whose results are merged.
+        kind: `modify`, `gate` and `modify_gate` call handlers in order and merge the results.
+            `claim` calls them until one handles the event; `sync` does so without awaiting.
+            `evaluate` calls them concurrently and keeps the outcome of each. `observe` calls them
+            concurrently without a result.
+        rule: a description of how results are merged; `explain` shows it.
+        merge: the function that merges results.
+        ends: the key that ends the run when it is exactly true.
+        budget: the time limit of a handler in seconds, or None.
+        keys: the keys a handler may return, for a hook whose results are merged.
     """
 
     name: str
@@ -42,7 +43,7 @@ class ClawHook:
         return self.kind in ("modify", "gate", "modify_gate")
 
     def is_over(self, merged: Any) -> bool:
-        """Return whether no other handler needs to run."""
+        """Return whether no further handler is called."""
         if self.kind == "gate":
             return bool(get(get(merged, "decision"), "outcome") == "block")
         return self.ends is not None and get(merged, self.ends) is True
@@ -130,10 +131,10 @@ OLDER: Final = _modify(
     "before_agent_start", "systemPrompt last, prependContext joined", merges.older_prompt,
     "systemPrompt prependContext",
 )  # fmt: skip
-"""What OpenClaw has since split into `before_model_resolve` and `before_prompt_build`."""
+"""The hook that OpenClaw later split into `before_model_resolve` and `before_prompt_build`."""
 
 FAIL_CLOSED: Final = ("before_agent_run", "before_install", "before_tool_call")
-"""The hooks that OpenClaw's global runner sets up to raise."""
+"""The hooks whose failures OpenClaw's global runner raises."""
 
 MATCHED: Final = ("before_tool_call", "after_tool_call")
 """The hooks that take a matcher."""
@@ -143,8 +144,8 @@ FROZEN: Final = ("skill_proposal_evaluate", "skill_proposal_changed", "skill_cha
 
 
 def strict(hook: ClawHook) -> ClawHook:
-    """Return a hook as it is with `strict=True`: handlers see what those before them have made, and
-    everyone has a budget."""
+    """Return a hook for `strict=True`: handlers see the changes of earlier handlers, and each has a
+    time limit."""
     budget = hook.budget or (
         None if hook.kind == "sync" else 30.0 if hook.kind == "observe" else 15.0
     )

@@ -1,5 +1,5 @@
-"""How what handlers return becomes one result: a function per hook, of what there is and what is
-added."""
+"""The rules that merge the results of handlers: a function per hook, of the merged result so far
+and the next one."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ from ._values import (
 )
 
 Merge = Callable[[Any, Any, str, Any], Any]
-"""`merge(merged, returned, plugin_id, event)`; `merged` is MISSING before anybody has returned
-anything."""
+"""`merge(merged, returned, plugin_id, event)`; `merged` is MISSING before the first result."""
 
 
 def replace(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
@@ -57,7 +56,7 @@ def prompt(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def older_prompt(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """`before_agent_start`, which OpenClaw has removed: the last system prompt is used, prepended
+    """`before_agent_start`, which OpenClaw has removed: the last system prompt wins, prepended
     contexts are joined."""
     said = last(get(merged, "systemPrompt"), get(returned, "systemPrompt"))
     return {**without_missing(systemPrompt=said), **_joined(merged, returned, "prependContext")}
@@ -74,7 +73,7 @@ INVALID: Final = {"outcome": "block", "reason": "before_agent_run returned an in
 
 
 def decision(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """The most restrictive decision, with the plugin it comes from; anything else blocks."""
+    """The most restrictive decision, with its plugin; a value that is not a decision blocks."""
     made = returned if is_decision(returned) else dict(INVALID)
     if merged is MISSING or (
         made["outcome"] == "block" and merged["decision"]["outcome"] != "block"
@@ -84,7 +83,7 @@ def decision(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def is_decision(value: Any) -> bool:
-    """Tell whether a value is exactly a pass, or a block with a reason."""
+    """Return whether a value is exactly a pass, or a block with a reason."""
     if not isinstance(value, Mapping):
         return False
     if value.get("outcome") == "pass":
@@ -100,10 +99,10 @@ def is_decision(value: Any) -> bool:
 
 
 class _Revision(dict[str, Any]):
-    """A revision that several handlers asked for.
+    """A revision that several handlers requested.
 
     Attributes:
-        candidates: what each of them proposes to retry with.
+        candidates: the proposal of each handler for the retry.
     """
 
     candidates: tuple[dict[str, Any], ...] = ()
@@ -137,8 +136,8 @@ def finalize(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def retry_candidates(result: Any) -> tuple[dict[str, Any], ...]:
-    """Return what the handlers that asked for a revision propose: `instruction`, `idempotencyKey`,
-    `maxAttempts`."""
+    """Return the proposals of the handlers that requested a revision: `instruction`,
+    `idempotencyKey`, `maxAttempts`."""
     if get(result, "action") != "revise":
         return ()
     listed = result.candidates if isinstance(result, _Revision) else get(result, "retryCandidates")
@@ -158,8 +157,8 @@ def _retry(result: Any) -> tuple[dict[str, Any], ...]:
 
 
 def tool_call(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """The last params are used until an approval is requested, which freezes them; the first
-    request is used."""
+    """The last params win until an approval is requested, which freezes them; the first request
+    wins."""
     if get(merged, "block") is True:
         return merged
     approval, asked = get(merged, "requireApproval"), get(returned, "requireApproval")
@@ -178,8 +177,8 @@ def tool_call(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def chained_tool_call(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """The same where params patch: what one handler changes and the next one does not stays
-    changed."""
+    """The same, but params are patches: a handler's change persists unless a later handler changes
+    the same key."""
     params = get(returned, "params")
     if isinstance(params, Mapping):
         before = get(merged, "params")
@@ -198,8 +197,7 @@ def message(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def payload(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """The latest payload; whether its media are trusted is for the host to say, not for a
-    handler."""
+    """The latest payload; the host decides whether its media are trusted, not a handler."""
     before, now = first(get(merged, "payload"), get(event, "payload")), get(returned, "payload")
     return without_missing(
         payload=before if now is MISSING else _accepted(before, now),
@@ -209,7 +207,7 @@ def payload(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def visible_payload(value: Any) -> dict[str, Any]:
-    """Return a copy of a payload as a handler may see it."""
+    """Return a copy of a payload for a handler."""
     shown: dict[str, Any] = clone(
         {key: item for key, item in spread(value).items() if key != "trustedLocalMedia"}, "payload"
     )
@@ -251,5 +249,5 @@ def delivery_target(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return a result as the host gets it: None where there is none."""
+    """Return the result for the host: None if there is none."""
     return None if value is MISSING or value is NULL else value

@@ -1,4 +1,4 @@
-"""The modes of OpenClaw's questions: whom each kind asks, in what order, and what its run gives."""
+"""The modes of OpenClaw's hooks: the handlers each kind calls, in which order, and its result."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def declare(hook: ClawHook, bus: Bus) -> Any:
     async def question_later(event: Any, ctx: Any) -> Any: ...
 
     asked = question if hook.kind == "sync" else question_later
-    asked.__qualname__ = hook.name  # events and reports call the sender by it
+    asked.__qualname__ = hook.name  # the name of the sender in events and reports
     return hookspec(mode_of(hook), name=hook.name, bus=bus)(asked)
 
 
 def merge(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
-    """Ask one after the other and merge, until one ends it."""
+    """Call handlers in order and merge their results, until one ends the run."""
     for receiver in receivers:
         dispatch.assert_active()
         [answer] = yield [receiver]
@@ -66,7 +66,7 @@ def merge(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, 
 
 
 def claim(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
-    """Ask one after the other until one handles it."""
+    """Call handlers in order until one handles the event."""
     for receiver in receivers:
         [answer] = yield [receiver]
         if answer.error is not None:
@@ -77,8 +77,8 @@ def claim(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, 
 
 
 def chain(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
-    """Ask one after the other about the latest message, until one blocks; the message as it is
-    then."""
+    """Call handlers in order with the latest message until one blocks; return the message at that
+    point."""
     dispatch.merged, is_write = (
         get(dispatch.event, "message"),
         dispatch.hook.name == "before_message_write",
@@ -97,7 +97,7 @@ def chain(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, 
 
 
 def observe(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
-    """Ask everybody side by side; nothing comes back."""
+    """Call all handlers concurrently; there is no result."""
     answers = yield receivers
     dispatch.fail_together(
         [(answer.receiver, answer.error) for answer in answers if answer.error is not None]
@@ -105,7 +105,7 @@ def observe(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any
 
 
 def evaluate(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
-    """Ask everybody side by side; every outcome with who it is from, failures too."""
+    """Call all handlers concurrently; return each outcome with its plugin, failures too."""
     outcomes = []
     for answer in (yield receivers):
         registration = dispatch.registry.find(dispatch.hook.name, answer.receiver)

@@ -1,4 +1,4 @@
-"""What plugins register, what is known of it, and which of it the running code sees."""
+"""The registrations of plugins, and which of them the running code sees."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ._values import get
 Handler = Callable[..., Any]
 
 OVERLAYS: ContextVar[tuple[object, ...]] = ContextVar("hookbus_openclaw_overlays", default=())
-"""What marks the overlays that are open around the running code."""
+"""The markers of the overlays that are open around the running code."""
 
 
 @attrs.frozen
 class Diagnostic:
-    """A problem with a registration or a plugin.
+    """A problem with a registration.
 
     Attributes:
-        level: its severity.
-        plugin_id: the plugin that it is about.
-        message: a description.
+        level: the severity.
+        plugin_id: the plugin with the problem.
+        message: a description of the problem.
     """
 
     level: Literal["warn", "error"]
@@ -41,8 +41,8 @@ class Plugin:
 
     Attributes:
         id: its name.
-        status: `loaded`, or `disabled` after `Registry.disable`.
-        version: of its package.
+        status: `loaded`, or `disabled` once it was removed.
+        version: the version of its package.
         config: its settings.
     """
 
@@ -54,23 +54,23 @@ class Plugin:
 
 @attrs.frozen(eq=False)
 class Registration:
-    """One handler of one plugin, with what `Registry.prepare` was given.
+    """One handler of one plugin, with the arguments of `Registry.prepare`.
 
     Attributes:
         plugin_id: the plugin.
-        hook: the name of its hook.
-        handler: the function of event and ctx.
-        name: its name in events, `explain` and errors: the plugin, with a number if it has several
-            handlers of a hook.
-        registration_id: who it is among the plugin's handlers.
-        priority: higher runs first.
-        timeout: its limit in seconds, if the operator or the plugin has set one.
-        matcher: the tools it is for; None for all.
-        eligible_triggers: of `before_agent_reply`, the triggers it is for; None for all.
-        eligible_dispatch_kinds: of `reply_dispatch`, the kinds it is for; None for all.
-        requires_tool_authority: of `before_prompt_build`, whether it runs in the authorised build
-            only.
-        overlay: the `with` block in which it exists; None for the others.
+        hook: the hook it handles.
+        handler: the function called with event and ctx.
+        name: its name in events, `explain` and errors: the plugin, with a number if the plugin has
+            several handlers for a hook.
+        registration_id: its identity among the plugin's handlers.
+        priority: handlers with a higher priority are called first.
+        timeout: its time limit in seconds, if the operator or the plugin set one.
+        matcher: the tools it applies to; None for all.
+        eligible_triggers: for `before_agent_reply`, the triggers it applies to; None for all.
+        eligible_dispatch_kinds: for `reply_dispatch`, the kinds it applies to; None for all.
+        requires_tool_authority: for `before_prompt_build`, whether it is called only in the
+            authorised build.
+        overlay: the marker of the `with` block that has it; None for other handlers.
     """
 
     plugin_id: str
@@ -95,7 +95,7 @@ class Registration:
         return mine == others
 
     def is_eligible(self, ctx: Any) -> bool:
-        """Return whether it is for runs with this ctx."""
+        """Return whether it applies to runs of this kind, according to their ctx."""
         if self.eligible_dispatch_kinds is not None:
             kind = get(ctx, "dispatchKind")
             return kind not in ("agent", "acp") or kind in self.eligible_dispatch_kinds
@@ -106,8 +106,8 @@ Prepare = Callable[..., Registration | None]
 
 
 class PluginApi:
-    """The argument of a plugin's `register(api)`. It checks all registrations, and connects them
-    once `register` has returned.
+    """The object passed to `register(api)` of a plugin. Each registration is checked at once and
+    connected after `register` has returned.
 
     Attributes:
         plugin_id: the plugin.
@@ -142,18 +142,18 @@ class PluginApi:
     def _check_open(self) -> None:
         if not self._is_open:
             raise HookError(
-                f"the plugin {self.plugin_id} has registered already: say it inside register(api)"
+                f"the plugin {self.plugin_id} has already registered: register inside register(api)"
             )
 
 
 class Roster:
-    """What a run knows of the registry whose handlers it asks.
+    """The view a run has of its registry.
 
     Attributes:
-        is_strict: whether the defects of OpenClaw are corrected.
+        is_strict: whether the defects of OpenClaw are fixed.
         plugins: the plugins, by id.
-        diagnostics: what was refused, and why.
-        specs: the question of each hook, by its name.
+        diagnostics: the rejected registrations, with the reasons.
+        specs: the hookspec of each hook, by name.
     """
 
     def __init__(self, *, is_strict: bool) -> None:
@@ -167,12 +167,12 @@ class Roster:
 
     @property
     def typed_hooks(self) -> tuple[Registration, ...]:
-        """The handlers that are registered, in the order they were."""
+        """The registered handlers, in the order of registration."""
         return tuple(each for each, _ in self._registered.values() if self.is_visible(each))
 
     def is_visible(self, registration: Registration) -> bool:
-        """Tell whether a registration is there for the running code: an overlay hides what its
-        plugin has for the same hooks."""
+        """Return whether the running code sees a registration: an overlay hides its plugin's other
+        handlers for the same hooks."""
         overlays = OVERLAYS.get()
         if registration.overlay is not None or not overlays:
             return registration.overlay is None or registration.overlay in overlays
@@ -183,16 +183,15 @@ class Roster:
         )
 
     def find(self, hook: str, name: str) -> Registration | None:
-        """Return the handler that goes by a name among the receivers of a hook."""
+        """Return the handler with a given name among the receivers of a hook."""
         found = self._registered.get((hook, name))
         return found[0] if found else None
 
     def provide(self, plugin_id: str, kind: str, name: str, value: Any) -> bool:
         """Register a value that has one owner, by kind and name, such as a command or a tool;
-        return whether it was free.
+        return whether the name was free.
 
-        The first registration remains. A later one is refused with a diagnostic that names the
-        owner.
+        The first registration wins. A later one is rejected with a diagnostic that names the owner.
         """
         owner = self._provided.get((kind, name))
         if owner is not None:
@@ -205,5 +204,5 @@ class Roster:
         return True
 
     def provided(self, kind: str) -> dict[str, Any]:
-        """Return what is registered of a kind, by name."""
+        """Return the registered values of a kind, by name."""
         return {name: value for (each, name), (_, value) in self._provided.items() if each == kind}

@@ -1,4 +1,4 @@
-"""What plugins have registered: typed hooks as receivers of hookspecs, and whatever else has a kind
+"""The registrations of plugins: typed hooks as receivers of hookspecs, and other values with a kind
 and a name."""
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from ._turns import AsyncAnswering, SyncAnswering
 class Registry(Roster):
     """The plugins of one host, with their handlers on a bus of hookbus.
 
-    Everywhere `plugin_id` is the id of a plugin, `hook` the name of one of OpenClaw's hooks, and
-    `handler` a function of event and ctx, plain or async.
+    Throughout, `plugin_id` is the id of a plugin, `hook` is the name of one of OpenClaw's hooks,
+    and `handler` is a sync or async function of event and ctx.
 
     Attributes:
-        bus: the bus with the hooks, one hookspec of the same name for each.
-        is_strict: whether the defects of OpenClaw are corrected.
-        hooks: the hooks, by name.
+        bus: the bus that declares the hooks, one hookspec each, with the same names.
+        is_strict: whether the defects of OpenClaw are fixed.
+        hooks: all hooks, by name.
         plugins: the plugins, by id.
-        diagnostics: what was refused, and why.
+        diagnostics: the rejected registrations, with the reasons.
     """
 
     def __init__(
@@ -50,15 +50,15 @@ class Registry(Roster):
         """Declare the hooks on a bus.
 
         Args:
-            bus: the bus; None makes one.
-            strict: cure the defects of OpenClaw instead of keeping them.
-            timeouts: the operator's word, in seconds: for each plugin a number for all its
-                handlers, or a mapping of hook to number; it goes before what the plugin says.
-            older: have `before_agent_start`, too, which OpenClaw has removed.
+            bus: the bus; None creates one.
+            strict: fix the defects of OpenClaw instead of keeping them.
+            timeouts: the operator's timeouts in seconds: for each plugin a number for all its
+                handlers, or a mapping of hook to number. They override the plugin's own.
+            older: also declare `before_agent_start`, which OpenClaw has removed.
 
         Raises:
-            HookError: if a timeout is not between 0.001 and 600, or the bus has one of these hooks
-                already.
+            HookError: if a timeout is not between 0.001 and 600, or the bus already has one of
+                these hooks.
         """
         super().__init__(is_strict=strict)
         self.bus: Bus = Bus() if bus is None else bus
@@ -68,7 +68,8 @@ class Registry(Roster):
         taken = sorted(set(self.hooks) & set(self.bus.hook_names()))
         if taken:
             raise HookError(
-                f"this bus already has the hook {taken[0]}; each registry needs its own Bus()"
+                f"this bus already has the hook {taken[0]}; each bus can have one registry: pass "
+                "another Bus() to this one"
             )
         self.specs |= {name: declare(hook, self.bus) for name, hook in self.hooks.items()}
 
@@ -80,15 +81,15 @@ class Registry(Roster):
         """Register a handler `(event, ctx)` of a plugin for a hook, as `api.on` of OpenClaw.
 
         Args:
-            options: those of `prepare`.
+            options: the options of `prepare`.
 
         Returns:
-            With `strict=True` a function that disconnects it; otherwise None, as in OpenClaw.
+            With `strict=True` a function that removes the handler; otherwise None, as in OpenClaw.
 
         Raises:
-            TypeError: for an invalid matcher.
-            HookError: if the handler is not callable; with `strict=True` also for other invalid
-                arguments.
+            TypeError: if the matcher is invalid.
+            HookError: if the handler is not callable; with `strict=True` also for any other
+                malformed argument.
         """
         registration = self.prepare(plugin_id, hook, handler, **options)
         if registration is None:
@@ -103,18 +104,20 @@ class Registry(Roster):
         registration_id: str | None = None, eligible_triggers: Sequence[str] | None = None,
         eligible_dispatch_kinds: Sequence[str] | None = None, requires_tool_authority: bool = False,
     ) -> Registration | None:  # fmt: skip
-        """Check a registration and return it; None, with a diagnostic, for an unknown hook.
+        """Check and return a registration; for an unknown hook add a diagnostic and return None.
 
         Args:
-            priority: higher runs first; None is 0. Among equals the first registered runs first.
-            timeout: its limit in seconds; the operator's setting comes first, that of the hook
-                last.
-            matcher: the exact ids of the tools it is for, of `before_tool_call` and
+            priority: handlers with a higher priority are called first; None is 0. Handlers of equal
+                priority are called in the order of registration.
+            timeout: the time limit in seconds; the operator's timeout overrides it, and it
+                overrides that of the hook.
+            matcher: the exact ids of the tools it applies to, for `before_tool_call` and
                 `after_tool_call`; with `strict=True` also globs, a pattern, a predicate of the id.
-            registration_id: who it is among the plugin's handlers, in the outcomes of evaluators.
-            eligible_triggers: of `before_agent_reply`: `cron`, `heartbeat`, `user`.
-            eligible_dispatch_kinds: of `reply_dispatch`: `agent`, `acp`.
-            requires_tool_authority: of `before_prompt_build`: runs in the authorised build only.
+            registration_id: its identity among the plugin's handlers, in outcomes of evaluators.
+            eligible_triggers: for `before_agent_reply`: `cron`, `heartbeat`, `user`.
+            eligible_dispatch_kinds: for `reply_dispatch`: `agent`, `acp`.
+            requires_tool_authority: for `before_prompt_build`: call it only in the authorised
+                build.
 
         Raises:
             HookError: as `on`.
@@ -136,7 +139,7 @@ class Registry(Roster):
         )  # fmt: skip
 
     def _object(self, plugin_id: str, problem: str, advice: str = "") -> None:
-        """Note what is wrong with a registration; with `strict=True` refuse it."""
+        """Record a problem of a registration; with `strict=True` reject it."""
         if self.is_strict:
             raise HookError(f"{plugin_id}: {problem}{advice}")
         self.diagnostics.append(Diagnostic("warn", plugin_id, problem))
@@ -148,26 +151,25 @@ class Registry(Roster):
             return None
         if hook in MATCHED:
             return free_matcher(matcher) if self.is_strict else exact_matcher(matcher)
-        advice = f"; {' and '.join(MATCHED)} take one"
+        advice = f"; only {' and '.join(MATCHED)} accept one"
         self._object(plugin_id, f'typed hook "{hook}" ignores tool matcher', advice)
         return None
 
     def _timeout(self, plugin_id: str, hook: str, given: float | None) -> float | None:
-        """Return the seconds of the operator's word for the hook, for the plugin, or of the
-        plugin's own."""
+        """Return the operator's timeout for the hook or the plugin, or else the plugin's own."""
         said = self._timeouts.get(plugin_id)
         operators = said.get(hook, said.get("*")) if isinstance(said, Mapping) else said
         if operators is not None:
             return milliseconds(operators) / 1000
         if given is not None and not is_seconds(given):
             problem = f'typed hook "{hook}" ignores a timeout of {given!r:.40}'
-            self._object(plugin_id, problem, "; give seconds, from 0.001 on")
+            self._object(plugin_id, problem, "; write a number of seconds, at least 0.001")
             return None
         return None if given is None else milliseconds(given) / 1000
 
     def _connect(self, registration: Registration) -> tuple[str, str]:
-        """Connect a handler and return its key. With `strict=True` one that is there already takes
-        the new options."""
+        """Connect a handler and return its key. With `strict=True` a handler that is already
+        connected takes the new options."""
         hook, plugin = registration.hook, registration.plugin_id
         key = (hook, plugin)
         mine = [each for each, _ in self._registered.values() if (each.hook, each.plugin_id) == key]
@@ -196,9 +198,9 @@ class Registry(Roster):
 
     @contextmanager
     def overlay(self, plugin_id: str, register: Callable[[PluginApi], object]) -> Iterator[None]:
-        """Let a plugin register for the running task only, while the block is open.
+        """Let a plugin register only for the running task, while the block is open.
 
-        There, these registrations hide the plugin's others for the same hooks.
+        For the hooks it registers, the plugin's other handlers are hidden there.
         """
         mark, api = object(), PluginApi(self.prepare, plugin_id, {})
         register(api)
@@ -219,10 +221,10 @@ class Registry(Roster):
         self, plugin_id: str, register: Callable[[PluginApi], object], *,
         version: str | None = None, config: Mapping[str, Any] | None = None,
     ) -> Plugin:  # fmt: skip
-        """Let a plugin register: call `register(api)`, with its config. This replaces its earlier
-        registrations, of any version.
+        """Let a plugin register: call `register(api)`, with its config. Earlier registrations of
+        the plugin, of any version, are replaced.
 
-        An exception of `register` propagates, and nothing has changed then.
+        An exception of `register` reaches the caller, and then nothing has changed.
         """
         api = PluginApi(self.prepare, plugin_id, config or {})
         try:
@@ -238,7 +240,7 @@ class Registry(Roster):
         return plugin
 
     def disable(self, plugin_id: str) -> None:
-        """Remove all registrations of a plugin.
+        """Remove everything a plugin has registered.
 
         Raises:
             HookError: if there is no such plugin.
@@ -258,13 +260,13 @@ class Registry(Roster):
         self, plugin_id: str, evaluate: Callable[..., Any], *, matcher: Matcher | None = None,
         is_bundled: bool = False,
     ) -> None:  # fmt: skip
-        """Register a trusted tool policy, `evaluate(event, ctx)`; the bundled ones (`is_bundled`)
-        first, all before any handler.
+        """Register a trusted tool policy, `evaluate(event, ctx)`. Bundled policies (`is_bundled`)
+        run first, and all policies run before any handler.
 
-        The matcher says which tools it is for, as in `prepare`.
+        The matcher selects the tools it applies to, as in `prepare`.
 
-        It sees the latest params and returns None, `params`, `allow: False` or `block: True`, or
-        `requireApproval`.
+        The policy sees the latest params and returns None, `params`, `allow: False` or
+        `block: True`, or `requireApproval`.
         """
         matches = None if matcher is None else exact_matcher(matcher)
         receiver, name = PolicyAnswering(plugin_id, evaluate, matches), f"{plugin_id} policy"

@@ -1,4 +1,4 @@
-"""The hook runner: it asks the handlers of a registry and applies the failure policy."""
+"""The hook runner: it calls the handlers of a registry and applies the failure policy."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _building: ContextVar[_Build | None] = ContextVar("hookbus_openclaw_prompt_build
 
 
 class HookRunner:
-    """Runs the hooks of a registry, in its state at the time of each run.
+    """Runs the hooks of a registry in its current state.
 
-    Everywhere `hook` is the name of one of OpenClaw's hooks, `event` what happened and `ctx` where,
-    as OpenClaw has them, and `plugin_id` the id of a plugin.
+    Throughout, `hook` is the name of one of OpenClaw's hooks, `event` and `ctx` are OpenClaw's
+    event and its context, and `plugin_id` is the id of a plugin.
     """
 
     def __init__(
@@ -49,20 +49,19 @@ class HookRunner:
         failure_policy: Mapping[str, Policy] | None = None,
         timeouts: Mapping[str, float] | None = None, logger: logging.Logger = _log,
     ) -> None:  # fmt: skip
-        """Make a runner.
+        """Create a runner.
 
         Args:
-            registry: the registry, or what returns the one that is current, asked for every run.
-            catch_errors: whether handlers of hooks that fail open are logged and passed over; else
+            registry: the registry, or a function that returns the current one, called in each run.
+            catch_errors: whether failures in hooks that fail open are logged and skipped; otherwise
                 every failure is raised.
-            failure_policy: `"fail-open"` or `"fail-closed"` by hook, over `before_agent_run` closed
-                and all others open.
-            timeouts: seconds by hook, over the budgets of OpenClaw, for handlers that say nothing
-                themselves.
-            logger: where failures are logged.
+            failure_policy: `"fail-open"` or `"fail-closed"` by hook. By default `before_agent_run`
+                fails closed and all others fail open.
+            timeouts: seconds by hook, instead of OpenClaw's limits, for handlers without a timeout.
+            logger: the logger for failures.
 
         Raises:
-            HookError: for a policy or a number of seconds that is none.
+            HookError: if a policy or a number of seconds is invalid.
         """
         self._registry = registry
         self._catches, self._logger = catch_errors, logger
@@ -71,7 +70,7 @@ class HookRunner:
 
     @property
     def registry(self) -> Registry:
-        """The registry as it is now."""
+        """The current registry."""
         return self._registry if isinstance(self._registry, Registry) else self._registry()
 
     # -- running -----------------------------------------------------------------------------------
@@ -83,27 +82,27 @@ class HookRunner:
         """Run a hook.
 
         Args:
-            event: what happened, as OpenClaw's events have it.
-            ctx: where it happened; None is an empty dict.
-            receipt: of `before_tool_call`: called with the plugin and what it decided, for each
+            event: the event, with OpenClaw's keys.
+            ctx: the context of the event; None is an empty dict.
+            receipt: for `before_tool_call`: called with the plugin and the decision of each
                 handler.
 
         Returns:
             The result of the hook, or an awaitable of it unless the hook is synchronous
-            (`tool_result_persist` and `before_message_write`). None is nothing.
+            (`tool_result_persist` and `before_message_write`). None means no result.
 
         Raises:
             HookError: if there is no such hook.
             HandlerError: if a handler of a hook that fails closed has failed.
-            HandlerErrors: if several observers have.
-            IsolationError: if the event has to be copied and cannot be.
+            HandlerErrors: if several observers have failed.
+            IsolationError: if the event must be copied and cannot be.
         """
         dispatch = self.dispatch(hook, event, ctx)
         dispatch.receipt = receipt
         return self._run_sync(dispatch) if dispatch.hook.kind == "sync" else self._run(dispatch)
 
     def dispatch(self, hook: str, event: Any, ctx: Any) -> Dispatch:
-        """Return a run of a hook that has not begun.
+        """Return a run of a hook that has not started.
 
         Raises:
             HookError: if there is no such hook.
@@ -137,14 +136,14 @@ class HookRunner:
             return await self._ask(dispatch)
         outer = _building.get()
         if outer is not None and outer.is_open and outer.runner is self:
-            return None  # asked by one of its own handlers
+            return None  # called by one of its own handlers
         build = _Build(self)
         previous = _building.get()
         try:
             _building.set(build)
             return await self._ask(dispatch)
         finally:
-            build.is_open = False  # for tasks that handlers have left behind
+            build.is_open = False  # for tasks that handlers left running
             _building.set(previous)
 
     async def _ask(self, dispatch: Dispatch) -> Any:
@@ -161,7 +160,7 @@ class HookRunner:
         return result
 
     def _prepared(self, dispatch: Dispatch) -> Any:
-        """Return the event as all handlers of one run share it."""
+        """Return the event that all handlers of one run share."""
         hook, event, ctx = dispatch.hook.name, dispatch.event, dispatch.ctx
         if (
             hook in ("agent_end", "before_agent_finalize")
@@ -187,17 +186,17 @@ class HookRunner:
         self, event: Any, ctx: Any = None, *, active_tools: Iterable[str], fingerprint: str,
         assert_host_active: Callable[[], object] = bool,
     ) -> Any:  # fmt: skip
-        """Run the handlers of `before_prompt_build` that require tool authority, once the tools of
-        the turn are known.
+        """Call the handlers of `before_prompt_build` that require tool authority, once the tools of
+        the model's turn are fixed.
 
         Args:
             active_tools: the tools of this turn.
-            fingerprint: identifies the tools' source; if it is empty, no handler runs.
+            fingerprint: identifies the source of the tools; if it is empty no handler is called.
             assert_host_active: raises once the host has stopped waiting; called between handlers.
 
         Returns:
-            `prependContext` and `appendContext`, where there are any; None if no handler returned
-            any.
+            `prependContext` and `appendContext`, if there are any; None if no handler returned a
+            result.
         """
         if not fingerprint.strip():
             return None
@@ -218,7 +217,7 @@ class HookRunner:
     async def run_inbound_claim_for_plugin(
         self, plugin_id: str, event: Any, ctx: Any = None
     ) -> dict[str, Any]:
-        """Let the plugin that owns a conversation decide whether it handles a message.
+        """Call the plugin that owns a conversation, which may handle a message.
 
         Returns:
             `status`: `handled` (with `result`), `declined`, `error` (with `error`), `no_handler` or
@@ -245,14 +244,14 @@ class HookRunner:
     # -- who is there ------------------------------------------------------------------------------
 
     def has_hooks(self, hook: str, ctx: Any = None) -> bool:
-        """Return whether a hook has handlers that are eligible in this ctx, if one is given."""
+        """Return whether a hook has handlers, and eligible ones if a ctx is given."""
         return any(
             each.hook.name == hook and (ctx is None or each.is_eligible(ctx))
             for each in self.registry.typed_hooks
         )
 
     def get_hook_count(self, hook: str) -> int:
-        """Return the number of handlers of a hook, eligible or not."""
+        """Return the number of handlers registered for a hook, eligible or not."""
         return sum(each.hook.name == hook for each in self.registry.typed_hooks)
 
 
@@ -268,13 +267,13 @@ def _seconds(given: Mapping[str, float]) -> dict[str, float]:
     for hook, seconds in given.items():
         is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
         if not is_number or not seconds > 0:
-            raise HookError(f"the timeout of {hook} is {seconds!r:.40}; write seconds")
+            raise HookError(f"the timeout of {hook} is {seconds!r:.40}; write a number of seconds")
     return dict(given)
 
 
 def _for_models(message: Any) -> Any:
-    """Return a message without what is not for models: the details of tool results, and what the
-    user wrote upstream."""
+    """Return a message without the parts that models must not see: the details of tool results, and
+    the user's upstream text."""
     if get(message, "role") == "toolResult" and "details" in message:
         message = {key: value for key, value in message.items() if key != "details"}
     private = get(message, "__openclaw")

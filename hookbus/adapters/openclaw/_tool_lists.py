@@ -1,4 +1,4 @@
-"""Lists of the tools that are allowed, as handlers narrow them, and how tools are named there."""
+"""Allow-lists of tools, narrowed by handlers, and the names of tools in them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _ALIASES: Final = {"bash": "exec", "apply-patch": "apply_patch", "cron": "automa
 
 
 class _Allowed(list[str]):
-    """A list of tools that several handlers have narrowed, with the list of each: two globs have no
-    common glob."""
+    """A list of tools narrowed by several handlers. It keeps the list of each, because two globs
+    have no common glob."""
 
     lists: tuple[list[str], ...] = ()
 
 
 def tools_allowed(value: Any) -> list[str] | None:
-    """Return a list of tools as it narrows: None where there is none, nothing where it is
+    """Return a list of tools that narrows another: None if there is none, an empty list if it is
     malformed."""
     if value is MISSING:
         return None
@@ -27,7 +27,7 @@ def tools_allowed(value: Any) -> list[str] | None:
 
 
 def intersected(one: list[str], other: list[str]) -> list[str]:
-    """Return the names and globs of two lists that both lists allow."""
+    """Return the names and globs that both lists allow."""
     lists = (*_lists(one), *_lists(other))
     common = lists[0]
     for each in lists[1:]:
@@ -59,7 +59,7 @@ def _common(one: list[str], other: list[str]) -> list[str]:
 
 
 def tool_id(name: str) -> str:
-    """Return the name of a tool as policies compare it."""
+    """Return the name of a tool in the form that policies compare."""
     name = name.strip().lower()
     return _ALIASES.get(name, name)
 

@@ -29,18 +29,17 @@ Tool = Callable[[Any], Any]
 
 
 class ToolCall:
-    """A call in progress, as its handlers share it.
+    """One call in progress, shared by its handlers.
 
     Attributes:
-        dispatch: the run of `before_tool_call` it is.
+        dispatch: its run of `before_tool_call`.
         tool: the function that is called.
-        approve: who is asked for approvals.
-        params: as a handler sees them that OpenClaw shows "the original": without what other
-            handlers have returned.
-        final: the params the tool is called with; MISSING until it is.
-        written: the params that handlers have put in last.
-        trusted: the first approval a trusted policy asks for.
-        failed: the failure of a handler that has closed it.
+        approve: the approver.
+        params: the original params, without changes by handlers, as OpenClaw shows them.
+        final: the params the tool is called with; MISSING until the call.
+        written: the params last set by handlers.
+        trusted: the first approval that a trusted policy requires.
+        failed: the failure of the handler that blocked the call.
     """
 
     def __init__(self, dispatch: Dispatch, tool: Tool, approve: Approve | None) -> None:
@@ -65,7 +64,7 @@ class ToolCall:
         return {**spread(self.dispatch.event), "params": self.params}
 
     async def ask(self, approval: Any, params: Any) -> str | None:
-        """Ask for an approval; return why it is not given, or None."""
+        """Ask for an approval; return the reason if it is denied, or None."""
         name = self.dispatch.event["toolName"]
         return await ask(approval, name, params, self.approve, self.dispatch.logger)
 
@@ -83,7 +82,7 @@ class ToolAnswering:
         return self.registration.handler
 
     def is_asked(self, name: str, context: Any) -> bool:
-        """Tell whether it is asked about this tool."""
+        """Return whether it is called for this tool."""
         return current("before_tool_call").asks(self.registration, {"toolName": name}, context)
 
     async def __call__(self, tools: Any, ctx: HookContext) -> Any:
@@ -109,13 +108,13 @@ class ToolAnswering:
 
 
 def _verdict(call: ToolCall, before: Any, returned: Any) -> Block | dict[str, Any] | None:
-    """Return what a handler's turn means for the call."""
+    """Return the effect of a handler's result on the call."""
     merged = call.dispatch.merged
     if get(merged, "block") is True:
         return Block(get(merged, "blockReason") or "Tool call blocked by plugin hook")
     patch = {}
     params = get(merged, "params")
-    is_said = get(returned, "params") is not MISSING  # an approval copies what was said before
+    is_said = get(returned, "params") is not MISSING  # an approval copies earlier results
     if is_said and isinstance(params, Mapping) and params is not get(before, "params"):
         patch["arguments"] = call.written = {**spread(call.params), **params}
     if get(merged, "requireApproval") is not get(before, "requireApproval"):
@@ -124,8 +123,8 @@ def _verdict(call: ToolCall, before: Any, returned: Any) -> Block | dict[str, An
 
 
 class PolicyAnswering:
-    """The receiver of `pre_tool_call` for a trusted policy: it comes before all handlers, and one
-    that breaks blocks."""
+    """The receiver of `pre_tool_call` for a trusted policy: it comes before all handlers, and its
+    failure blocks."""
 
     __signature__: ClassVar[inspect.Signature] = signature_of(lambda tools, ctx: None)
 
@@ -156,7 +155,7 @@ class PolicyAnswering:
 
 
 async def ask_trusted(tool: Any, arguments: Any) -> Block | None:
-    """Ask for the approval that trusted policies want: the receiver that follows them."""
+    """Ask for the approval that trusted policies require: the receiver after them."""
     call: ToolCall = current("before_tool_call").call
     reason = None if call.trusted is None else await call.ask(call.trusted, arguments)
     return None if reason is None else Block(reason)
@@ -165,26 +164,26 @@ async def ask_trusted(tool: Any, arguments: Any) -> Block | None:
 class ToolCalls:
     """Calls tools as OpenClaw does, with the plugins of a runner's registry.
 
-    Every call is one of the hook `tool_call`, as in the vocabulary of agent frameworks, with
-    `context` and `approval` as well. Handlers of `before_tool_call` are its modifiers, in one order
+    Every call is a call of the hook `tool_call` of the vocabulary, with the further arguments
+    `context` and `approval`. Handlers of `before_tool_call` are its modifiers, ordered together
     with other receivers of `pre_tool_call`; guards come after all of them.
 
     Attributes:
-        tool_call: the hookable, for `explain`.
+        tool_call: the hookable method; you can pass it to `explain`.
     """
 
     def __init__(
         self, runner: Any, tools: Mapping[str, Tool] | None = None, *,
         approve: Approve | None = None,
     ) -> None:  # fmt: skip
-        """Make a caller of tools.
+        """Create a caller of tools.
 
         Args:
             runner: a `HookRunner`.
-            tools: functions of the params, by name; those that plugins `provide` as `"tool"` come
+            tools: functions of the params, by name; tools that plugins `provide` as `"tool"` come
                 after them.
-            approve: asked for approvals with an `ApprovalRequest`: gives one of its decisions, or
-                an awaitable of that. None has every call blocked that needs one.
+            approve: called with an `ApprovalRequest`; it returns one of its decisions, or an
+                awaitable of that. None blocks every call that requires approval.
         """
         self._runner, self._tools, self._approve = runner, dict(tools or {}), approve
 
@@ -204,17 +203,17 @@ class ToolCalls:
 
         Args:
             tool: its name.
-            params: its arguments.
-            ctx: the context that OpenClaw passes to its hooks; None is an empty dict.
-            event: other fields of the event, such as `toolCallId`.
+            params: the params of the call.
+            ctx: the context that OpenClaw's hooks get; None is an empty dict.
+            event: further keys of the event, such as `toolCallId`.
 
         Returns:
-            What the tool returns.
+            The result of the tool.
 
         Raises:
             HookError: if there is no such tool.
             HookBlocked: if a plugin, a guard or the lack of an approval blocks it.
-            Exception: what the tool raises.
+            Exception: any exception the tool raises.
         """
         known = self._known()
         if tool not in known:

@@ -1,4 +1,4 @@
-"""One turn of one handler, as hookbus calls it: the event it gets, how long it may take."""
+"""One call of one handler by hookbus: the event it gets, and its time limit."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class Answering:
 
     @property
     def __wrapped__(self) -> Any:
-        # The place that `explain` and failures give for this receiver.
+        # The place that `explain` and failures show for this receiver.
         return self.registration.handler
 
     def is_asked(self, event: Any, ctx: Any) -> bool:
-        """Return whether it runs in the current run."""
+        """Return whether it is called in the current run."""
         return current(self.registration.hook.name).asks(self.registration, event, ctx)
 
 
 class AsyncAnswering(Answering):
-    """The receiver for a handler that may be awaited."""
+    """The receiver for a handler that may be async."""
 
     async def __call__(self, event: Any, ctx: Any) -> Any:
         dispatch = current(self.registration.hook.name)
@@ -59,7 +59,7 @@ class AsyncAnswering(Answering):
 
 
 class SyncAnswering(Answering):
-    """The receiver for a handler of a synchronous hook; an awaitable that it returns is ignored."""
+    """The receiver for a handler of a synchronous hook; a returned awaitable is ignored."""
 
     def __call__(self, event: Any, ctx: Any) -> Any:
         registration = self.registration
@@ -79,7 +79,7 @@ class SyncAnswering(Answering):
 
 
 class Invocation:
-    """Tells late code whether anybody still waits for it."""
+    """Shows late code whether the run still waits for it."""
 
     def __init__(self, what: str) -> None:
         self._what, self._is_active = what, True
@@ -88,7 +88,7 @@ class Invocation:
         """Do nothing while the run waits for this handler.
 
         Raises:
-            RuntimeError: once it does not.
+            RuntimeError: if the run no longer waits.
         """
         if not self._is_active:
             raise RuntimeError(f"{self._what} is no longer active")
@@ -98,10 +98,10 @@ class Invocation:
 
 
 class ToolAuthority(Invocation):
-    """What a handler of the authorised prompt build knows of the turn's tools, while it is asked.
+    """The tools of the turn, for handlers of the authorised prompt build while they run.
 
     Attributes:
-        fingerprint: stands for the tools and their source.
+        fingerprint: identifies the tools and their source.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class ToolAuthority(Invocation):
         self.fingerprint = hashlib.sha256("\0".join([source, *self._tools]).encode()).hexdigest()
 
     def allows(self, tool: str) -> bool:
-        """Tell whether a tool is active in this turn."""
+        """Return whether a tool is active in this turn."""
         self.assert_active()
         return tool_id(tool) in self._tools
 
@@ -123,10 +123,10 @@ class ToolAuthority(Invocation):
 
 
 async def within(returned: Any, seconds: float | None) -> Any:
-    """Return what a handler returned, awaited if necessary, within a number of seconds.
+    """Return the result of a handler; await it for at most `seconds`.
 
-    Past them it is cancelled and not waited for, and what it still returns or raises is dropped.
-    What blocks the loop cannot be interrupted.
+    After that it is cancelled and not waited for, and a later result or exception is dropped. Code
+    that blocks the loop cannot be interrupted.
 
     Raises:
         HandlerTimeout: if it takes longer.
@@ -150,7 +150,7 @@ async def within(returned: Any, seconds: float | None) -> Any:
 
 
 def _forget(awaitable: Awaitable[Any]) -> None:
-    """Close an awaitable that is not going to be awaited, so that it does not warn."""
+    """Close an awaitable that is never awaited, so that Python does not warn about it."""
     stop = getattr(awaitable, "close", None) or getattr(awaitable, "cancel", None)
     if stop is not None:
         stop()

@@ -1,5 +1,5 @@
 """Values as OpenClaw sees them: missing values, null, copies that share nothing, and read-only
-containers."""
+values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hookbus import HookError
 
 
 class _Mark:
-    """A value that stands for itself."""
+    """A sentinel value."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -33,72 +33,72 @@ class _Mark:
 
 
 NULL: Final[Any] = _Mark("NULL")
-"""What a handler returns where TypeScript would return `null`. None is `undefined`: no opinion."""
+"""The value a handler returns for TypeScript's `null`. None is `undefined`: no result."""
 
 MISSING: Final[Any] = _Mark("MISSING")
-"""A key that is not there."""
+"""The value of a missing key."""
 
 
 class IsolationError(HookError):
-    """An event cannot be copied for a handler, so that no handler may see it; raised whatever the
-    failure policy is."""
+    """An event cannot be copied for a handler, so no handler may see it. It is raised under every
+    failure policy."""
 
 
 # -- reading ---------------------------------------------------------------------------------------
 
 
 def get(value: Any, key: str) -> Any:
-    """Return what a mapping has under a key; MISSING if it has no such key or is not a mapping."""
+    """Return the value of a key; MISSING if the value is not a mapping or has no such key."""
     return value.get(key, MISSING) if isinstance(value, Mapping) else MISSING
 
 
 def is_nullish(value: Any) -> bool:
-    """Tell whether a value says nothing: it is not there, or null."""
+    """Return whether a value is missing or null."""
     return value is None or value is MISSING or value is NULL
 
 
 def is_truthy(value: Any) -> bool:
-    """Tell whether a value counts as true in TypeScript, where an empty list does."""
+    """Return whether a value counts as true in TypeScript, where an empty list does."""
     if isinstance(value, (Mapping, list, tuple, set)):
         return True
     return bool(value) and not (isinstance(value, float) and math.isnan(value))
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Return whether two values are one: the same object, or equal where they are not objects."""
+    """Return whether two values are the same object, or equal primitive values."""
     plain = (str, int, float, bool)
     return one is other or (isinstance(one, plain) and isinstance(other, plain) and one == other)
 
 
 def without_missing(**items: Any) -> dict[str, Any]:
-    """Return the items that are there."""
+    """Return the items that are not MISSING."""
     return {key: value for key, value in items.items() if value is not MISSING}
 
 
 def first(earlier: Any, later: Any) -> Any:
-    """Keep what was said first."""
+    """Keep the first value."""
     return later if is_nullish(earlier) else earlier
 
 
 def last(earlier: Any, later: Any) -> Any:
-    """Keep what was said last."""
+    """Keep the last value."""
     return earlier if is_nullish(later) else later
 
 
 def sticky(earlier: Any, later: Any) -> Any:
-    """True once anybody has said exactly true."""
+    """True if any value is exactly True."""
     return True if earlier is True or later is True else MISSING
 
 
 def joined(earlier: Any, later: Any) -> Any:
-    """Join two texts with a blank line; an explicit empty text that comes later stands alone."""
+    """Join two strings with a blank line; an explicit empty later string replaces the earlier."""
     if is_truthy(earlier) and is_truthy(later):
         return f"{earlier}\n\n{later}"
     return earlier if is_nullish(later) else later
 
 
 def spread(value: Any) -> dict[str, Any]:
-    """Return the keys and values that a value has when it is spread into an object."""
+    """Return the keys and values of a value that is spread into an object."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, (str, list, tuple)):
@@ -128,7 +128,7 @@ def clone(value: Any, hook: str) -> Any:
 
 
 _SHARED: Final = (FunctionType, MethodType, BuiltinFunctionType, ModuleType)
-"""Types that `deepcopy` does not copy, though they are not plain values."""
+"""Types that `deepcopy` does not copy although they are not plain values."""
 
 
 def _refuse_shared(value: Any, seen: set[int]) -> None:
@@ -150,7 +150,7 @@ def _is_shared_memory(value: Any) -> bool:
 
 
 def frozen(value: Any) -> Any:
-    """Return a value whose dicts and lists, at any depth, refuse to be written to."""
+    """Return a value whose dicts and lists are read-only at any depth."""
     if isinstance(value, Mapping):
         return FrozenDict({key: frozen(item) for key, item in value.items()})
     if isinstance(value, (list, tuple)):
@@ -171,7 +171,7 @@ class FrozenDict(dict[str, Any]):
         _refuse(f"Cannot add property {key}, object is not extensible")
 
     def _refuse_write(self, *_: Any, **__: Any) -> NoReturn:
-        _refuse("this event is frozen: a handler that wants to change it makes a copy")
+        _refuse("this event is read-only: make a copy of it to change it")
 
     __delitem__ = clear = pop = popitem = _refuse_write
     setdefault = update = __ior__ = _refuse_write  # pyright: ignore[reportAssignmentType]
@@ -193,7 +193,7 @@ class FrozenList(list[Any]):
         _refuse(f"Cannot assign to read only property '{place}' of object '[object Array]'")
 
     def _refuse_write(self, *_: Any, **__: Any) -> NoReturn:
-        _refuse("this event is frozen: a handler that wants to change it makes a copy")
+        _refuse("this event is read-only: make a copy of it to change it")
 
     __delitem__ = append = clear = extend = insert = _refuse_write
     pop = remove = reverse = sort = _refuse_write  # pyright: ignore[reportAssignmentType]
