@@ -33,7 +33,7 @@ class ToolCall:
         kind: function, mcp, agent, handoff, output, builtin, or unknown: there is no such tool.
         tool: the framework's tool object, which is the sender; without one, the object that
             carries the call.
-        agent: the agent that makes the call, if it is known.
+        caller: the agent that makes the call, if it is known.
         context: data the adapter needs for results and denials; receivers do not see it.
     """
 
@@ -48,7 +48,7 @@ class ToolCall:
     @property
     def told(self) -> tuple[Any, ...]:
         """The arguments of the hook."""
-        return (self.name, self.arguments, self.call_id, self.kind, self.tool, self.agent)
+        return (self.name, self.arguments, self.call_id, self.kind, self.tool, self.caller)
 
 
 def note_schema(sender: Any, name: str, schema: Any) -> None:

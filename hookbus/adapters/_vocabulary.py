@@ -201,10 +201,10 @@ for _streamed in (_Words.model_call_stream, _Words.model_call_stream_async):
     _streamed.__dict__["__hookbus_whole__"] = Whole
 
 
-TOOL_LABELS: Final = ("name", "kind", "call_id", "agent")
+TOOL_LABELS: Final = ("name", "kind", "call_id", "caller")
 """The arguments that identify a call of a tool."""
 
-_LABELS: Final = {"tool": TOOL_LABELS, "model": ("model", "agent"), "agent": ("agent",)}
+_LABELS: Final = {"tool": TOOL_LABELS, "model": ("model", "caller"), "agent": ("agent",)}
 """The arguments that identify a call, by the first word of a hook, which is also its sender."""
 
 _READ_ONLY: Final = {
