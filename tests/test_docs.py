@@ -1,9 +1,9 @@
 """Every page of docs/ does what it says: its Python blocks run from top to bottom as one program,
 in a process of their own.
 
-A comment behind a `print(...)` is what it prints, except where a table of `explain` or `report` is
-printed. A block of text right below a block of Python is what that prints. A page that has tests on
-it is run by pytest.
+A comment behind a `print(...)`, or right below it, is what it prints, except where a table of
+`explain` or `report` is printed. A block of text right below a block of Python is what that prints.
+A page that has tests on it is run by pytest.
 """
 
 import os
@@ -62,20 +62,29 @@ def untimed(text):
     return re.sub(r" +", " ", re.sub(r"\d[\d.]* (ns|µs|ms|s)\b", "TIME", bars)).strip()
 
 
+TABLES = re.compile(r"\b(explain|report)\(")
+
+
+def is_uncommented_print(line):
+    """Return whether the comment of a print may be on the next line."""
+    return line.lstrip().startswith("print(") and "  # " not in line and not TABLES.search(line)
+
+
 def promised(text):
-    """Return what a page says is printed: by the comments behind prints, and in blocks of text
-    right below blocks of Python.
+    """Return what a page says is printed: by the comments behind prints or right below them, and in
+    blocks of text right below blocks of Python.
     """
     said = []
     for code, printed in re.findall(
         r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", text, re.DOTALL | re.MULTILINE
     ):
-        prints = (
-            line
-            for line in code.splitlines()
-            if "print(" in line and not re.search(r"\b(explain|report)\(", line)
-        )
-        said += [line.rsplit("  # ", 1)[1].strip() for line in prints if "  # " in line]
+        above = ""
+        for line in code.splitlines():
+            if "print(" in line and "  # " in line and not TABLES.search(line):
+                said.append(line.rsplit("  # ", 1)[1].strip())
+            elif line.lstrip().startswith("# ") and is_uncommented_print(above):
+                said.append(line.strip().removeprefix("# "))
+            above = line
         said += [line.strip() for line in printed.splitlines()]
     return said
 
@@ -131,6 +140,9 @@ def test_there_are_pages_and_a_page_that_lies_is_found():
         "```text\n3\n```\n\n```text\nno\n```\n"
     )
     assert promised(page) == ["2", "3"]
+    code = "if x:\n    print(1)\n    # 4\nprint(2)  # 5\n# no output\nprint(report())\n# 6\n"
+    below = f"```python\n{code}```\n"
+    assert promised(below) == ["4", "5"]
     assert (
         program_of("text\n```python\nx = 1\n```\nmore\n```console\nls\n```\n")
         == "\n\nx = 1\n\n\n\n\n\n"

@@ -339,7 +339,7 @@ def test_what_a_framework_with_its_adapter_requires_is_a_part_of_it(bus, importe
         with pytest.raises(HookError, match=r"adapter: smolagents \("):
             bus.require_guard("tool_call")
     patches.restore()
-    with pytest.raises(HookError, match=r"are mcp \(.*\), openai-agents \("):
+    with pytest.raises(HookError, match=r"adapter: mcp \(.*\), openai-agents \("):
         bus.require_guard("tool_call")
 
 

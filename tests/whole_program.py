@@ -29,7 +29,7 @@ WANTED = """\
 read ran
 slept blocked by late
 never blocked by awaited
-read blocked by inside
+read blocked by paths_within
 streamed 2
 asked ada
 explained True 2

@@ -84,7 +84,7 @@ class tool_policy(ReadyGuard):
         known = (*_KEYS, "default")
         for key in said:
             if key not in known:
-                raise HookError(f"{path}: default key {key!r}{did_you_mean(key, known)}")
+                raise HookError(f"{path}: unknown key {key!r}{did_you_mean(key, known)}")
         try:
             return cls(**said, hook=hook)
         except HookError as error:

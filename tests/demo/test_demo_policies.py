@@ -70,7 +70,8 @@ def test_a_refused_call_inside_the_arguments_of_another_stops_both(
     with under(bus, "tools"):
         result, error = call("send_money", **payment(password))
     assert result == ""
-    assert error is not None and error.startswith("HookBlocked: tool_call was blocked by tools")
+    assert error is not None
+    assert error.startswith("HookBlocked: tool_call was blocked by tool_policy")
     assert environment == before, "no payment to an empty recipient"
 
 

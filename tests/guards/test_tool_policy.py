@@ -72,7 +72,7 @@ def test_arguments_that_are_no_mapping_are_blocked(call, bus):
 
 def test_a_file_says_the_same(call, bus, tmp_path):
     path = tmp_path / "tools.toml"
-    path.write_text('allow = ["read_*"]\ndeny = [{bash = {command = "rm *"}}]\nunknown = "block"\n')
+    path.write_text('allow = ["read_*"]\ndeny = [{bash = {command = "rm *"}}]\ndefault = "block"\n')
     guard = tool_policy.load(path)
     bus.register(guard)
     assert outcome(call, "read_a") == "called"
@@ -87,7 +87,7 @@ def test_a_file_says_the_same(call, bus, tmp_path):
     "text, said",
     [("alow = ['a']", "unknown key 'alow'; did you mean 'allow'"), ("allow = [", "not valid TOML"),
      ("allow = 3", "allow=3 must be a glob"), ("allow = ['']", "'' is not a glob"),
-     ("allow = [3]", "3 is not a glob"), ("allow = ['a']\nunknown = 'aks'", "did you mean 'ask'"),
+     ("allow = [3]", "3 is not a glob"), ("allow = ['a']\ndefault = 'aks'", "did you mean 'ask'"),
      ("allow = ['a']\ndeny = ['a']", "'a' is in both deny= and allow="), ("", "without a rule"),
      ("allow = [{bash = 'rm'}]", "needs a mapping of arguments"),
      ("deny = [{bash = {command = 1}}]", "1 is not a glob")],
@@ -117,7 +117,7 @@ def test_a_hook_of_another_name_is_named(bus):
 
     bus.register(tool_policy(allow="a", default="block", hook="use"))
     assert use("a", {}) == "a"
-    with pytest.raises(HookBlocked, match="use was blocked by tools: tool 'b'"):
+    with pytest.raises(HookBlocked, match="use was blocked by tool_policy: tool 'b'"):
         use("b", {})
     with pytest.raises(HookError, match="must be the name of a hook"):
         tool_policy(allow="a", hook="a b")

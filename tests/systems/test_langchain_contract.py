@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
+import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import ToolRetryMiddleware
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
@@ -13,9 +15,10 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 
-from hookbus import HookBlocked
+from hookbus import HookBlocked, HookError
 from hookbus.adapters import langchain
 
+from .pages import ROOT, printed_by
 from .tool_contract import Told, ToolContract, mode, pytest_generate_tests  # noqa: F401
 
 
@@ -170,3 +173,21 @@ def by_program(calls: Any) -> Told:
 async def by_program_async(calls: Any) -> Told:
     found = await asyncio.gather(*calls, return_exceptions=True)
     return Told([str(each) for each in found], repr(found))
+
+
+def test_the_agent_of_the_page_prints_what_it_says(tmp_path):
+    page = (ROOT / "docs" / "how-to" / "frameworks" / "langchain.md").read_text()
+    section = page.partition("## Guard an agent with ready-made guards")[2]
+    program, printed = re.findall(r"```(?:python|text)\n(.*?)```", section, re.DOTALL)[:2]
+    path = tmp_path / "agent.py"
+    path.write_text(program)
+    assert "create_agent(" in program and printed_by(str(path)) == printed
+
+
+def test_a_missing_guard_is_one_of_any_tool(bus):
+    undo = langchain.install(bus)
+    try:
+        with pytest.raises(HookError, match=r"every 'tool_call' call of any tool: connect a guard"):
+            bus.require_guard("tool_call")
+    finally:
+        undo()
