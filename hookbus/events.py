@@ -207,7 +207,7 @@ class Finished(Event):
         seconds: how long the call took.
         error: the exception that a `raised` or `cancelled` call ended with, else None. It is only
             for this process, as that of `Failed`.
-        result: what the caller gets, with `values=True`.
+        result: what the caller gets, with `values=True`; None for a blocked call.
         labels: those of `Started`.
     """
 

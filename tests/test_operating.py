@@ -139,7 +139,7 @@ def test_guards_that_are_there_are_in_shadow_by_the_operators_word(bus, pay):
 
 def test_a_required_hook_is_blocked_until_a_guard_watches_over_it(bus, pay):
     assert pay(1) == "paid 1"
-    bus._operate(require=["pay", "refund"])
+    bus._operate(require_guard=["pay", "refund"])
     with pytest.raises(HookBlocked, match="no guard covers this call"):
         pay(1)
 

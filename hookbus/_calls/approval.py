@@ -22,7 +22,7 @@ from .meaning import patched, ruled
 from .outcome import block, failed, tell_block
 from .plan import Seat, seat_of_guard
 from .telling import tell
-from .verdicts import Ask, Block
+from .verdicts import Ask, Block, unapproved
 
 __tracebackhide__: Final = True
 
@@ -143,7 +143,8 @@ class Approval:
             late = await late
         if late is not None:
             seat, ask = late.asks[0]
-            reason = f"{ask.question}: not approved, because it was asked after the call's approval"
+            why = "not approved, because it was asked after the call's approval"
+            reason = unapproved(ask.question, why)
             block(self.call, seat, Block(reason, code="drift"))
 
     async def _ask(self, values: tuple[Any, ...]) -> bool:
@@ -218,7 +219,8 @@ class Approval:
         approver = self.call.plan.hook.bus._approver
         if approver is None:
             seat, ask = self.asks[0]
-            reason = f"{ask.question}: no approver is configured; set one with bus.approver(...)"
+            advice = "no approver is configured; set one with bus.approver(...)"
+            reason = unapproved(ask.question, advice)
             block(self.call, seat, Block(reason, code=ask.code))
         self.approver = approver
         self._approved, self.asks = self.asks, []

@@ -125,7 +125,7 @@ def _of_host(call: Call) -> Any:
         failure = "returned an awaitable"
     except Exception as error:
         failure = f"raised {name_of_class(type(error))}"
-    said = f"the blocked= function of {call.plan.hook.name} {failure} ({written(place_of(ask))})"
+    said = f"the on_block= function of {call.plan.hook.name} {failure} ({written(place_of(ask))})"
     log(ERROR, f"{said}; the caller gets HookBlocked instead")
     return NOTHING
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,7 +89,8 @@ def list_(*, all: Flag = False, kept: Kept = Kept(), shown: Shown = TABLES) -> N
     if unanswered:
         say(f"expired without an answer: {unanswered}", "dim")
     if rows and not all:
-        say("hookbus approvals show ID; approve ID; deny ID --reason WHY", "dim")
+        file = f" --store {shlex.quote(str(kept.store))}" if kept.store else ""
+        say(f"hookbus approvals show ID{file}; approve ID{file}; deny ID --reason WHY{file}", "dim")
 
 
 @approvals.command

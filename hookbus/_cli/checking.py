@@ -94,11 +94,11 @@ def _found(module: str, settings: Settings) -> tuple[list[str], ModuleType | Non
 
 
 def _required(settings: Settings) -> Iterator[str]:
-    for hook in settings.require:
+    for hook in settings.require_guard:
         try:
             default_bus.require_guard(hook)
         except HookError as error:
-            yield f"{settings.file} require: {error}"
+            yield f"{settings.file} require_guard: {error}"
 
 
 def _tools_in(module: ModuleType) -> Iterator[str]:

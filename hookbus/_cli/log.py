@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import attrs
 from cyclopts import App, Parameter
 
 from .. import HookError
@@ -12,6 +15,9 @@ from .reading import ANY_FILE, Read
 from .screen import TABLES, Flag, Shown, as_json, print_items, print_json, say, working
 from .showing import print_call
 from .telling import call_line, line_of
+
+if TYPE_CHECKING:
+    from ..journal import Journal
 
 log = App(
     name="log", help="List calls, show one call, or verify the journal.",
@@ -47,7 +53,14 @@ def list_(
     if last is not None:
         follow(journal, wanted, last, is_json=shown.json)
     elif not lines and not shown.json:
-        say("no matching calls")
+        say(_no_calls(journal, wanted))
+
+
+def _no_calls(journal: Journal, wanted: Wanted) -> str:
+    """Return the message for an empty list; it says so if calls match that have not ended."""
+    if wanted.outcome is None and calls(journal, attrs.evolve(wanted, outcome="unfinished"), 1):
+        return "no matching calls have ended; --outcome unfinished lists those that have not"
+    return "no matching calls"
 
 
 def _lines_of(found: list[Call], *, is_json: bool) -> list[tuple[float, str]]:

@@ -25,7 +25,7 @@ def prepare(settings: Settings, *, plugins: Sequence[str] = (), adapters: str = 
     Raises:
         HookError: if one of them cannot be used. A program must not run without its guards.
     """
-    default_bus._operate(shadow=settings.shadow, require=settings.require)
+    default_bus._operate(shadow=settings.shadow, require_guard=settings.require_guard)
     more = [name.strip() for name in adapters.split(",") if name.strip()]
     for name in dict.fromkeys((*settings.adapters, *more)):
         _install(name)

@@ -20,7 +20,7 @@ _NAMES: Final = "a list of strings"
 _SHAPES: Final[dict[str, dict[str, str]]] = {
     "": {
         "journal": "a string", "approvals": "a string", "plugins": "a table", "adapters": _NAMES,
-        "shadow": _NAMES, "require": _NAMES,
+        "shadow": _NAMES, "require_guard": _NAMES,
     },
     "plugins": {
         "workspace": "a string", "user": "a string", "bundled": "a string",
@@ -42,7 +42,7 @@ class Settings:
         plugins: the arguments of `load_plugins`, or None if there are no plugins.
         adapters: the frameworks to run on hookbus.
         shadow: names of guards that run without blocking.
-        require: hooks that must have a guard for every call.
+        require_guard: hooks that must have a guard for every call.
     """
 
     file: Path | None = None
@@ -51,7 +51,7 @@ class Settings:
     plugins: Mapping[str, Any] | None = None
     adapters: tuple[str, ...] = ()
     shadow: tuple[str, ...] = ()
-    require: tuple[str, ...] = ()
+    require_guard: tuple[str, ...] = ()
 
 
 def find_settings(folder: Path | None = None) -> Settings:
@@ -107,10 +107,10 @@ def read_settings(file: Path) -> Settings:
     journal, approvals = (
         _beside(file, said[name]) if name in said else None for name in ("journal", "approvals")
     )  # fmt: skip
-    adapters, shadow, require = (
-        tuple(said.get(name, ())) for name in ("adapters", "shadow", "require")
+    adapters, shadow, require_guard = (
+        tuple(said.get(name, ())) for name in ("adapters", "shadow", "require_guard")
     )  # fmt: skip
-    return Settings(file, journal, approvals, plugins, adapters, shadow, require)
+    return Settings(file, journal, approvals, plugins, adapters, shadow, require_guard)
 
 
 def _check_trust(file: Path, status: os.stat_result) -> None:

@@ -104,7 +104,8 @@ def _lines(data: Data) -> list[Text]:
             return [Text(printable(f"{name} = {shortened(each)}")) for name, each in values.items()]
         return [Text(printable(f"arguments: {', '.join(data['arguments']) or 'none'}"))]
     if kind == "Finished":
-        result = f": {shortened(data['result'])}" if "result" in data else ""
+        has_result = "result" in data and data["outcome"] != "blocked"
+        result = f": {shortened(data['result'])}" if has_result else ""
         error = data.get("error") or {}
         said = f"{error.get('type')} at {brief(str(error.get('place')))}" if error else result
         return [Text(printable(f"{data['outcome']}{': ' * bool(error)}{said}"),

@@ -71,13 +71,13 @@ class Operated:
             bus.events.tell_of(Switched, each, who, act=act, by=by)
         return said
 
-    def _operate(self, *, shadow: Iterable[str] = (), require: Iterable[str] = ()) -> None:
+    def _operate(self, *, shadow: Iterable[str] = (), require_guard: Iterable[str] = ()) -> None:
         """Set, before a program runs, what applies to all that it will connect and declare.
 
         Args:
             shadow: names of guards that are called but block nothing. It has no effect on a locked
                 guard.
-            require: names of hooks whose calls are blocked if no guard covers them.
+            require_guard: names of hooks whose calls are blocked if no guard covers them.
         """
         bus: Any = self
         for name in shadow:
@@ -86,7 +86,7 @@ class Operated:
                 for each in signal._registry.everything():
                     if name in each.names and may_be(each, "shadow"):
                         _switch(bus, each, "shadow")
-        self._required |= frozenset(require)
+        self._required |= frozenset(require_guard)
         for hook in self._required:
             bus._forget(hook)
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 import attrs
 
 from .. import Block, HookError
+from .._calls.verdicts import unapproved
 from .._plain import plain
 from ._digest import canonical, covered, digest_of, library
 from ._identity import identity_of
@@ -148,16 +149,14 @@ class Answering:
         answer = self._noted(request, answer)
         if isinstance(answer, Parked):
             waiting = answer.id or request.id
-            reason = (
-                f"{request.question}: approval pending (request {waiting}); "
-                "retry after it is approved"
-            )
+            why = f"approval pending (request {waiting}); retry after it is approved"
+            reason = unapproved(request.question, why)
             details = {"id": waiting, "question": request.question, "bound": dict(request.bound)}
             return Pending(reason, code="pending", id=waiting, details=details)
         check_answer(answer, request)
         if not isinstance(answer, Approved):
-            reason = f"{request.question}: denied by {answer.by}: {answer.reason}"
-            return Block(reason, code="denied")
+            why = f"denied by {answer.by}: {answer.reason}"
+            return Block(unapproved(request.question, why), code="denied")
         kept = answer if isinstance(answer, Kept) else None
         edited: dict[str, Any] = {}
         if answer.arguments is not None:

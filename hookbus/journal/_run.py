@@ -52,14 +52,15 @@ class Run:
 
 
 def _say_died(db: sqlite3.Connection, path: Path, number: int, id: str, pid: int) -> None:
-    unfinished = db.execute(
+    unknown = db.execute(
         "SELECT count(*) FROM attempts WHERE run = ? AND outcome IS NULL", [id]
     ).fetchone()[0]
+    attempts = "1 attempt" if unknown == 1 else f"{unknown} attempts"
     db.execute("UPDATE runs SET how = 'died' WHERE number = ?", [number])
     _log.warning(
         "%s: run %s of process %d ended without closing it. All acknowledged records are there, "
-        "unfinished writes are not, and the outcome of %d attempts is unknown",
-        path, id, pid, unfinished,
+        "and unfinished writes are not%s",
+        path, id, pid, f". The outcome of {attempts} is unknown" if unknown else "",
     )  # fmt: skip
 
 

@@ -188,7 +188,7 @@ def test_a_newer_schema_is_refused(path):
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA user_version = 7")
     db.close()
-    with pytest.raises(HookError, match="has schema 7, this hookbus reads 2"):
+    with pytest.raises(HookError, match="has schema 7, but this hookbus reads schema 2"):
         Store(path)
 
 

@@ -42,6 +42,14 @@ def test_what_waits_is_listed_and_shown_in_full(hookbus, waiting):
     assert case["request"]["arguments"] == {"amount": 500, "to": "Ada\x1b[2J"}
 
 
+def test_the_hint_names_the_store_if_the_list_was_given_one(hookbus, waiting):
+    hint = "hookbus approvals show ID; approve ID; deny ID --reason WHY\n"
+    assert hint in hookbus("approvals")[1]
+    out = hookbus("approvals", "--store", "approvals.db")[1]
+    for command in ("show ID", "approve ID", "deny ID --reason WHY"):
+        assert f"{command} --store approvals.db" in " ".join(out.split())
+
+
 def test_a_yes_lets_the_call_through_once(hookbus, pay, waiting):
     code, out, _ = hookbus("approvals", "approve", waiting, "--by", "ada")
     assert code == 0 and out.startswith("approved: pay 500")

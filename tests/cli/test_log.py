@@ -97,6 +97,38 @@ def test_a_line_says_when_which_how_and_what_receivers_did(hookbus, night):
     assert "\x1b" not in out
 
 
+def test_an_empty_list_mentions_the_calls_that_have_not_ended(hookbus, folder):
+    bus = Bus()
+
+    @hookable(bus=bus)
+    def pay(amount):
+        journal.flush()
+        return hookbus("log", "--journal", NIGHT, *words)[1] if amount else None
+
+    with Journal(folder / NIGHT) as journal:
+        journal.attach(bus)
+        words = ()
+        said = "no matching calls have ended; --outcome unfinished lists those that have not\n"
+        assert pay(1) == said
+        words = ("--outcome", "blocked")
+        assert pay(1) == "no matching calls\n"
+        words = ("--hook", "send")
+        assert pay(1) == "no matching calls\n"
+    assert len(hookbus("log", "--journal", NIGHT)[1].splitlines()) == 3
+
+
+def test_a_blocked_call_has_no_result_in_its_tree(hookbus, folder):
+    bus = Bus(values=True)
+    pay = hookable("pay", bus=bus, on_block=lambda blocked: "not today")(lambda amount: amount)
+    bus.signal("pre_pay").connect(lambda pay: Block("no"), role="guard", name="no")
+    with Journal(folder / NIGHT) as journal:
+        journal.attach(bus)
+        assert pay(4) == "not today"
+        number = next(journal.records()).data["call_id"]
+    out = hookbus("log", "show", number, "--journal", NIGHT)[1]
+    assert re.sub("^[│├└─ ]+", "", out.splitlines()[-1]) == "blocked"
+
+
 def test_one_call_is_a_tree(hookbus, night):
     code, out, _ = hookbus("log", "show", night, "--journal", NIGHT)
     lines = [re.sub("^[│├└─ ]+", "", line) for line in out.splitlines()]

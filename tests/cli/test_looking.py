@@ -80,7 +80,7 @@ def test_check_finds_rules_that_match_no_tool(hookbus, folder):
 
 
 def test_check_finds_what_the_settings_require_and_is_not_there(hookbus, folder):
-    (folder / "hookbus.toml").write_text('require = ["reply", "transfer"]\n')
+    (folder / "hookbus.toml").write_text('require_guard = ["reply", "transfer"]\n')
     code, out, _ = hookbus("check", "agent", "--json")
     [finding] = json.loads(out)["findings"]
     assert code == 1 and "nothing declares the hook 'transfer'" in finding

@@ -164,7 +164,7 @@ def test_what_the_settings_put_in_shadow_blocks_nothing(bank):
 
 
 def test_what_the_settings_require_is_guarded_or_blocked(bank):
-    (bank / "hookbus.toml").write_text('require = ["pay"]\n')
+    (bank / "hookbus.toml").write_text('require_guard = ["pay"]\n')
     ran = python("-m", "hookbus", "run", "script.py", cwd=bank)
     assert (ran.returncode, ran.stdout) == (1, "")
     assert "no guard covers this call" in ran.stderr

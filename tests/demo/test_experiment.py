@@ -208,7 +208,7 @@ def test_the_timeline_tells_who_asked_what_changed_and_who_blocked_and_why(
     ]
     assert (
         blocked.moments[1].ending
-        == "blocked by tool_policy: call 'send_money'?: denied by user: the user does not want that"
+        == "blocked by tool_policy: call 'send_money'? denied by user: the user does not want that"
     )
     assert (blocked.played.utility, blocked.played.attack_succeeded) == (True, False)
     assert [moment.wanted_by for moment in cleaned.moments] == ["user"] * 2

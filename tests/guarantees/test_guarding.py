@@ -324,8 +324,8 @@ def test_blocked_that_fails_lets_the_block_out_and_says_so(bus, colour, caplog):
         with pytest.raises(HookBlocked, match="no"):
             call(colour, Bank())
     said = [record.getMessage() for record in caplog.records]
-    assert "blocked= function of pay raised ZeroDivisionError (" in said[0]
-    assert "blocked= function of pay returned an awaitable (" in said[1]
+    assert "on_block= function of pay raised ZeroDivisionError (" in said[0]
+    assert "on_block= function of pay returned an awaitable (" in said[1]
 
 
 def test_blocked_never_serves_the_block_of_a_nested_call(bus):

@@ -179,3 +179,41 @@ def test_a_journal_that_is_to_be_made_waits_for_a_lock_and_says_so_once(
     journal.close()
     said = [each for each in caplog.messages if "is locked by another process: waiting" in each]
     assert len(said) == 1
+
+
+DIES = """
+import os, sys
+from hookbus import Bus, hookable
+from hookbus.journal import Journal
+
+bus = Bus()
+journal = Journal(sys.argv[1])
+journal.durable("pay", bus=bus)
+journal.attach(bus)
+
+@hookable(bus=bus)
+def pay(depth):
+    pay(depth - 1) if depth else os._exit(0)
+
+@hookable(bus=bus)
+def look():
+    journal.flush()
+    os._exit(0)
+
+pay(int(sys.argv[2]) - 1) if sys.argv[2] != "0" else look()
+"""
+
+
+@pytest.mark.parametrize("attempts, unknown", [
+    (0, ""),
+    (1, ". The outcome of 1 attempt is unknown"),
+    (2, ". The outcome of 2 attempts is unknown"),
+])  # fmt: skip
+def test_the_next_run_logs_that_a_run_died_and_what_is_unknown(path, caplog, attempts, unknown):
+    subprocess.run([sys.executable, "-c", DIES, str(path), str(attempts)], check=True, timeout=60)
+    with Journal(path) as journal:
+        bank = Bank()
+        journal.attach(bank.bus)
+        bank.pay(1)
+    [said] = [each for each in caplog.messages if "ended without closing it" in each]
+    assert said.endswith(f"records are there, and unfinished writes are not{unknown}")

@@ -110,9 +110,9 @@ class Listeners:
             return
         if self.program.approves is None:
             advice = "no approver is configured; set one with bus.approver(...)"
-            self.withhold(asking[0], f"{question(asking[0])}: {advice}")
+            self.withhold(asking[0], f"{question(asking[0])} {advice}")
         asked = "\n".join(map(question, asking))
-        self.withhold(asking[0], f"{asked}: denied by ada: no")
+        self.withhold(asking[0], f"{asked} denied by ada: no")
 
     def observe(
         self, phase: str, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()
