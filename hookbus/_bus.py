@@ -272,8 +272,8 @@ class Bus(Answered, Drained, Operated, Redacts):
         if signal.phase == ANSWER and sender is not ANY:
             name = signal.name
             raise HookError(
-                f"{name} belongs to a hookspec, which has no sender: leave out sender=, and to "
-                f"decorate write @{name}.connect, or @{name}.connect_via(priority=1)"
+                f"{name} is a hookspec and takes no sender: write @{name}.connect or "
+                f"@{name}.connect_via(priority=1)"
             )
         if sender is not ANY and signal.phase is not None:
             check_can_call(sender)

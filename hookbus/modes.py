@@ -205,8 +205,7 @@ def merge(
 
 
 def fold(name: str) -> Callable[[Sequence[Receiver[T]], Mapping[str, Any]], Steps[T, Any]]:
-    """Return a mode that passes the argument `name` through: each receiver gets what the one before
-    returned.
+    """Return a mode that passes each receiver's answer to the next as the argument `name`.
 
     If a receiver returns None or fails, the value stays as it is. The result is the final value.
     """

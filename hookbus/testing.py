@@ -93,7 +93,7 @@ class Recording(Pictured):
         """Fail unless these hooks were called exactly that many times, and no others.
 
         Raises:
-            AssertionError: naming the hooks that were called instead.
+            AssertionError: if not. The message lists the hooks that were called.
         """
         fired = Counter(self.hooks)
         if fired != Counter(times):
@@ -103,7 +103,7 @@ class Recording(Pictured):
         """Fail unless exactly these hooks were called, in this order.
 
         Raises:
-            AssertionError: naming the hooks that were called instead.
+            AssertionError: if not. The message lists the hooks that were called.
         """
         if self.hooks != list(hooks):
             raise AssertionError(f"expected {list(hooks)} in this order, but got {self.hooks}")
@@ -124,7 +124,7 @@ class Recording(Pictured):
         """Fail if any receiver failed.
 
         Raises:
-            AssertionError: naming the receivers and their exceptions.
+            AssertionError: if so. The message lists the receivers and their exceptions.
         """
         failed = [
             f"{event.receiver} in {event.phase}_{event.hook}: {event.exception!r}"

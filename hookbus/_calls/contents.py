@@ -105,7 +105,8 @@ def _copied_all(value: Any, make: Any, argument: str) -> Any:
         return _copied(value, make)
     except RecursionError:
         raise HookError(
-            f"{argument} contains itself, or is nested too deeply: pass plain data"
+            f"{argument} contains itself or is nested too deeply: pass data without cycles and "
+            "with fewer levels"
         ) from None
 
 

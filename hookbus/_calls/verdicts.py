@@ -72,7 +72,7 @@ class Ask:
             of this user in any session, `bind=()` those of any user. None means all of the baggage.
 
     Raises:
-        HookError: if `bind` is not names.
+        HookError: if `bind` is not a sequence of names.
     """
 
     question: str

@@ -38,7 +38,7 @@ class Kept:
     """The store of the approvals."""
 
     store: Path | None = None
-    """The file of approvals.Store. Default: the file in the settings."""
+    """the file of approvals.Store. Default: the file in the settings."""
 
     def opened(self) -> Store:
         """Return the store.
@@ -108,7 +108,7 @@ def approve(
     id: str, /, *, by: str | None = None, remember: float | None = None,
     kept: Kept = Kept(), shown: Shown = TABLES,
 ) -> None:  # fmt: skip
-    """Approve one attempt of a call, with exactly these arguments.
+    """Approve one attempt of a call, with the arguments in the request.
 
     Args:
         id: the id of the request; a unique prefix is enough.

@@ -18,9 +18,10 @@ def attach(
     act: Literal["report", "tail", "disable", "enable", "shadow"],
     receiver: str | None = None, /, *, shown: Shown = TABLES,
 ) -> None:  # fmt: skip
-    """Inspect a running program of your own user, started by hookbus run or with HOOKBUS_JOURNAL.
+    """Inspect a running program of yours, or switch its receivers.
 
-    Every switch is an event, and is recorded in its journal. A guard with locked=True stays on.
+    Start the program with hookbus run, or set HOOKBUS_JOURNAL. Its journal records every switch. A
+    guard with locked=True stays on.
 
     Args:
         pid: the id of the process.

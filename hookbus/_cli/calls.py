@@ -37,16 +37,16 @@ class Wanted:
     """The calls to select."""
 
     hook: str | None = None
-    """Only calls of this hook."""
+    """only calls of this hook."""
     outcome: str | None = None
-    """Only calls with this outcome: returned, replaced, blocked, raised, cancelled or paused;
+    """only calls with this outcome: returned, replaced, blocked, raised, cancelled or paused;
     failed: a receiver failed in it; unfinished: it has not ended."""
     receiver: str | None = None
-    """Only calls in which this receiver changed something, blocked, failed or was answered."""
+    """only calls in which this receiver changed something, blocked, failed or was answered."""
     since: str | None = None
-    """Only calls that ended since then: 15m, 2h, 3d, yesterday, 03:15, 2026-11-24T03:15."""
+    """only calls that ended since then: 15m, 2h, 3d, yesterday, 03:15, 2026-11-24T03:15."""
     session: str | None = None
-    """Only calls of this session."""
+    """only calls of this session."""
 
     def checked(self) -> Wanted:
         """Return a copy with the time in seconds.

@@ -85,8 +85,8 @@ def verify(
     """Check whether any record was changed, removed, inserted or moved. The exit code is 1 if so.
 
     Args:
-        checkpoints: heads of the chain that were kept elsewhere.
-        key: a file with the public key, in PEM, that must have signed the checkpoints.
+        checkpoints: checkpoints of this journal that you kept elsewhere.
+        key: the PEM file of the public key that verifies the checkpoints' signatures.
     """
     pem = None
     if key is not None:

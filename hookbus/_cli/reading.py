@@ -23,7 +23,7 @@ class Read:
     """The journal to read."""
 
     journal: Path | None = None
-    """The file of the journal. Default: HOOKBUS_JOURNAL, or the file in the settings."""
+    """the file of the journal. Default: HOOKBUS_JOURNAL, or the file in the settings."""
 
     def file(self) -> Path:
         """Return the file.

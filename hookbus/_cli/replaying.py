@@ -15,7 +15,7 @@ from .target import buses_of, module_of
 
 def replay(module: str, /, *, read: Read = ANY_FILE, shown: Shown = TABLES) -> int:
     """Import a module, check the calls of a journal with its guards, and list the calls with a
-    different verdict. No method runs. The exit code is 1 if there are any.
+    different verdict. The exit code is 1 if any verdict differs. No method runs.
 
     Args:
         module: package.module, or the path of a file, which connects guards.

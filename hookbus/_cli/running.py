@@ -51,9 +51,10 @@ def run(
 ) -> Ended | None:  # fmt: skip
     """Run any Python program unchanged, under guards, and record its calls.
 
-    Write the options of hookbus run before the program. Everything after the program is passed to
-    it. To pass it an option that hookbus run has, too, write -- before the program. The program
-    gets its arguments, exit code and traceback as from Python. The settings apply before it starts.
+    Write the options of hookbus run before the program. Arguments after its name go to the program;
+    write -- before the name if they include an option of hookbus run that takes a value. Arguments,
+    exit code and traceback are the same as under python. The settings apply before the program
+    starts. With --json, the number of calls by outcome is printed to stderr at the end.
 
     Args:
         program: a script, or a folder that Python can run; or with -m a module.
@@ -63,8 +64,7 @@ def run(
         instrument: module:Class.method, or module:function, to make hookable; repeat for more.
         approvals: the file of approvals.Store, where people answer requests for approval. Default:
             the file in the settings.
-        wait: for how many seconds a call waits for an answer, before it is blocked and must be made
-            again.
+        wait: seconds that a call waits for an answer before it is blocked.
         adapters: frameworks to run on hookbus, separated by commas: langchain,mcp.
         journal: the file to record events in. Default: HOOKBUS_JOURNAL, or the file in the
             settings.

@@ -43,9 +43,9 @@ class Shown:
     """How a command prints its output."""
 
     json: Flag = False
-    """Print JSON instead of tables."""
+    """print JSON instead of text."""
     traceback: Flag = False
-    """Show the full traceback of an error. HOOKBUS_TRACEBACK=1 does the same."""
+    """show the full traceback of an error, as HOOKBUS_TRACEBACK=1 does."""
 
 
 TABLES: Final = Shown()

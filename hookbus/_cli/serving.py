@@ -6,13 +6,13 @@ from pathlib import Path
 
 from .. import HookError
 from .reading import ANY_FILE, Read
-from .screen import TABLES, Flag, Shown
+from .screen import Flag
 from .settings import find_settings
 
 
 def serve(
     *, port: int = 0, approvals: Path | None = None, open: Flag = False,
-    read: Read = ANY_FILE, shown: Shown = TABLES,
+    read: Read = ANY_FILE, traceback: Flag = False,
 ) -> None:  # fmt: skip
     """Serve the live page of a journal on this machine, until Ctrl-C. Its address is printed.
 
@@ -21,6 +21,7 @@ def serve(
         approvals: the file of approvals.Store, to answer on the page. Default: the file in the
             settings.
         open: open the page in a browser.
+        traceback: show the full traceback of an error, as HOOKBUS_TRACEBACK=1 does.
     """
     from ..page import serve as serve_page
 

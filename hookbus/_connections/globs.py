@@ -36,8 +36,8 @@ class Globs:
         phase = next((each for each in PHASES if name.startswith(f"{each}_")), None)
         if phase is None:
             raise HookError(
-                f"{name!r} does not begin with a phase: write a glob such as 'pre_send_*', with "
-                f"one of {', '.join(PHASES)}"
+                f"the glob {name!r} must begin with a phase ({', '.join(PHASES)}), as in "
+                "'pre_send_*'"
             )
         key, made = object(), _Glob(self._bus, phase, name, receiver, options)
         self._all[key] = made

@@ -58,7 +58,7 @@ def check_guarded(
         HookError: naming what has no guard, and why each existing guard does not count.
     """
     if phase not in PHASES_WITH_GUARDS:
-        raise HookError(f"phase={phase!r} has no guards: write 'pre', 'item' or 'post'")
+        raise HookError(f"phase={phase!r} cannot have guards: write 'pre', 'item' or 'post'")
     name, bus = hooks[0].name, hooks[0].bus
     here = [signal for signal in signals if signal.phase == phase and signal._home is bus]
     held = _holders(hooks) if sender is None else []

@@ -140,12 +140,12 @@ def given_of(**options: Unpack[HookOptions]) -> Given:
 def _listed(name: str, value: Any) -> tuple[Any, ...] | None:
     if value is None and name == "passes":
         return None
-    wanted = "exception classes" if name == "passes" else "names of arguments"
+    wanted = "exception classes" if name == "passes" else "argument names"
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise HookError(f"{name}={value!r:.60} must be a tuple of {wanted}")
+        raise HookError(f"{name}={value!r:.60} must be a tuple or list of {wanted}")
     found = tuple(value)
     if name != "passes" and not all(isinstance(each, str) for each in found):
-        raise HookError(f"{name}={value!r:.60} must be a tuple of {wanted}")
+        raise HookError(f"{name}={value!r:.60} must be a tuple or list of {wanted}")
     return found
 
 

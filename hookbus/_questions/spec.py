@@ -168,6 +168,6 @@ def _become_question(signal: HookSignal) -> None:
 
 def _refuse_send(signal: HookSignal, *_: Any, **__: Any) -> NoReturn:
     raise HookError(
-        f"{signal.name} belongs to a hookspec, which has no sender: call the hookspec itself, or "
+        f"{signal.name} is a hookspec and takes no sender: call the hookspec itself, or "
         "its ask()"
     )

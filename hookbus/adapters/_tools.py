@@ -180,14 +180,14 @@ class Gate:
         bus: the bus that has the signals.
         results: how the framework represents results.
         words: the framework's hooks of the vocabulary.
-        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        say: a function that turns a `HookBlocked` into the text that the model reads.
         approver: the store that is asked for approval while runs are paused; None leaves that to
             the bus.
         pause: how the framework pauses a run.
         passes: exceptions that return control to the framework; they are not failures.
 
     Attributes:
-        say: the same function.
+        say: the function given as `say=`.
     """
 
     def __init__(

@@ -35,8 +35,8 @@ def install(
     mounted server or over a proxy, and otherwise `"function"`.
 
     A tool that wraps another has its own call, and the other's call is emitted inside it. Such
-    tools are transformed tools, and tools of a mounted server that have another name there. The
-    hooks of a server mounted under the same names run once, at its own tools.
+    tools are transformed tools, and tools of a mounted server that have another name there. A
+    tool of a server mounted without a prefix emits one call, its own.
 
     Calls by a `fastmcp.Client` are calls of the SDK: `adapters.mcp.install(server=False)`. With
     both sides of that adapter, the hooks of a FastMCP server run only at its tools.
@@ -46,7 +46,7 @@ def install(
 
     Args:
         bus: the bus that has the signals.
-        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        say: a function that turns a `HookBlocked` into the text that the model reads.
         untested: what to do on a release newer than those tested: `"check"` looks for the replaced
             functions and calls a tool on a private bus, `"refuse"` raises.
 
@@ -82,7 +82,7 @@ def guarded(
 
     Args:
         bus: the bus that has the signals.
-        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        say: a function that turns a `HookBlocked` into the text that the model reads.
         untested: what to do on a release newer than those tested: `"check"` looks for the replaced
             functions and calls a tool on a private bus, `"refuse"` raises.
 

@@ -58,7 +58,7 @@ def install(
 
     Args:
         bus: the bus that has the signals.
-        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        say: a function that turns a `HookBlocked` into the text that the model reads.
         untested: what to do on a release newer than those tested: `"check"` looks for the replaced
             functions and calls a tool on a private bus, `"refuse"` raises.
 

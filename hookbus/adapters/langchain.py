@@ -44,7 +44,7 @@ def install(
 
     Args:
         bus: the bus that has the signals.
-        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        say: a function that turns a `HookBlocked` into the text that the model reads.
         approver: a store that the bus asks for approval while the graph is interrupted: `interrupt`
             shows the request, and `Command(resume={"id": ..., "approved": True})` answers it.
         untested: what to do on a release newer than those tested: `"check"` looks for the replaced

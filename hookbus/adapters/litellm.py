@@ -34,9 +34,9 @@ def install(bus: Bus = default_bus, *, untested: Untested = "check") -> Uninstal
 
     `model_call` is every `completion` and `acompletion`, whole or streamed, by a program, the
     `Router` or another framework; `model_stream` has the parts of a streamed one. A model is a
-    string here: connect to one with `when={"model": "openai/gpt-5"}`. The call waits for the first
-    part of a stream, so that it can raise a denial. A denied call raises `HookBlocked`: the
-    `Router` neither retries it nor falls back to another model, and no deployment cools down.
+    string here: connect to one with `when={"model": "openai/gpt-5"}`. A streaming call waits
+    for its first part, so that the call itself raises `HookBlocked`. The `Router` neither retries a
+    denied call nor falls back to another model, and no deployment cools down.
 
     Args:
         bus: the bus that has the signals.

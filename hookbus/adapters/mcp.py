@@ -55,7 +55,7 @@ def install(
         bus: the bus that has the signals.
         client: hook the client's side.
         server: hook the server's side.
-        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        say: a function that turns a `HookBlocked` into the text that the model reads.
         approver: a store that the bus asks for approval; the server elicits the answer from the
             client's user if the client supports that.
         untested: what to do on a release newer than those tested: `"check"` looks for the replaced
@@ -97,7 +97,7 @@ class Guarded:
 
     Args:
         bus: the bus that has the signals.
-        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        say: a function that turns a `HookBlocked` into the text that the model reads.
         untested: what to do on a release newer than those tested: `"check"` looks for the replaced
             functions and calls a tool on a private bus, `"refuse"` raises.
 

@@ -94,7 +94,7 @@ def _check(value: Any, name: str, depth: int = 0) -> None:
     """
     kind = type(value)
     if depth > 100:
-        raise HookError(f"{name} has no canonical JSON: it is nested more than 100 deep")
+        raise HookError(f"{name} has no canonical JSON: it is nested more than 100 levels deep")
     if kind is dict:
         for key, inner in value.items():
             if type(key) is not str:

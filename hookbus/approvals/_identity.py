@@ -49,10 +49,9 @@ def identity_of(
         return ["name", name]
     if is_lasting:
         raise HookError(
-            f"{getattr(thing, '__qualname__', type(thing).__qualname__)} has no importable name, "
-            "because it is defined inside a function, so other processes cannot identify it: "
-            f"define it at module level, or pass an identity, as in @hookable({hook!r}, "
-            "identity=lambda sender: sender.account)"
+            "other processes cannot identify "
+            f"{getattr(thing, '__qualname__', type(thing).__qualname__)}: define it at module "
+            f"level, or pass @hookable({hook!r}, identity=...)"
         )
     return ["object", _TOKENS.of(thing)]
 

@@ -142,8 +142,8 @@ def attack_suites(suite: str, attack: str) -> list[AttackedSuite]:
     check_known("suite", suite, (*SUITES, "all"))
     if attack in ATTACKS and attack not in attack_names():
         raise HookError(
-            f"the attack {attack!r} injects no goal of its own, so an agent that obeys goals has "
-            f"nothing to obey; use one of {', '.join(attack_names())}"
+            f"the attack {attack!r} injects no goal that the agent could obey; use one of "
+            f"{', '.join(attack_names())}"
         )
     check_known("attack", attack, (*attack_names(), "all"))
     # An attack needs only the name of its target.

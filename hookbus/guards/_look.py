@@ -82,7 +82,7 @@ def walk(
                 yield Leaf(below, path, bare(inner), False)
             elif parts is not None:
                 if len(stack) > DEEPEST:
-                    raise HookError(f"the arguments are nested more than {DEEPEST} deep")
+                    raise HookError(f"the arguments are nested more than {DEEPEST} levels deep")
                 stack.append(_below(parts, below, path, step, wants))
                 break
             elif not is_aside:

@@ -43,7 +43,7 @@ def changed(value: Any, change: Change, depth: int = 0, unseen: Note = id) -> An
             be changed where it is.
     """
     if depth > DEEPEST:
-        raise HookError(f"it is nested more than {DEEPEST} deep")
+        raise HookError(f"the value is nested more than {DEEPEST} levels deep")
     if isinstance(value, str):
         text = str.__str__(value)
         new = change(text)

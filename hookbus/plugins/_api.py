@@ -114,8 +114,8 @@ class PluginApi:
         self._provided[kind, name] = obj
 
     def provided(self, kind: str, name: str) -> Any:
-        """Return what a loaded plugin provides under this kind and name. You can also call it after
-        `register`; call it each time, because a reload replaces the object.
+        """Return the object that a loaded plugin provides under this kind and name. Call it each
+        time you need the object, because a reload replaces it. It also works after `register`.
 
         Raises:
             HookError: if no loaded plugin provides it.

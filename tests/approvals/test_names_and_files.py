@@ -77,7 +77,7 @@ def test_what_a_factory_makes_is_known_by_the_object_whatever_it_calls_itself(fa
     assert [giro("ann"), savings("ann"), giro("ann")] == ["giro", "savings", "giro"]
     assert len(asked) == 2
     store = Store(tmp_path / "approvals.db")
-    with pytest.raises(HookBlocked, match="has no importable name"):
+    with pytest.raises(HookBlocked, match="other processes cannot identify"):
         factory(asking(store), "giro")("ann")
     assert store.pending() == []
 

@@ -208,7 +208,7 @@ def test_a_program_and_what_it_starts_are_in_the_journal(turns, tmp_path):
     records = [*Journal.reading(tmp_path / "night.journal").records(type="finished")]
     assert [record.subject for record in records] == ["ring", "ring"]
     assert len({record.run for record in records}) == 2
-    turns = [*Journal.reading(tmp_path / "night.journal").records(type="asked")]
+    turns = [*Journal.reading(tmp_path / "night.journal").records(type="invoked")]
     assert [record.data["answer"] for record in turns] == ["nothing", "nothing"]
     trace = json.loads((tmp_path / "t.json").read_text())
     assert [event["name"] for event in trace if event["ph"] == "X"] == ["ring"]
@@ -279,7 +279,7 @@ def test_who_pauses_a_run_is_not_taken_for_the_store_that_waits(tmp_path):
     bus, store = Bus(), Store(tmp_path / "approvals.db")
     bus.approver(Waited(store, 1.0))
     assert bus.approver(store) is store  # which waits, too
-    with pytest.raises(HookError, match="this bus asks Store already"):
+    with pytest.raises(HookError, match="this bus already has an approver, Store"):
         bus.approver(Pausing(store))
 
 

@@ -268,12 +268,12 @@ def test_a_hookable_override_passes_what_its_parent_does_until_it_says_another()
 @pytest.mark.parametrize(
     ("passes", "said"),
     [
-        ((Exception,), "passes= must not hold Exception"),
-        ((BaseException,), "passes= must not hold BaseException"),
-        ((HookBlocked,), "passes= must not hold HookBlocked"),
+        ((Exception,), "passes= must not contain Exception"),
+        ((BaseException,), "passes= must not contain BaseException"),
+        ((HookBlocked,), "passes= must not contain HookBlocked"),
         (("Interrupt",), "passes= takes exception classes, not 'Interrupt'"),
-        ("Interrupt", "passes='Interrupt' must be a tuple of exception classes"),
-        (Interrupt, "must be a tuple of exception classes"),
+        ("Interrupt", "passes='Interrupt' must be a tuple or list of exception classes"),
+        (Interrupt, "must be a tuple or list of exception classes"),
         ((Interrupt(),), "passes= takes exception classes"),
     ],
 )
@@ -287,8 +287,8 @@ def test_what_would_let_failures_or_blocks_pass_is_refused(passes, said):
     [
         ({"sealed": 1}, "sealed=1 must be True or False"),
         ({"labels": ("nane",)}, "labels= names 'nane', which is not an argument.*'name'"),
-        ({"labels": "name"}, "labels='name' must be a tuple of names of arguments"),
-        ({"labels": (1,)}, "must be a tuple of names of arguments"),
+        ({"labels": "name"}, "labels='name' must be a tuple or list of argument names"),
+        ({"labels": (1,)}, "must be a tuple or list of argument names"),
     ],
 )
 def test_a_wrong_option_of_a_hookable_is_refused_where_it_is_written(options, said):

@@ -381,7 +381,7 @@ def test_values_that_are_too_many_or_hold_themselves_are_a_block(call, bus, tmp_
     for _ in range(40):
         shared = [shared, shared]  # 2 to the power of 40 ways to the bottom
     for bad in (circle, shared, {"a": {1: circle}}):
-        with pytest.raises(HookBlocked, match="nested more than 50 deep|too large"):
+        with pytest.raises(HookBlocked, match="nested more than 50 levels deep|too large"):
             call("read", box=bad)
     assert call.made == []
 
@@ -390,7 +390,7 @@ def test_collections_that_lead_to_each_other_are_looked_through_or_a_block(call,
     bus.register(paths_within(tmp_path))
     one, other = Batch(None), Batch(None)
     one.target, other.target = other, one
-    with pytest.raises(HookBlocked, match="nested more than 50 deep"):
+    with pytest.raises(HookBlocked, match="nested more than 50 levels deep"):
         call("read", box=one)
 
 

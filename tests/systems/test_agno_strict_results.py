@@ -104,7 +104,7 @@ def test_agno_AG13_a_hook_that_forgets_to_return_is_reported(strict, bus, execut
     with (
         record(bus) as fired,
         pytest.warns(
-            HookWarning, match="forgetful called next but returned nothing.*add a `return`"
+            HookWarning, match="forgetful called the next function but returned nothing.*return its"
         ),
     ):
         done = execute(fc_of(lambda: "ok", tool_hooks=[forgetful]))

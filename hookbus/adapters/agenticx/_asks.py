@@ -93,7 +93,7 @@ class CoreBefore:
             if self._strict:
                 stopped = verdict(hook, completed(answer))
             else:
-                stopped = None if answer else Block("it returned a false value")
+                stopped = None if answer else Block("it returned a falsy value")
         except Exception as error:
             self._log.error("Error in %s hook %s: %s", self._title, title_of(hook), error)
             raise

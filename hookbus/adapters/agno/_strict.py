@@ -63,8 +63,8 @@ class StrictToolCall(ToolCall):
             raise self._is_async_error(hook)
         if result is None and came and came[-1] is not None:
             warnings.warn(
-                f"{title_of(hook)} called next but returned nothing, so {self.function.name} "
-                "returns None: add a `return` with the result of next",
+                f"{title_of(hook)} called the next function but returned nothing, so "
+                f"{self.function.name} returns None: return its result",
                 HookWarning, stacklevel=2,
             )  # fmt: skip
         return result

@@ -232,10 +232,12 @@ def _driven(coroutine: Coroutine[Any, Any, Any], hook: str) -> Any:
     """Run a coroutine that must not wait; a receiver that waits fails."""
     try:
         coroutine.send(None)
-        coroutine.throw(
-            HookError(f"a receiver of {hook} waits where Bub cannot await: write it as a plain def")
-        )
+        coroutine.throw(_cannot_await(hook))
     except StopIteration as end:
         return end.value
     coroutine.close()
-    raise HookError(f"a receiver of {hook} waits where Bub cannot await: write it as a plain def")
+    raise _cannot_await(hook)
+
+
+def _cannot_await(hook: str) -> HookError:
+    return HookError(f"Bub cannot await the async receivers of {hook}: write plain def receivers")

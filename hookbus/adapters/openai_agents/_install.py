@@ -51,7 +51,7 @@ def install(
 
     Args:
         bus: the bus that has the signals.
-        say: returns the text for a denied call, given the `HookBlocked`; a model reads it.
+        say: a function that turns a `HookBlocked` into the text that the model reads.
         approver: a store that the bus asks for approval while the run is interrupted. Approve or
             reject the `interruptions` of the run in its `RunState`, and resume the run with it.
             Local shell and computer tools, patches of several files and hand-offs are blocked

@@ -84,8 +84,8 @@ class HookRunner:
         Args:
             event: the event, with OpenClaw's keys.
             ctx: the context of the event; None is an empty dict.
-            receipt: for `before_tool_call`: called with the plugin and the decision of each
-                handler.
+            receipt: for `before_tool_call`, a function called with each handler's plugin and
+                decision.
 
         Returns:
             The result of the hook, or an awaitable of it unless the hook is synchronous
