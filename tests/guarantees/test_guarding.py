@@ -257,7 +257,7 @@ def test_require_asks_of_every_class_and_every_function_that_declares_the_hook(b
     bus.require_guard("pay")
     with pytest.raises(HookError, match="post_pay"):
         bus.require_guard("pay", phase="post")
-    with pytest.raises(HookError, match="phase='around' has no guards"):
+    with pytest.raises(HookError, match="phase='around' cannot have guards"):
         bus.require_guard("pay", phase="around")
     with pytest.raises(HookError, match="did you mean 'pay'"):
         bus.require_guard("apy")
