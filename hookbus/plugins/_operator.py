@@ -77,7 +77,7 @@ def settle(phase: str | None, author: Mapping[str, Any], operator: Mapping[str, 
     """Combine the options of one receiver on a signal of this phase.
 
     `on_error` applies only to roles that have a choice: a guard blocks, an observer is isolated, an
-    around raises. `enforce` applies to guards.
+    around raises. `shadow` applies to guards.
     """
     role = author.get("role") or ROLES[phase][0]
     options, changed, kept = dict(author), list[str](), list[str]()

@@ -48,8 +48,8 @@ def load_plugins(
         settings: plugin id to its settings, which are checked against its manifest.
         overrides: plugin id to `priority`, `timeout` (seconds) and `on_error` for its receivers,
             `shadow` for its guards, and under `receivers` the same by name of a receiver. They
-            take precedence over the plugin's options. A guard always blocks, unless `enforce` is
-            False.
+            take precedence over the plugin's options. A guard always blocks, unless `shadow` is
+            True.
 
     Raises:
         HookError: if an argument is not valid, or if the bus has plugins already; then nothing is

@@ -205,7 +205,7 @@ def test_an_answer_of_an_odd_class_is_a_failure_of_the_guard_that_gives_it(
 ):
     bus, answer = Bus(), NamelessAnswer() if is_unreadable else type("", (), {})()
     agent = make_agent(bus, colour)
-    bus.signal("pre_reply").connect(lambda agent: answer, role="guard", enforce=is_enforced)
+    bus.signal("pre_reply").connect(lambda agent: answer, role="guard", shadow=not is_enforced)
     bus.signal("pre_reply").connect(lambda agent: answer, role="observe")
     got = outcome(lambda: take(colour, agent, "hi"))
     assert (type(got) is HookBlocked) if is_enforced else (got == "hi")
