@@ -26,7 +26,8 @@ class VerdictChange:
     """A call on which today's guards decide differently.
 
     Attributes:
-        call_id, run: the call.
+        call_id: the number of the call in its run.
+        run: the id of the run.
         hook: its hook.
         then: the recorded verdict: `"allowed"`, `"blocked"` or `"asked"` (approval was required).
         now: the verdict of today's guards, in the same words.

@@ -218,7 +218,7 @@ def test_it_is_refused_where_it_cannot_work(house):
         with pytest.raises(HookError, match="background=True"):
             connect(lambda bus, event=None: None, background=True)
     for limit in (0, 1.5, True, None):
-        with pytest.raises(HookError, match="must be a whole number from 1"):
+        with pytest.raises(HookError, match="must be a whole number of at least 1"):
             Bus(max_background=limit)
 
 
@@ -231,7 +231,7 @@ async def test_what_is_over_the_bound_is_dropped_counted_and_told_with_its_call(
     assert [event.call_id for event in house.failed] == started[3:]
     assert {(event.receiver, event.action) for event in house.failed} == {("slow", "isolated")}
     assert "dropped: 3 observers are running" in str(house.failed[0].exception)
-    assert any(said.startswith("7 turns") for said in report(house.bus).findings)
+    assert any(said.startswith("7 calls of background") for said in report(house.bus).findings)
     gate.opened.set()
     assert await house.bus.drain(SECONDS) == 0
     house.agent.think("hi")

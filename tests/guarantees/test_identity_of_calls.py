@@ -231,7 +231,7 @@ def test_an_agent_that_becomes_another_while_it_is_settled_who_runs_is_guarded_f
         first.__class__ = Free
         return matching(sender)
 
-    monkeypatch.setattr(pre, "matching", matching_meanwhile)
+    monkeypatch.setattr(pre, "_matching", matching_meanwhile)
     call(colour, first.reply)
     monkeypatch.undo()
     assert not is_blocked(colour, first) and is_blocked(colour, other)

@@ -213,7 +213,7 @@ def test_agenticx_x12_an_outcome_of_the_wrong_type_blocks_and_is_told(agx, bus, 
     registry.register(hook_with(agx, before_tool_call=odd))
     with record(bus) as fired:
         assert asyncio.run(registry.run_before_tool_call("rm", {}, None)).blocked
-    assert f"Hook returned {type(answer).__name__}, and not HookOutcome" in str(
+    assert f"Hook returned {type(answer).__name__}; return HookOutcome" in str(
         fired.of(Failed)[0].exception
     )
 
