@@ -158,7 +158,7 @@ async def test_a_handler_that_somebody_kept_runs_bare_after_uninstall(bus):
 
 
 def test_neither_side_is_nothing_to_hook():
-    with pytest.raises(HookError, match="nothing to hook"):
+    with pytest.raises(HookError, match="hook nothing: set one"):
         mcp.install(Bus(), client=False, server=False)
 
 
