@@ -234,7 +234,7 @@ async def test_a_listener_that_fails_does_not_replace_the_refusal(
     monkeypatch.setattr(Reports, "report_failed", broken)
     reporting.signal("post_model_call").connect(lambda model: Block("two words"), role="guard")
     assert await listened() == []
-    assert "answer of a model failed: LookupError" in caplog.text
+    assert "a failed answer of a model could not be reported: LookupError" in caplog.text
     assert "listener is gone" not in caplog.text
 
 

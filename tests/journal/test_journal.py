@@ -74,7 +74,7 @@ def test_of_a_question_it_is_kept_who_answered_and_of_a_call_not_who_agreed(path
         turns = db.execute("SELECT receiver, did, answer, role, phase FROM turns").fetchall()
     db.close()
     answered = {modes.firstresult: ["first"], modes.broadcast: ["first", "second"], modes.void: []}
-    assert turns == [(name, "asked", "answered", "answer", "answer") for name in answered[mode]]
+    assert turns == [(name, "invoked", "answered", "answer", "answer") for name in answered[mode]]
 
 
 def test_records_are_looked_for_by_hook_type_time_number_and_call(path, bank):
@@ -348,7 +348,7 @@ def test_a_newer_schema_is_refused(path):
         db.execute("PRAGMA user_version = 7")
     db.close()
     for opened in (Journal, Journal.reading):
-        with pytest.raises(HookError, match="has schema 7, this hookbus reads 1.* a newer one"):
+        with pytest.raises(HookError, match="has schema 7, but this hookbus reads schema 1: open it with a newer"):
             opened(path)
 
 
