@@ -79,7 +79,7 @@ def test_a_guard_in_the_words_of_the_vocabulary_holds_in_a_run(either, bus, stre
     assert "mail to bob" in str(model.told[0])
     assert "Error: the call was blocked by only_inside: eve is outside" in str(model.told[1])
     assert words.only("sender", "tool") == [(toolkit.tools["mail"],) * 2] * 2
-    assert words.only("name", "arguments", "call_id", "kind", "agent") == [
+    assert words.only("name", "arguments", "call_id", "kind", "caller") == [
         ("mail", {"to": "bob"}, "to-bob", "function", None),
         ("mail", {"to": "eve"}, "to-eve", "function", None),
     ]
