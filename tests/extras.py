@@ -35,7 +35,7 @@ HEAD: Final = """\
 Everything else is an extra, so you install only what you use:
 `pip install 'hookbus[guards,approvals,cli]'`.
 
-The columns *packages* and *size* say what an extra adds in an empty environment, with the newest
+The columns *packages* and *size* show what an extra adds to an empty environment, with the newest
 releases in {month}, on Linux with Python 3.12 and without byte code. Packages that you have
 already, such as your framework, cost nothing. Extras share packages, so do not add up the sizes.
 """

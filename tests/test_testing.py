@@ -38,7 +38,7 @@ def test_the_fixture_says_what_fired_instead(hook_recorder):
         hook_recorder.exactly()
     with pytest.raises(AssertionError, match="in this order"):
         hook_recorder.in_order("testing_reply")
-    with pytest.raises(AssertionError, match="who blocked: nobody"):
+    with pytest.raises(AssertionError, match="others that did: none"):
         hook_recorder.blocked_by("guard")
 
 
