@@ -136,7 +136,7 @@ def test_a_storage_that_fails_blocks(call, bus, monkeypatch):
 
 def test_what_counts_no_more_is_forgotten(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("hookbus.guards._limit.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("hookbus.guards._rate_limit.time.monotonic", lambda: now[0])
     window = _rate_limit._Window(2, 60)
     for i in range(5_000):
         now[0] += 1
