@@ -20,6 +20,9 @@ LOOKED_AT: Final = 4096
 
 _COVERED, _USUAL = "covered", "usual"
 
+_State = tuple[str, str]
+"""Whether a glob matches a name or one above it, and the name."""
+
 
 class Covered:
     """The arguments that globs match, at any depth, ignoring case.
@@ -49,7 +52,16 @@ class Covered:
         Raises:
             HookError: as `walk` does, and for any object that cannot be inspected.
         """
-        for leaf in walk(arguments, ("", ""), self._step, self.covers):
+        known: dict[tuple[_State, str], _State] = {}
+
+        def step(above: _State, name: str) -> _State:
+            """Match a name that many mappings share only once."""
+            state = known.get((above, name))
+            if state is None:
+                state = known[above, name] = self._step(above, name)
+            return state
+
+        for leaf in walk(arguments, ("", ""), step, self.covers):
             (cover, name), value = leaf.state, leaf.value
             if value is None:
                 continue
@@ -60,7 +72,7 @@ class Covered:
             elif len(self._passed) < NOTED and self._should(cover, value):
                 self._passed.setdefault(name)
 
-    def _step(self, above: tuple[str, str], name: str) -> tuple[str, str]:
+    def _step(self, above: _State, name: str) -> _State:
         if above[0] is _COVERED:
             return above
         if self.covers(name):
