@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextvars import ContextVar
+from functools import partial
 from itertools import count
 from typing import Any, Final, NoReturn, Protocol, TypeVar, dataclass_transform
 
@@ -65,6 +66,7 @@ class _Facts:
         "sender", "state",
     )  # fmt: skip
 
+
 class HookContext(_Facts):
     """One call as one receiver sees it; ask for it by a parameter called `ctx`.
 
@@ -109,7 +111,7 @@ class HookContext(_Facts):
         return f"HookContext({self.phase}_{self.hook}, call {self.call_id})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return make_context, tuple(_values(self).values())
+        return partial(make_context, **_values(self)), ()
 
     @property
     def description(self) -> str:

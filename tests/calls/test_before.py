@@ -1,8 +1,10 @@
 """What happens before the method: patches, blocks and failures, and its arguments."""
 
+import copy
+
 import pytest
 
-from hookbus import Block, Drop, HookBlocked, ReceiverError, Replace, events, hookable
+from hookbus import Block, Drop, HookBlocked, HookContext, ReceiverError, Replace, events, hookable
 
 # -- pre -------------------------------------------------------------------------------------------
 
@@ -238,6 +240,20 @@ def test_values_are_never_copied_and_a_snapshot_copies_on_request(bus, ran):
     bus.signal("pre_hold").connect(lambda a, ctx: ran.append(ctx.snapshot()), on_error="raise")
     Agent().hold("no lock", payload)
     assert ran[1].kwargs["payload"] == payload and ran[1].kwargs["payload"] is not payload
+
+
+def test_a_context_is_not_a_tuple_and_a_copy_has_the_same_attributes(bus, agent, ran):
+    bus.signal("pre_reply").connect(lambda a, ctx: ran.append(ctx), role="observe")
+    agent.reply("a")
+    [ctx] = [each for each in ran if isinstance(each, HookContext)]
+    with pytest.raises(TypeError):
+        len(ctx)
+    copied = copy.copy(ctx)
+    assert type(copied) is HookContext and repr(copied) == repr(ctx)
+    for name in HookContext.__annotations__:
+        assert getattr(copied, name) is getattr(ctx, name)
+        with pytest.raises(AttributeError, match="read-only"):
+            setattr(copied, name, None)
 
 
 def test_a_context_is_one_calls_and_its_state_is_shared_by_its_receivers(bus, agent, ran):
