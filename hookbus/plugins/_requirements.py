@@ -31,7 +31,7 @@ _HOLDS: Final[dict[str, Callable[[Version, Version], bool]]] = {
 }
 
 
-def check_baggage(manifest: Manifest, environment: Mapping[str, str]) -> None:
+def check_environment(manifest: Manifest, environment: Mapping[str, str]) -> None:
     """Raise PluginError for the first package, program or variable that is missing."""
     for requirement in manifest.packages:
         _check_package(requirement)

@@ -19,7 +19,7 @@ from ._diagnostics import Diagnostic, Status
 from ._discovery import Candidate, again, find
 from ._loading import Loaded, load
 from ._operator import Word
-from ._requirements import check_baggage, circle_through, in_load_order
+from ._requirements import check_environment, circle_through, in_load_order
 from ._selection import Selection
 from ._settings import fill
 from ._slot import Slot
@@ -169,7 +169,7 @@ class Roster:
                 f"its id has changed from {slot.id!r} to {manifest.id!r}",
                 "unload it, then load it under its new id",
             )
-        check_baggage(manifest, os.environ)
+        check_environment(manifest, os.environ)
         self._check_required(manifest.id, manifest.plugins)
         self._check_names_are_free(slot, manifest.provides)
         settings = fill(manifest.settings, self.settings.get(manifest.id, {}))
