@@ -122,9 +122,9 @@ def _callers(hooks: list[Hook], held: list[Held]) -> Iterator[tuple[str, Whose]]
             is_of_any = hook.is_question or hook.given.sender
             sender = None if is_of_any else hook.shell
             _, more = inherited(hook, hook.site_as(None), sender)
-            is_of_adapters = hook.body.__module__.startswith("hookbus.adapters.")
-            is_any_tool = is_of_adapters and hook.name == TOOL_HOOK
-            yield "any tool" if is_any_tool else hook.body.__qualname__, (sender, None, *more)
+            argument = hook.given.sender
+            who = f"any {argument}" if argument else hook.body.__qualname__
+            yield who, (sender, None, *more)
 
 
 def _holders(hooks: list[Hook]) -> list[Held]:
