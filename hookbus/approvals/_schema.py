@@ -23,7 +23,7 @@ from .._sqlite import (
     whole_path,
 )  # fmt: skip
 
-VERSION: Final = 2
+VERSION: Final = 3
 _APPLICATION: Final = 0x686B6170  # "hkap", in the head of the file
 
 _TABLES: Final = """

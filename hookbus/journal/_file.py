@@ -27,7 +27,7 @@ from .._sqlite import (
     whole_path,
 )  # fmt: skip
 
-VERSION: Final = 1
+VERSION: Final = 2
 _APPLICATION: Final = 0x686B6A6C  # "hkjl", in the head of the file
 PAGES: Final = 1000
 

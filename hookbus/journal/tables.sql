@@ -1,4 +1,4 @@
--- The tables and views of a journal, schema 1. The views are for everybody, the tables may change.
+-- The tables and views of a journal, schema 2. The views are for everybody, the tables may change.
 CREATE TABLE head (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     file TEXT NOT NULL,

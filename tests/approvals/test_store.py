@@ -183,12 +183,14 @@ def test_a_file_that_is_no_store_is_refused_where_it_is_opened(path, tmp_path):
         Store(tmp_path / "own.db")
 
 
-def test_a_newer_schema_is_refused(path):
+@pytest.mark.parametrize("schema, other", [(7, "a newer"), (2, "an older")])
+def test_another_schema_is_refused(path, schema, other):
     Store(path)
     with sqlite3.connect(path) as db:
-        db.execute("PRAGMA user_version = 7")
+        db.execute(f"PRAGMA user_version = {schema}")
     db.close()
-    with pytest.raises(HookError, match="has schema 7, but this hookbus reads schema 2"):
+    said = f"has schema {schema}, but this hookbus reads schema 3: open it with {other} hookbus"
+    with pytest.raises(HookError, match=said):
         Store(path)
 
 

@@ -342,13 +342,15 @@ def test_a_file_that_is_no_journal_is_refused_where_it_is_opened(path, tmp_path)
         Journal(path).attach(None)
 
 
-def test_a_newer_schema_is_refused(path):
+@pytest.mark.parametrize("schema, other", [(7, "a newer"), (1, "an older")])
+def test_another_schema_is_refused(path, schema, other):
     Journal(path).close()
     with sqlite3.connect(path) as db:
-        db.execute("PRAGMA user_version = 7")
+        db.execute(f"PRAGMA user_version = {schema}")
     db.close()
+    said = f"has schema {schema}, but this hookbus reads schema 2: open it with {other} hookbus"
     for opened in (Journal, Journal.reading):
-        with pytest.raises(HookError, match="has schema 7, but this hookbus reads schema 1: open"):
+        with pytest.raises(HookError, match=said):
             opened(path)
 
 
