@@ -53,6 +53,11 @@ def undeclared(hook: str, known: Iterable[str]) -> str:
     return hint if is_near else f"{hint}; {advice}"
 
 
+def unapproved(question: str, why: str) -> str:
+    """Return the reason of a call that was not approved: the question, and what became of it."""
+    return f"{question} {why}" if question.rstrip().endswith("?") else f"{question}: {why}"
+
+
 def article(noun: str) -> str:
     """Return a noun with its article, `a` or `an`."""
     return f"{'an' if noun.startswith(tuple('aeiouAEIOU')) else 'a'} {noun}"

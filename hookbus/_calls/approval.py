@@ -11,6 +11,7 @@ import attrs
 
 from .._baggage import current_baggage
 from .._connections.wanted import is_awaitable, not_awaited, unwaited
+from .._errors import unapproved
 from ..events import Invoked
 from ..exceptions import HookError
 from .contents import plain_copy
@@ -22,7 +23,7 @@ from .meaning import patched, ruled
 from .outcome import block, failed, tell_block
 from .plan import Seat, seat_of_guard
 from .telling import tell
-from .verdicts import Ask, Block, unapproved
+from .verdicts import Ask, Block
 
 __tracebackhide__: Final = True
 
@@ -144,8 +145,7 @@ class Approval:
         if late is not None:
             seat, ask = late.asks[0]
             why = "not approved, because it was asked after the call's approval"
-            reason = unapproved(ask.question, why)
-            block(self.call, seat, Block(reason, code="drift"))
+            block(self.call, seat, Block(unapproved(ask.question, why), code="drift"))
 
     async def _ask(self, values: tuple[Any, ...]) -> bool:
         """Ask the approver; tell whether the call has waited for the approval."""
@@ -219,9 +219,8 @@ class Approval:
         approver = self.call.plan.hook.bus._approver
         if approver is None:
             seat, ask = self.asks[0]
-            advice = "no approver is configured; set one with bus.approver(...)"
-            reason = unapproved(ask.question, advice)
-            block(self.call, seat, Block(reason, code=ask.code))
+            why = "no approver is configured; set one with bus.approver(...)"
+            block(self.call, seat, Block(unapproved(ask.question, why), code=ask.code))
         self.approver = approver
         self._approved, self.asks = self.asks, []
         try:

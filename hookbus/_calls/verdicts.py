@@ -81,11 +81,6 @@ class Ask:
     bind: Iterable[str] | None = attrs.field(default=None, kw_only=True, converter=_names)
 
 
-def unapproved(question: str, why: str) -> str:
-    """Return the reason of a call that was not approved: the question, and what became of it."""
-    return f"{question} {why}" if question.rstrip().endswith("?") else f"{question}: {why}"
-
-
 @named_options
 @attrs.frozen
 class Replace:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import attrs
 
 from .. import Block, HookError
-from .._calls.verdicts import unapproved
+from .._errors import unapproved
 from .._plain import plain
 from ._digest import canonical, covered, digest_of, library
 from ._identity import identity_of
