@@ -73,13 +73,16 @@ def site_of(
     settings: list[Given], attribute: str | None, is_owner: bool, is_required: bool
 ) -> Site:
     """Return the place of a hookable, by its own settings, then those of what it overrides."""
-    asks = next((each.require_guard for each in settings if each.require_guard is not None), None)
-    on_block = next((each.on_block for each in settings if each.on_block is not None), None)
-    sealed = next((each.sealed for each in settings if each.sealed is not None), True)
-    passes = next((each.passes for each in settings if each.passes is not None), ())
-    identity = next((each.identity for each in settings if each.identity is not None), None)
-    is_guarded = bool(asks) or is_required
-    return Site(attribute, is_owner, is_guarded, on_block, sealed, passes, identity)
+
+    def setting(name: str, default: Any) -> Any:
+        values = (getattr(each, name) for each in settings)
+        return next((value for value in values if value is not None), default)
+
+    return Site(
+        attribute, is_owner, setting("require_guard", False) or is_required,
+        setting("on_block", None), setting("sealed", True), setting("passes", ()),
+        setting("identity", None),
+    )  # fmt: skip
 
 
 class HookOptions(TypedDict, total=False):

@@ -153,10 +153,10 @@ class tool_policy(ReadyGuard):
                     if key != "allow" and (wrong := rule.misnamed(missing, known)):
                         return Block(f"a rule in {key}= names {wrong}", code="tool")
                 if rule.has(arguments, is_strict=key == "allow"):
-                    return _said(key, name, "with these arguments" if rule.names else "")
+                    return _said(key, name, " with these arguments" if rule.names else "")
         # An allow rule for this tool exists, but its arguments did not match.
         is_listed = any(rule.matches.match(name) for rule in self._rules["allow"])
-        return _said(self._default, name, "with these arguments" if is_listed else "")
+        return _said(self._default, name, " with these arguments" if is_listed else "")
 
 
 class _Rule:
@@ -263,4 +263,4 @@ def _said(key: str, name: str, why: str) -> Block | Ask | None:
     shown = ascii(name[:60])
     if key == "ask":
         return Ask(f"call {shown}?", code="tool")
-    return Block(f"tool {shown} is not allowed {why}".rstrip(), code="tool")
+    return Block(f"tool {shown} is not allowed{why}", code="tool")
