@@ -1438,7 +1438,7 @@ ROOMS = [
 
 APPROVALS = [
     Bug('approved: nobody to ask is a yes', '_calls/approval.py',
-        '            block(self.call, seat, Block(reason, code=ask.code))\n',
+        '            block(self.call, seat, Block(unapproved(ask.question, why), code=ask.code))\n',
         '            return\n',
         'tests/approvals'),
     Bug('approved: what changes after the yes runs', '_calls/story.txt',
