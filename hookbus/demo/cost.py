@@ -13,7 +13,7 @@ from hookbus import Bus
 
 from .benchmark import Pair
 from .policies import Policy
-from .run import hooked_runtime, person_of, registered, task_of
+from .run import hooked_runtime, person_of, register_policy, task_of
 
 ROUNDS: Final = 7
 """How often every call is timed each way. The fastest time counts, because noise only adds time."""
@@ -50,7 +50,7 @@ def added_cost(pair: Pair, policy: Policy) -> Cost:
     with hooked_runtime(bus):
         for _ in range(ROUNDS):
             without.append(_replay(pair, bare))
-            with registered(bus, policy, task_of(pair), person_of(pair)):
+            with register_policy(bus, policy, task_of(pair), person_of(pair)):
                 with_hooks.append(_replay(pair, FunctionsRuntime.run_function))
     differences = [
         hooked - plain

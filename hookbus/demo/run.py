@@ -136,7 +136,7 @@ def hooked_runtime(bus: Bus) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def registered(bus: Bus, policy: Policy, task: Task, person: Person) -> Iterator[None]:
+def register_policy(bus: Bus, policy: Policy, task: Task, person: Person) -> Iterator[None]:
     """Register the guards of a policy on the bus while the block runs, with the person they may
     ask."""
     with contextlib.ExitStack() as unregister:
@@ -196,7 +196,7 @@ def play_task(
         for pair in pairs:
             for policy in policies:
                 person = person_of(pair)
-                with registered(bus, policy, task_of(pair), person):
+                with register_policy(bus, policy, task_of(pair), person):
                     played = play(pair)
                 recorded = ledger.take()
                 outcomes.append(_outcome(policy.name, played, recorded, person.questions))

@@ -24,7 +24,7 @@ from .run import (
     hooked_runtime,
     person_of,
     play,
-    registered,
+    register_policy,
     task_of,
 )
 
@@ -127,7 +127,7 @@ def timeline_of(pair: Pair, policy: Policy) -> Timeline:
     with (
         hooked_runtime(bus),
         bus.events.connected_to(ledger),
-        registered(bus, policy, task_of(pair), person_of(pair)),
+        register_policy(bus, policy, task_of(pair), person_of(pair)),
     ):
         played = play(pair)
     return Timeline(

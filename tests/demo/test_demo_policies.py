@@ -14,7 +14,7 @@ from hookbus.demo.benchmark import SUITES, AttackedSuite
 from hookbus.demo.main import policies_named
 from hookbus.demo.policies import Person, Task
 from hookbus.demo.rules import READS, RULES
-from hookbus.demo.run import hooked_runtime, registered
+from hookbus.demo.run import hooked_runtime, register_policy
 
 from .conftest import Suites
 
@@ -42,7 +42,7 @@ def caller(attacked: AttackedSuite, injections: dict[str, str] | None = None) ->
 def under(bus: Bus, policy: str, person: Person | None = None, prompt: str = "") -> Any:
     """Plug a policy in, for a task of the bank."""
     [named] = policies_named([policy])
-    return registered(bus, named, Task("banking", prompt), person or Person([]))
+    return register_policy(bus, named, Task("banking", prompt), person or Person([]))
 
 
 def payment(recipient: Any) -> dict[str, Any]:
