@@ -622,7 +622,7 @@ ENGINE = [
     Bug('who said nothing said what the one before said', '_calls/telling.py',
         'said, call.said = call.said, "nothing"',
         'said = call.said',
-        'tests/test_events.py'),
+        'tests/test_what_is_told.py'),
     Bug('a listener that was interrupted is deaf', '_connections/listeners.py',
         '            busy.discard(mark)  # an interrupt may have arrived before it was removed\n',
         '            pass\n',

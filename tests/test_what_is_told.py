@@ -234,6 +234,14 @@ def test_what_came_of_an_approval_is_not_told_of_the_next_receiver(bus, approver
     assert {answer for _, answer in others} == {"nothing"}
 
 
+def test_an_around_is_not_reported_with_the_answer_of_a_modifier_before_it(bus):
+    told = turns_of(bus)
+    bus.signal("pre_reply").connect(lambda agent, msg: {"msg": msg.upper()}, name="upper")
+    bus.signal("around_reply").connect(lambda agent, call_next: call_next(), name="around")
+    agent_of(bus, []).reply("a")
+    assert told == [("upper", "changed"), ("around", "nothing")]
+
+
 def test_what_an_around_has_patched_is_not_told_of_the_guard_that_is_asked_again(bus):
     told = turns_of(bus)
     bus.signal("around_reply").connect(lambda agent, call_next: call_next(msg="b"), name="patches")
