@@ -121,7 +121,7 @@ class ApprovalContract:
         calls = [ANN, {"amount": 3, "to": "bob"}, EVE]
         told = await self.converse(tool, calls, saved, person)
         assert tool.paid == [(3, "bob")] and SECRET in told.answers[1]
-        assert SECRET not in told.answers[0] and "nothing goes to eve" in told.answers[2]
+        assert SECRET not in told.answers[0] and "eve is not allowed" in told.answers[2]
 
     async def test_the_person_is_shown_what_will_run(self, bus, tool, saved):
         bus.signal("pre_tool_call").connect(
@@ -226,14 +226,14 @@ class EditedContract(PausedContract):
 
     async def test_edited_arguments_are_judged_again(self, bus, tool, saved):
         told = await self.converse(tool, [ANN], saved, lambda shown: yes(shown, arguments=EVE))
-        assert tool.paid == [] and "nothing goes to eve" in told.answers[0]
+        assert tool.paid == [] and "eve is not allowed" in told.answers[0]
 
 
 def asks(bus: Bus) -> None:
     @bus.signal("pre_tool_call").connect_via(role="guard")
     def asks_first(sender, name, arguments):
         if arguments["to"] == "eve":
-            return Block("nothing goes to eve")
+            return Block("eve is not allowed")
         return Ask(f"may {arguments['to']} be paid?")
 
 

@@ -76,14 +76,14 @@ def tool_of(body: Any, *, is_async: bool = False, **options: Any) -> BaseTool:
 
         @tool("pay", **options)
         async def apay(amount: int, to: str) -> str:
-            """Pay somebody."""
+            """Pay a recipient."""
             return body(amount, to)
 
         return apay
 
     @tool("pay", **options)
     def pay(amount: int, to: str) -> str:
-        """Pay somebody."""
+        """Pay a recipient."""
         return body(amount, to)
 
     return pay
@@ -93,7 +93,7 @@ class Paying(BaseTool):
     """A tool written as a class of its own, whose `run` calls its parent's."""
 
     name: str = "pay"
-    description: str = "Pay somebody."
+    description: str = "Pay a recipient."
     body: Any = None
 
     def _run(self, amount: int, to: str) -> str:

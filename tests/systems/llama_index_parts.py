@@ -60,11 +60,11 @@ CONCLUDED = saying("Thought: I can answer without using any more tools.\nAnswer:
 
 def tool_of(body: Any, *, is_async: bool = False, **options: Any) -> FunctionTool:
     def pay(amount: int, to: str) -> str:
-        """Pay somebody."""
+        """Pay a recipient."""
         return body(amount, to)
 
     async def apay(amount: int, to: str) -> str:
-        """Pay somebody."""
+        """Pay a recipient."""
         await asyncio.sleep(0)
         return body(amount, to)
 
@@ -86,7 +86,7 @@ class Paying(AsyncBaseTool):
 
     @property
     def metadata(self) -> ToolMetadata:
-        return ToolMetadata("Pay somebody.", name="pay", fn_schema=Payment)
+        return ToolMetadata("Pay a recipient.", name="pay", fn_schema=Payment)
 
     def call(self, **arguments: Any) -> ToolOutput:
         text = self.body(**arguments)

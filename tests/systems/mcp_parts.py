@@ -22,7 +22,7 @@ def server_of(body: Any, cls: type[MCPServer] = MCPServer, **options: Any) -> MC
 
     @server.tool()
     def pay(amount: int, to: str) -> str:
-        """Pay somebody."""
+        """Pay a recipient."""
         return body(amount, to)
 
     return server

@@ -59,7 +59,7 @@ def coded(*lines: str) -> list[str]:
 def tool_of(body: Any) -> Tool:
     @tool
     def pay(amount: int, to: str) -> str:
-        """Pay somebody.
+        """Pay a recipient.
 
         Args:
             amount: how much.
@@ -73,7 +73,7 @@ def tool_of(body: Any) -> Tool:
 class Paying(Tool):
     """A tool written as a class of its own, whose `__call__` calls its parent's."""
 
-    name, description, output_type = "pay", "Pay somebody.", "string"
+    name, description, output_type = "pay", "Pay a recipient.", "string"
     inputs = {
         "amount": {"type": "integer", "description": "how much"},
         "to": {"type": "string", "description": "who"},

@@ -23,7 +23,7 @@ class NotToEve(FunctionMiddleware):
     async def process(self, context: Any, call_next: Any) -> None:
         self.asked.append(context.function.name)
         if context.arguments.get("to") == "eve":
-            context.result = "nothing goes to eve"
+            context.result = "eve is not allowed"
         else:
             await call_next()
 
@@ -46,7 +46,7 @@ def guarded():
 
     @bus.signal("pre_tool_call").connect_via(role="guard", when={"name": "pay"})
     def not_to_eve(sender, arguments):
-        return Block("nothing goes to eve") if arguments["to"] == "eve" else None
+        return Block("eve is not allowed") if arguments["to"] == "eve" else None
 
     yield bus
     undo()
@@ -65,7 +65,7 @@ class TestAGuardIsAskedBeforeTheArgumentsAreWhatTheyWillBe:
 
     async def test_hookbus_asks_about_eve(self, tool, guarded):
         found = await ask(tool, ToEve())
-        assert tool.paid == [] and "nothing goes to eve" in found.answers[0]
+        assert tool.paid == [] and "eve is not allowed" in found.answers[0]
 
 
 class TestAnAgentThatIsAToolHasMiddlewareOfItsOwn:
@@ -83,7 +83,7 @@ class TestAnAgentThatIsAToolHasMiddlewareOfItsOwn:
 
     async def test_hookbus_is_asked(self, tool, guarded):
         found = await self.run(tool)
-        assert tool.paid == [] and "nothing goes to eve" in found.answers[0]
+        assert tool.paid == [] and "eve is not allowed" in found.answers[0]
 
 
 class TestAProgramThatInvokesATool:
@@ -93,7 +93,7 @@ class TestAProgramThatInvokesATool:
         assert tool.paid == [(2, "eve")]
 
     async def test_hookbus_is_asked(self, tool, guarded):
-        with pytest.raises(Exception, match="nothing goes to eve"):
+        with pytest.raises(Exception, match="eve is not allowed"):
             await tool_of(tool).invoke(arguments=EVE)
         assert tool.paid == []
 

@@ -34,7 +34,7 @@ class TestCalls(InjectedContract, UnknownContract):
 
     async def inject(self, wallet: Wallet) -> None:
         def pay(amount: int, to: str, _agent_state: Any) -> ToolChunk:
-            """Pay somebody."""
+            """Pay a recipient."""
             return ToolChunk(content=[TextBlock(text=wallet(amount, to, _agent_state))])
 
         tool = Stateful(pay, is_state_injected=True)

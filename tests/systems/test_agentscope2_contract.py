@@ -63,7 +63,7 @@ class Allowed(FunctionTool):
 
 def tool_of(body: Any, **options: Any) -> ToolBase:
     def pay(amount: int, to: str) -> str:
-        """Pay somebody."""
+        """Pay a recipient."""
         return body(amount, to)
 
     return Allowed(pay, **options)
@@ -115,7 +115,7 @@ class TestAgentScope2(ToolContract):
     @mode
     async def agent_with_an_async_tool(self, body, calls):
         async def pay(amount: int, to: str) -> str:
-            """Pay somebody."""
+            """Pay a recipient."""
             await asyncio.sleep(0)
             return body(amount, to)
 
@@ -124,7 +124,7 @@ class TestAgentScope2(ToolContract):
     @mode
     async def agent_with_a_tool_that_gives_parts(self, body, calls):
         async def pay(amount: int, to: str) -> Any:
-            """Pay somebody."""
+            """Pay a recipient."""
             block = TextBlock(text="")
             yield ToolChunk(content=[block], is_last=False)
             yield ToolChunk(content=[TextBlock(id=block.id, text=body(amount, to))])
@@ -161,7 +161,7 @@ class Paying(Allowed):
 
     def __init__(self, body: Any) -> None:
         def pay(amount: int, to: str) -> str:
-            """Pay somebody."""
+            """Pay a recipient."""
             return body(amount, to)
 
         super().__init__(pay)
@@ -175,7 +175,7 @@ class CalledItself(Allowed):
 
     def __init__(self, body: Any) -> None:
         def pay(amount: int, to: str) -> str:
-            """Pay somebody."""
+            """Pay a recipient."""
 
         super().__init__(pay)
         self.body = body

@@ -30,7 +30,7 @@ class NotToEve(MiddlewareBase):
 
     async def on_acting(self, agent: Any, input_kwargs: Any, next_handler: Any) -> Any:
         if json.loads(input_kwargs["tool_call"].input)["to"] == "eve":
-            raise PermissionError("nothing goes to eve")
+            raise PermissionError("eve is not allowed")
         async for chunk in next_handler(**input_kwargs):
             yield chunk
 
@@ -40,7 +40,7 @@ class ToolNotToEve(ToolMiddlewareBase):
 
     async def on_tool_call(self, tool: Any, input_kwargs: Any, next_handler: Any) -> Any:
         if input_kwargs["to"] == "eve":
-            raise PermissionError("nothing goes to eve")
+            raise PermissionError("eve is not allowed")
         async for chunk in next_handler(**input_kwargs):
             yield chunk
 
@@ -63,7 +63,7 @@ def guarded():
 
     @bus.signal("pre_tool_call").connect_via(role="guard")
     def not_to_eve(sender, arguments):
-        return Block("nothing goes to eve") if arguments["to"] == "eve" else None
+        return Block("eve is not allowed") if arguments["to"] == "eve" else None
 
     yield bus
     undo()
@@ -84,7 +84,7 @@ class TestAGuardIsAskedBeforeTheArgumentsAreWhatTheyWillBe:
 
     async def test_hookbus_asks_about_eve(self, tool, guarded):
         found = await ask(tool_of(tool, middlewares=[ToEve()]), ANN)
-        assert tool.paid == [] and "nothing goes to eve" in found
+        assert tool.paid == [] and "eve is not allowed" in found
 
 
 class TestAGuardThatBreaks:
@@ -124,7 +124,7 @@ class TestAToolThatIsCalledItself:
         assert tool.paid == [(2, "eve")]
 
     async def test_hookbus_is_asked(self, tool, guarded):
-        assert "nothing goes to eve" in await ask(CalledItself(tool), EVE)
+        assert "eve is not allowed" in await ask(CalledItself(tool), EVE)
         assert tool.paid == []
 
 
@@ -136,7 +136,7 @@ class TestAProgramThatCallsATool:
 
     async def test_hookbus_is_asked(self, tool, guarded):
         found = await tool_of(tool)(**EVE)
-        assert tool.paid == [] and "nothing goes to eve" in text_of(found.content)
+        assert tool.paid == [] and "eve is not allowed" in text_of(found.content)
 
 
 class TestAModelThatMustNotBeAsked:

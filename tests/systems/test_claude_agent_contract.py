@@ -26,7 +26,7 @@ ALLOWED = [PAY, "Bash", "Read", "Agent"]
 
 
 def bank(body: Any) -> dict[str, Any]:
-    @tool("pay", "Pay somebody.", {"amount": int, "to": str})
+    @tool("pay", "Pay a recipient.", {"amount": int, "to": str})
     async def pay(given: dict[str, Any]) -> dict[str, Any]:
         text = body(given["amount"], given["to"])
         return {"content": [{"type": "text", "text": text}]}

@@ -19,7 +19,7 @@ from .tool_contract import Told, ToolContract, mode, pytest_generate_tests  # no
 
 def tool_of(body: Any, cls: Any = FunctionTool, name: str = "pay") -> Any:
     def pay(amount: int, to: str) -> str:
-        """Pay somebody."""
+        """Pay a recipient."""
         return body(amount, to)
 
     return cls.from_function(pay, name=name)

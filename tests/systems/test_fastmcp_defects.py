@@ -23,7 +23,7 @@ class NotToEve(Middleware):
 
     async def on_call_tool(self, context: Any, call_next: Any) -> Any:
         if context.message.arguments["to"] == "eve":
-            raise PermissionError("nothing goes to eve")
+            raise PermissionError("eve is not allowed")
         return await call_next(context)
 
 
@@ -46,7 +46,7 @@ def guarded(bus):
 
     @bus.signal("pre_tool_call").connect_via(role="guard")
     def not_to_eve(sender, arguments):
-        return Block("nothing goes to eve") if arguments["to"] == "eve" else None
+        return Block("eve is not allowed") if arguments["to"] == "eve" else None
 
     yield bus
     undo()
@@ -63,10 +63,10 @@ class TestMiddlewareThatRefuses:
         server = server_of(tool_of(tool), middleware=[NotToEve()])
         with pytest.raises(McpError) as caught:
             await pay(server, EVE)
-        assert "nothing goes to eve" not in str(caught.value)
+        assert "eve is not allowed" not in str(caught.value)
 
     async def test_under_hookbus_the_model_reads_why(self, tool, guarded):
-        assert "nothing goes to eve" in await pay(server_of(tool_of(tool)), EVE)
+        assert "eve is not allowed" in await pay(server_of(tool_of(tool)), EVE)
 
 
 class TestMiddlewareBehindIt:
@@ -76,7 +76,7 @@ class TestMiddlewareBehindIt:
 
     async def test_under_hookbus_the_guard_sees_what_runs(self, tool, guarded):
         server = server_of(tool_of(tool), middleware=[AllToEve()])
-        assert "nothing goes to eve" in await pay(server, ANN)
+        assert "eve is not allowed" in await pay(server, ANN)
         assert tool.paid == []
 
 

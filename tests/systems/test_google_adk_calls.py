@@ -39,7 +39,7 @@ class TestCalls(InjectedContract, UnknownContract):
 
     async def inject(self, wallet: Wallet) -> None:
         def pay(amount: int, to: str, tool_context: ToolContext) -> str:
-            """Pay somebody."""
+            """Pay a recipient."""
             return wallet(amount, to, tool_context.state.to_dict())
 
         pay.__annotations__["tool_context"] = ToolContext
@@ -59,7 +59,7 @@ class TestPauses(PauseContract):
 
     async def pause(self, body: Any) -> Any:
         def pay(amount: int, to: str) -> str:
-            """Pay somebody."""
+            """Pay a recipient."""
             return body()
 
         model = scripted([asks("pay", ANN)], "done")

@@ -65,11 +65,11 @@ def agent_of(name: str, model: Any, *tools: Any, **options: Any) -> LlmAgent:
 
 def tool_of(body: Any, *, is_async: bool = False) -> FunctionTool:
     def pay(amount: int, to: str) -> str:
-        """Pay somebody."""
+        """Pay a recipient."""
         return body(amount, to)
 
     async def pay_async(amount: int, to: str) -> str:
-        """Pay somebody."""
+        """Pay a recipient."""
         await asyncio.sleep(0)
         return body(amount, to)
 
@@ -163,7 +163,7 @@ class TestGoogleAdk(ToolContract):
     @mode
     async def a_class_that_overrides_run_async(self, body, calls):
         def pay(amount: int, to: str, client: Any = None) -> str:
-            """Pay somebody."""
+            """Pay a recipient."""
             assert isinstance(client, Paying)
             return body(amount, to)
 

@@ -24,7 +24,7 @@ class NotToEve(BasePlugin):
 
     async def before_tool_callback(self, *, tool: Any, tool_args: Any, tool_context: Any) -> Any:
         self.asked.append(tool_args.get("to"))
-        return {"error": "nothing goes to eve"} if tool_args.get("to") == "eve" else None
+        return {"error": "eve is not allowed"} if tool_args.get("to") == "eve" else None
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def guarded():
 
     @bus.signal("pre_tool_call").connect_via(role="guard", when={"name": "pay"})
     def not_to_eve(sender, arguments):
-        return Block("nothing goes to eve") if arguments["to"] == "eve" else None
+        return Block("eve is not allowed") if arguments["to"] == "eve" else None
 
     bus.signal("post_tool_call").connect(
         lambda sender, result: str(result).replace(SECRET, "****"), on_error="block"
@@ -64,7 +64,7 @@ class TestAGuardIsAskedBeforeTheArgumentsAreWhatTheyWillBe:
 
     async def test_hookbus_asks_about_eve(self, tool, guarded):
         told = await self.run(tool)
-        assert tool.paid == [] and "nothing goes to eve" in told.answers[0]
+        assert tool.paid == [] and "eve is not allowed" in told.answers[0]
 
 
 class TestTheFirstAnswerWins:
@@ -105,7 +105,7 @@ class TestAnAgentThatIsAToolLeavesThePluginsBehind:
 
     async def test_hookbus_is_asked(self, tool, guarded):
         told = await self.run(tool)
-        assert tool.paid == [] and "nothing goes to eve" in told.answers[0]
+        assert tool.paid == [] and "eve is not allowed" in told.answers[0]
 
 
 class TestAGuardThatBreaks:

@@ -26,7 +26,7 @@ def broken(state: State) -> None:
 def not_to_eve(state: State) -> None:
     for call in state.data["messages"][-1].tool_calls:
         if call.arguments.get("to") == "eve":
-            raise PermissionError("nothing goes to eve")
+            raise PermissionError("eve is not allowed")
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def guarded():
 
     @bus.signal("pre_tool_call").connect_via(role="guard", when={"name": "pay"})
     def not_to_eve(sender, arguments):
-        return Block("nothing goes to eve") if arguments["to"] == "eve" else None
+        return Block("eve is not allowed") if arguments["to"] == "eve" else None
 
     yield bus
     undo()
@@ -93,4 +93,4 @@ class TestArgumentsFromTheState:
 
     def test_are_what_a_guard_of_hookbus_sees(self, paid, guarded):
         out = told(from_state(paid))
-        assert paid.paid == [] and "nothing goes to eve" in out.answers[0]
+        assert paid.paid == [] and "eve is not allowed" in out.answers[0]

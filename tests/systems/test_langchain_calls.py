@@ -48,7 +48,7 @@ def tool_that_is_given_all(wallet: Any) -> Any:
         count: Annotated[int, InjectedState("count")], store: Annotated[Any, InjectedStore()],
         call_id: Annotated[str, InjectedToolCallId],
     ) -> str:  # fmt: skip
-        """Pay somebody."""
+        """Pay a recipient."""
         assert runtime.tool_call_id == call_id and config["metadata"] and count == 7
         return wallet(amount, to, runtime, state, messages, store)
 
@@ -57,7 +57,7 @@ def tool_that_is_given_all(wallet: Any) -> Any:
 
 def tool_of_runtime(wallet: Any) -> Any:
     async def pay(amount: int, to: str, runtime: ToolRuntime) -> str:
-        """Pay somebody."""
+        """Pay a recipient."""
         return wallet(amount, to, runtime)
 
     return StructuredTool.from_function(coroutine=pay)
@@ -122,7 +122,7 @@ def test_what_a_model_forges_is_no_injected_argument_where_nobody_injects(seen):
 
     @tool
     def pay(amount: int, user: Annotated[str, InjectedToolArg]) -> str:
-        """Pay somebody."""
+        """Pay a recipient."""
         return f"paid {amount} for {user}"
 
     call = {"name": "pay", "args": {"amount": 1, "user": "eve"}, "id": "1", "type": "tool_call"}

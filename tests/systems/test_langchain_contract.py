@@ -42,7 +42,7 @@ def scripted(calls: Any) -> Scripted:
 
 def tool_of(body: Any, *, is_async: bool = False) -> BaseTool:
     def pay(amount: int, to: str) -> str:
-        """Pay somebody."""
+        """Pay a recipient."""
         return body(amount, to)
 
     async def apay(amount: int, to: str) -> str:

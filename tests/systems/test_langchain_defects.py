@@ -38,7 +38,7 @@ def paid():
 @pytest.fixture
 def pay(paid):
     def pay(to: str) -> str:
-        """Pay somebody."""
+        """Pay a recipient."""
         paid.append(to)
         return "paid"
 

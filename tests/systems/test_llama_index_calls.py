@@ -35,7 +35,7 @@ class TestCalls(InjectedContract, UnknownContract):
 
     async def inject(self, wallet: Wallet) -> None:
         async def pay(ctx: Context, amount: int, to: str, bank: Any = None) -> str:
-            """Pay somebody."""
+            """Pay a recipient."""
             assert isinstance(ctx, Context)
             return wallet(amount, to, bank)
 
@@ -69,7 +69,7 @@ class TestPauses(PauseContract):
 
     async def pause(self, body: Any) -> Any:
         async def pay(ctx: Context, amount: int, to: str) -> str:
-            """Pay somebody."""
+            """Pay a recipient."""
             with contextlib.suppress(TypeError):  # of raising None
                 body()
             await ctx.wait_for_event(HumanResponseEvent, InputRequiredEvent())

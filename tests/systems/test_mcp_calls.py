@@ -29,7 +29,7 @@ class TestCalls(InjectedContract, UnknownContract):
         server = MCPServer("bank")
 
         def pay(amount: int, to: str, context: Context) -> str:
-            """Pay somebody."""
+            """Pay a recipient."""
             return wallet(amount, to, context)
 
         pay.__annotations__.update(amount=int, to=str, context=Context)

@@ -29,7 +29,7 @@ def guarded(bus):
 
     @bus.signal("pre_tool_call").connect_via(role="guard")
     def not_to_eve(sender, arguments):
-        return Block("nothing goes to eve") if arguments["to"] == "eve" else None
+        return Block("eve is not allowed") if arguments["to"] == "eve" else None
 
     yield bus
     undo()
@@ -38,7 +38,7 @@ def guarded(bus):
 async def not_to_eve(ctx: Any, call_next: Any) -> Any:
     """A guard as middleware."""
     if ctx.method == "tools/call" and ctx.params["arguments"]["to"] == "eve":
-        raise PermissionError("nothing goes to eve")
+        raise PermissionError("eve is not allowed")
     return await call_next(ctx)
 
 
@@ -60,10 +60,10 @@ class TestMiddlewareThatRefuses:
         async with Client(server_of(tool, middleware=[not_to_eve]), mode=protocol) as client:
             with pytest.raises(MCPError) as caught:
                 await client.call_tool("pay", EVE)
-        assert ("nothing goes to eve" in str(caught.value)) is says_why
+        assert ("eve is not allowed" in str(caught.value)) is says_why
 
     async def test_under_hookbus_the_model_reads_why(self, tool, guarded):
-        assert "nothing goes to eve" in await pay(server_of(tool), **EVE)
+        assert "eve is not allowed" in await pay(server_of(tool), **EVE)
         assert tool.paid == []
 
 
@@ -75,7 +75,7 @@ class TestMiddlewareBehindIt:
 
     async def test_under_hookbus_the_guard_sees_what_runs(self, tool, guarded):
         server = server_of(tool, middleware=[all_to_eve])
-        assert "nothing goes to eve" in await pay(server, amount=1, to="ann")
+        assert "eve is not allowed" in await pay(server, amount=1, to="ann")
         assert tool.paid == []
 
 

@@ -91,7 +91,7 @@ async def test_what_an_extension_answers_by_itself_is_asked_too(at_the_server):
     @at_the_server.signal("pre_tool_call").connect_via(role="guard")
     def not_to_eve(sender, arguments):
         asked.append(type(sender).__name__)
-        return Block("nothing goes to eve") if arguments["to"] == "eve" else None
+        return Block("eve is not allowed") if arguments["to"] == "eve" else None
 
     server = server_of(lambda amount, to: "paid", extensions=[Answers()])
     assert (await call(server, "pay", amount=1, to="eve")).is_error

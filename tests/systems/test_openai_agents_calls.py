@@ -40,7 +40,7 @@ class TestCalls(InjectedContract, UnknownContract):
 
     async def inject(self, wallet: Wallet) -> None:
         def pay(context: RunContextWrapper[Any], amount: int, to: str) -> str:
-            """Pay somebody."""
+            """Pay a recipient."""
             return wallet(amount, to, context.context)
 
         agent = Agent("clerk", model=scripted([ANN]), tools=[function_tool(pay)])
@@ -88,7 +88,7 @@ class TestPauses(PauseContract):
 
     async def pause(self, body: Any) -> Any:
         def pay(amount: int, to: str) -> str:
-            """Pay somebody."""
+            """Pay a recipient."""
             return body()
 
         tool = function_tool(pay, failure_error_function=None)

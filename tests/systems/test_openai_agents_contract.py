@@ -30,11 +30,11 @@ def scripted(calls: Any) -> ScriptedModel:
 
 def tool_of(body: Any, *, is_async: bool = False) -> FunctionTool:
     def pay(amount: int, to: str) -> str:
-        """Pay somebody."""
+        """Pay a recipient."""
         return body(amount, to)
 
     async def apay(amount: int, to: str) -> str:
-        """Pay somebody."""
+        """Pay a recipient."""
         await asyncio.sleep(0)
         return body(amount, to)
 

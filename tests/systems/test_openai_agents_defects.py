@@ -58,7 +58,7 @@ def guard(bus):
     async def nothing_to_eve(tool, arguments):
         asked.append(arguments["to"])
         await asyncio.sleep(0.05)  # asks somebody, say
-        return Block("nothing goes to eve")
+        return Block("eve is not allowed")
 
     undo = openai_agents.install(bus)
     yield asked
@@ -81,7 +81,7 @@ async def test_a_guard_of_the_call_is_waited_for(guard):
     till = Till()
     assert (await Runner.run(till.agent, "pay eve")).final_output == "done"
     assert guard == ["eve"] and till.paid == []
-    assert "nothing goes to eve" in repr(till.model.calls[1].input)
+    assert "eve is not allowed" in repr(till.model.calls[1].input)
 
 
 async def test_input_guardrails_of_an_agent_that_is_handed_to_are_not_asked():
@@ -106,9 +106,9 @@ async def test_a_guard_is_asked_whoever_has_handed_to_whom(guard):
 async def test_run_hooks_refuse_a_call_only_by_ending_the_run():
     class Refusing(RunHooks):
         async def on_tool_start(self, context, agent, tool):
-            raise PermissionError("nothing goes to eve")
+            raise PermissionError("eve is not allowed")
 
     till = Till()
-    with pytest.raises(UserError, match="nothing goes to eve"):
+    with pytest.raises(UserError, match="eve is not allowed"):
         await Runner.run(till.agent, "pay eve", hooks=Refusing())
     assert till.paid == [] and len(till.model.calls) == 1

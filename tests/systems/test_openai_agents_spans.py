@@ -23,7 +23,7 @@ MODEL = ("chat ScriptedModel", RUN, "returned", None)
 
 def agent_with(body: Any) -> Agent[Any]:
     async def pay(to: str) -> str:
-        """Pay somebody."""
+        """Pay a recipient."""
         return await body(to)
 
     asking = [function_call("pay", {"to": "eve"}, call_id="c-1")]

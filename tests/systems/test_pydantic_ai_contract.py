@@ -76,7 +76,7 @@ def told(messages: Any) -> Told:
 
 def plain(body: Any) -> Any:
     def pay(amount: int, to: str) -> str:
-        """Pay somebody."""
+        """Pay a recipient."""
         return body(amount, to)
 
     return pay

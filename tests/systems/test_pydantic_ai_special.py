@@ -61,7 +61,7 @@ def nothing_to_eve(bus):
     @bus.signal("pre_tool_call").connect_via(role="guard", name="nothing_to_eve")
     def guard(sender, name, arguments):
         asked.append((name, dict(arguments)))
-        return Block("nothing goes to eve") if arguments.get("to") == "eve" else None
+        return Block("eve is not allowed") if arguments.get("to") == "eve" else None
 
     return asked
 
@@ -123,7 +123,7 @@ class TestWhereTheToolsAre:
 
         agent = asks(plain(lambda *args: paid.append(args)), {"amount": 1, "to": "ann"},
                      capabilities=[hooks])  # fmt: skip
-        assert "nothing goes to eve" in history(run(agent)) and paid == []
+        assert "eve is not allowed" in history(run(agent)) and paid == []
         assert asked == [("pay", {"amount": 1, "to": "eve"})]
 
     def test_what_a_toolset_around_others_changes_is_asked_about_again(self, bus):
@@ -136,7 +136,7 @@ class TestWhereTheToolsAre:
         toolset = Redirecting(FunctionToolset([plain(lambda *args: paid.append(args))]))
         model = scripted(("pay", {"amount": 1, "to": "ann"}))
         found = run(Agent(model, toolsets=[toolset]))
-        assert "nothing goes to eve" in history(found) and paid == []
+        assert "eve is not allowed" in history(found) and paid == []
         assert [args["to"] for _, args in asked] == ["ann", "eve"]
 
     def test_what_process_tool_call_changes_is_asked_about_again(self, bus):
@@ -149,13 +149,13 @@ class TestWhereTheToolsAre:
 
         toolset = MCPToolset(made, process_tool_call=redirect)
         found = run(Agent(scripted(("pay", {"amount": 1, "to": "ann"})), toolsets=[toolset]))
-        assert "nothing goes to eve" in history(found) and paid == []
+        assert "eve is not allowed" in history(found) and paid == []
 
     async def test_a_program_that_calls_an_mcp_tool_itself_is_told_by_tool_failed(self, bus):
         nothing_to_eve(bus)
         async with server(lambda amount, to: "paid") as toolset:
             assert await toolset.direct_call_tool("pay", {"amount": 1, "to": "ann"}) == "paid"
-            with pytest.raises(ToolFailed, match="nothing goes to eve"):
+            with pytest.raises(ToolFailed, match="eve is not allowed"):
                 await toolset.direct_call_tool("pay", {"amount": 1, "to": "eve"})
 
     def test_the_sender_is_the_tool_and_of_mcp_the_toolset(self, bus):

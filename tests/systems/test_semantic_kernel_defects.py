@@ -23,7 +23,7 @@ def guarded():
 
     @bus.signal("pre_tool_call").connect_via(role="guard", when={"name": "pay"})
     def not_to_eve(sender, arguments):
-        return Block("nothing goes to eve") if arguments["to"] == "eve" else None
+        return Block("eve is not allowed") if arguments["to"] == "eve" else None
 
     yield bus
     undo()
@@ -31,7 +31,7 @@ def guarded():
 
 async def refuses(context, next):
     if context.arguments["to"] == "eve":
-        raise PermissionError("nothing goes to eve")
+        raise PermissionError("eve is not allowed")
     await next(context)
 
 
@@ -84,7 +84,7 @@ class TestAProgramsCall:
         assert paid.paid == [(2, "eve")]
 
     async def test_does_not_pass_a_guard(self, paid, guarded):
-        with pytest.raises(HookBlocked, match="nothing goes to eve"):
+        with pytest.raises(HookBlocked, match="eve is not allowed"):
             await self.call(paid)
         assert paid.paid == []
 
@@ -98,7 +98,7 @@ class TestAFilterThatWasAddedLater:
     async def test_does_not_change_what_a_guard_agreed_to(self, paid, guarded):
         agent, service = paying(paid, rewrites)
         await agent.get_response("go")
-        assert paid.paid == [] and "nothing goes to eve" in told(service).answers[0]
+        assert paid.paid == [] and "eve is not allowed" in told(service).answers[0]
 
 
 class TestAnInnerAgent:

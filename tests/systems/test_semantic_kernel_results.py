@@ -194,10 +194,10 @@ class TestGuarded:
 
         @guarded.bus.signal("pre_tool_call").connect_via(role="guard")
         def not_to_eve(sender, arguments):
-            return Block("nothing goes to eve") if arguments["to"] == "eve" else None
+            return Block("eve is not allowed") if arguments["to"] == "eve" else None
 
         answers = (await self.run(guarded, paid, ANN, EVE)).answers
-        assert paid.paid == [(1, "ann")] and "nothing goes to eve" in answers[1]
+        assert paid.paid == [(1, "ann")] and "eve is not allowed" in answers[1]
 
     async def test_changes_arguments_and_results(self, guarded):
         bus, paid = guarded.bus, Tool()

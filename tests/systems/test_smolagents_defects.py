@@ -23,7 +23,7 @@ class TestItsOwn:
 
         def pay(amount, to):
             if to == "eve":
-                raise PermissionError("nothing goes to eve")
+                raise PermissionError("eve is not allowed")
             return paid(amount, to)
 
         agent = agent_of(pay)
@@ -47,7 +47,7 @@ class TestHookbus:
     def test_one_is_refused_and_its_sibling_keeps_its_result(self, bus):
         bus.signal("pre_tool_call").connect(
             lambda sender, arguments: (
-                Block("nothing goes to eve") if arguments.get("to") == "eve" else None
+                Block("eve is not allowed") if arguments.get("to") == "eve" else None
             ),
             role="guard",
         )
@@ -58,4 +58,4 @@ class TestHookbus:
         finally:
             undo()
         assert paid.paid == [(1, "ann")] and agent.memory.steps[1].error is None
-        assert SECRET in everything(agent) and "nothing goes to eve" in everything(agent)
+        assert SECRET in everything(agent) and "eve is not allowed" in everything(agent)

@@ -24,7 +24,7 @@ from .tool_contract import ANN
 def given_context(wallet: Any) -> Any:
     @tool(context=True)
     def pay(amount: int, to: str, tool_context: ToolContext, agent: Any = None) -> str:
-        """Pay somebody."""
+        """Pay a recipient."""
         return wallet(amount, to, tool_context.invocation_state["own"], tool_context.agent.name)
 
     return pay
@@ -52,7 +52,7 @@ class TestDirectCalls(InjectedContract):
     def inject(self, wallet: Wallet) -> None:
         @tool
         def pay(amount: int, to: str, agent: Any) -> str:
-            """Pay somebody."""
+            """Pay a recipient."""
             return wallet(amount, to, agent.own)
 
         agent = Agent(Scripted("done"), tools=[pay], callback_handler=None)
@@ -67,7 +67,7 @@ class TestPauses(PauseContract):
     def pause(self, body: Any) -> Any:
         @tool
         def pay(amount: int, to: str) -> str:
-            """Pay somebody."""
+            """Pay a recipient."""
             return body()
 
         agent = Agent(Scripted([asks("pay", ANN)], "done"), tools=[pay], callback_handler=None)

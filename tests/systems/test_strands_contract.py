@@ -60,16 +60,16 @@ def payments(calls: Any) -> list[Any]:
 
 def tool_of(body: Any, kind: str = "plain") -> AgentTool:
     def pay(amount: int, to: str) -> str:
-        """Pay somebody."""
+        """Pay a recipient."""
         return body(amount, to)
 
     async def pay_async(amount: int, to: str) -> str:
-        """Pay somebody."""
+        """Pay a recipient."""
         await asyncio.sleep(0)
         return body(amount, to)
 
     async def pay_in_parts(amount: int, to: str) -> Any:
-        """Pay somebody."""
+        """Pay a recipient."""
         yield "paying"
         yield body(amount, to)
 

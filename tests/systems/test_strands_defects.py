@@ -27,7 +27,7 @@ class NotToEve(HookProvider):
     def before(self, event: Any) -> None:
         self.asked.append(event.tool_use["name"])
         if event.tool_use["input"].get("to") == "eve":
-            event.cancel_tool = "nothing goes to eve"
+            event.cancel_tool = "eve is not allowed"
 
 
 class ToEve(HookProvider):
@@ -50,7 +50,7 @@ def guarded():
 
     @bus.signal("pre_tool_call").connect_via(role="guard", when={"name": "pay"})
     def not_to_eve(sender, arguments):
-        return Block("nothing goes to eve") if arguments["to"] == "eve" else None
+        return Block("eve is not allowed") if arguments["to"] == "eve" else None
 
     yield bus
     undo()
@@ -69,7 +69,7 @@ class TestAGuardIsAskedBeforeTheArgumentsAreWhatTheyWillBe:
 
     async def test_hookbus_asks_about_eve(self, tool, guarded):
         told = await ask(tool, ToEve())
-        assert tool.paid == [] and "nothing goes to eve" in told.answers[0]
+        assert tool.paid == [] and "eve is not allowed" in told.answers[0]
 
 
 class TestAnAgentThatIsAToolHasHooksOfItsOwn:
@@ -87,7 +87,7 @@ class TestAnAgentThatIsAToolHasHooksOfItsOwn:
 
     async def test_hookbus_is_asked(self, tool, guarded):
         told = await self.run(tool)
-        assert tool.paid == [] and "nothing goes to eve" in told.answers[0]
+        assert tool.paid == [] and "eve is not allowed" in told.answers[0]
 
 
 class TestAGuardThatBreaks:

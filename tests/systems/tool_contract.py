@@ -126,7 +126,7 @@ class ToolContract:
         @bus.signal("pre_tool_call").connect_via(role="guard", when=self.pay, **options)
         def not_to_eve(sender, name, arguments):
             asked.append((name, arguments["to"]))
-            return Block("nothing goes to eve") if arguments["to"] == "eve" else None
+            return Block("eve is not allowed") if arguments["to"] == "eve" else None
 
         return asked
 
@@ -140,7 +140,7 @@ class ToolContract:
         asked = self.not_to_eve(bus)
         told = self.run(mode, tool, ANN, EVE)
         assert tool.paid == [(1, "ann")], "the body was entered"
-        assert "nothing goes to eve" in told.answers[1] and "not_to_eve" in told.answers[1]
+        assert "eve is not allowed" in told.answers[1] and "not_to_eve" in told.answers[1]
         assert SECRET in told.answers[0], "the sibling was harmed"
         assert told.went_on
         pay = self.pay["name"]
@@ -157,10 +157,10 @@ class ToolContract:
         @bus.signal("pre_tool_call").connect_via(role="guard", when=self.pay, timeout=10)
         async def guard(sender, arguments):
             await asyncio.sleep(0)
-            return Block("nothing goes to eve") if arguments["to"] == "eve" else None
+            return Block("eve is not allowed") if arguments["to"] == "eve" else None
 
         told = self.run(mode, tool, ANN, EVE)
-        assert tool.paid == [(1, "ann")] and "nothing goes to eve" in told.answers[1]
+        assert tool.paid == [(1, "ann")] and "eve is not allowed" in told.answers[1]
 
     def test_a_guard_that_breaks_closes_and_leaks_nothing(self, bus, mode, tool):
         @bus.signal("pre_tool_call").connect_via(role="guard", when=self.pay)
@@ -277,7 +277,7 @@ class ToolContract:
         told = self.run(mode, tool, *calls)
         assert sorted(tool.paid) == [(i, "ann") for i in range(0, 20, 2)]
         assert len(asked) == 20
-        assert ["nothing goes to eve" in answer for answer in told.answers] == [False, True] * 10
+        assert ["eve is not allowed" in answer for answer in told.answers] == [False, True] * 10
 
     # -- cancellation ------------------------------------------------------------------------------
 
@@ -349,7 +349,7 @@ class ToolContract:
         finally:
             undo()
         if mode not in self.program:
-            assert "Sorry: nothing goes to eve." in told.answers[0]
+            assert "Sorry: eve is not allowed." in told.answers[0]
 
     def test_installing_twice_and_an_unknown_version_are_refused(self, monkeypatch):
         undo = self.install(Bus())
