@@ -29,25 +29,25 @@ MEASURED: Final = "November 2026"
 """When the sizes in the file were measured."""
 
 HEAD: Final = """\
-# Extras: what each one installs
+# Extras and the packages they install
 
 `pip install hookbus` installs hookbus, blinker and attrs: {packages} packages, {megabytes} MB.
 Everything else is an extra, so you install only what you use:
 `pip install 'hookbus[guards,approvals,cli]'`.
 
 The columns *packages* and *size* show what an extra adds to an empty environment, with the newest
-releases in {month}, on Linux with Python 3.12 and without byte code. Packages that you have
-already, such as your framework, cost nothing. Extras share packages, so do not add up the sizes.
+releases in {month}, on Linux with Python 3.12 and without bytecode. Packages that are already
+installed, such as your framework, add nothing. Extras share packages, so do not add up the sizes.
 """
 TAIL: Final = """\
-`python -m tests.extras --write` makes this page from `tests/extras.tsv`. `python -m tests.extras
---measure` measures anew.
+`python -m tests.extras --write` generates this page from `tests/extras.tsv`. `python -m
+tests.extras --measure` measures the sizes again.
 """
 ABOUT: Final = {
-    "Features": "Each feature names its extra in the error that you get without it.",
-    "Frameworks": "An extra requires the range of releases that its adapter is tested with. The "
-    "adapter itself is part of hookbus.",
-    "Development": "You need these only to work on hookbus itself.",
+    "Features": "If an extra is not installed, the error message of its feature names the extra.",
+    "Frameworks": "Each extra requires the releases that its adapter was tested with. The adapter "
+    "itself is part of hookbus.",
+    "Development": "You need these extras only to work on hookbus itself.",
 }
 
 
