@@ -1,4 +1,4 @@
-"""`Bus.approver`: sets who decides when a guard returns `Ask`."""
+"""`Bus.approver`: sets the approver, which decides when a guard returns `Ask`."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Answered:
 
         Args:
             approver: a function that takes an `approvals.Request` and returns `Approved`, `Denied`
-                or `Parked`. It may be async if the hook is async. It can also be a `Inbox`, a
+                or `Parked`. It may be async if the hook is async. It can also be an `Inbox`, a
                 `Store` or the `terminal`. None removes the current approver.
-            timeout: how many seconds the approver has. After that, the call is denied.
+            timeout: the time limit for the approver, in seconds. After that, the call is denied.
 
         Returns:
             The approver.

@@ -51,7 +51,7 @@ MOST_NAMES: Final = 1000
 
 
 def was_ever_said(name: str) -> bool:
-    """Tell whether any `baggage` in this program has set a value of this name."""
+    """Return whether any `baggage` in this program has set a value of this name."""
     return name in _ever_said
 
 
@@ -63,14 +63,14 @@ context was created.
 
 @contextmanager
 def baggage(**values: Any) -> Generator[Baggage, None, None]:
-    """Attach values (baggage) to a `with` block and everything that it starts. In nested blocks the
-    inner value wins.
+    """Attach values (baggage) to a `with` block and to everything that it starts. In nested blocks,
+    the inner value wins.
 
-    Receivers find them in `ctx.baggage`, or through a parameter `baggage`. Listeners find
-    them in `event.baggage`.
+    Receivers read the values from `ctx.baggage` or from a parameter `baggage`. Listeners read them
+    from `event.baggage`.
 
     Args:
-        values: the values, under names that you choose.
+        values: the values, as keyword arguments with names that you choose.
 
     Yields:
         All values that apply in the block.

@@ -41,18 +41,19 @@ if TYPE_CHECKING:
 
 @named_options
 class Bus(Answered, Drained, Operated, Redacts):
-    """A set of hooks and signals that belong together. `default_bus` always exists; make a bus of
-    your own to keep tests or tenants apart.
+    """A set of hooks and signals that belong together. `default_bus` always exists; create another
+    bus to isolate tests or tenants.
 
     Args:
-        timeout: seconds that a receiver without its own `timeout=` may take; None is no deadline.
+        timeout: the time limit in seconds for receivers without their own `timeout=`; None means no
+            limit.
         values: whether events contain arguments and results. By default they contain only names.
-        max_background: how many observers with `background=True` may run at once.
+        max_background: the maximum number of observers with `background=True` that run at once.
 
     Attributes:
         events: the signal that emits events. Connect a listener with
             `bus.events.connect(listener)`; the bus calls `listener(bus, event)`.
-        plugins: what `load_plugins` returned for this bus, or None.
+        plugins: the `Plugins` object that `load_plugins` returned for this bus, or None.
     """
 
     timeout: float | None
@@ -90,8 +91,8 @@ class Bus(Answered, Drained, Operated, Redacts):
         return self
 
     def signal(self, name: str, doc: str | None = None) -> HookSignal:
-        """Return the signal of this name, such as `pre_reply`, or any name that you choose. The
-        first call creates it, with `doc` as its docstring.
+        """Return the signal with this name: a signal of a hook, such as `pre_reply`, or your own.
+        The first call creates it, with `doc` as its docstring.
 
         Raises:
             HookError: if the name is not an identifier.
@@ -129,15 +130,15 @@ class Bus(Answered, Drained, Operated, Redacts):
 
         Args:
             hook: the name of the hook.
-            sender: a class, an object (checked with its own guards), or a function. None means
+            sender: a class, an object (whose own guards count, too), or a function. None means
                 every class that declares the hook, and every function.
             phase: `"pre"`, `"item"` or `"post"`.
 
         Raises:
-            HookError: if something has no guard. The message names it, and says why each existing
-                guard does not count. Also if nothing declares the hook, or if overrides of it are
-                not hooked. For `tool_call` without a sender, also if an agent framework is
-                imported but its adapter is not installed.
+            HookError: if a class or function has no guard. The message names it, and explains why
+                each existing guard does not count. Also if the hook is not declared, or if
+                overrides of it are not hooked. For `tool_call` without a sender, also if an agent
+                framework is imported but its adapter is not installed.
         """
         check_required(self, hook, phase, sender, default_bus)
 
@@ -149,8 +150,8 @@ class Bus(Answered, Drained, Operated, Redacts):
         hooks that are declared later.
 
         Raises:
-            HookError: if no method is marked, or if one of them cannot be connected. Then none is
-                connected.
+            HookError: if no method is marked, or if one of them cannot be connected. In that case,
+                none is connected.
         """
         with ExitStack() as registered:
             for attribute, name, options in marked(plugin):
@@ -300,8 +301,8 @@ default_bus: Final = Bus()
 
 
 def signal(name: str, doc: str | None = None) -> HookSignal:
-    """Return the signal of this name on `default_bus`. The first call creates it; `doc` becomes its
-    docstring.
+    """Return the signal with this name on `default_bus`. The first call creates it, with `doc` as
+    its docstring.
 
     Raises:
         HookError: if the name is not an identifier.

@@ -64,8 +64,8 @@ def article(noun: str) -> str:
 
 
 def is_a(error: object, *kinds: type[E]) -> TypeGuard[E]:
-    """Tell whether an error is of one of these kinds (types), as `except` does, without reading its
-    `__class__`, which may run other code.
+    """Return whether an error is of one of these kinds (types), as `except` does, without reading
+    its `__class__`, which may run other code.
     """
     return issubclass(type(error), kinds)
 

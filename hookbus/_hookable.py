@@ -56,30 +56,31 @@ def hookable(
     """Make a function hookable: write `@hookable`, or `@hookable("reply")`.
 
     It works on `def`, `async def`, generators and async generators, as methods or functions, and
-    under or above `@classmethod` and `@staticmethod`. It returns a plain function with the
-    signature, annotations and docstring of the original, async if that is async. Decorating twice
-    gives one hook.
+    under or above `@classmethod` and `@staticmethod`. The result is a plain function with the
+    signature, annotations and docstring of the original. It is async if the original is async.
+    Decorating a function twice has no further effect.
 
     Args:
-        name: the name of the hook, with which its signal names end. None means the name of the
-            function.
+        name: the name of the hook; its signals are called `pre_<name>`, `post_<name>` and so on.
+            None means the name of the function.
         bus: the bus of its signals.
         require_guard: True blocks every call that has no guard in `pre`. A guard counts if it is
-            connected to the object, a class of it or `ANY`, is enabled and enforced, and has no
-            `when=`. None inherits the setting of the hookable that this one overrides.
+            connected to the object, to one of its classes or to `ANY`. It must be enabled and
+            enforced, and must not have a `when=`. None inherits the setting of the hookable that
+            this one overrides.
         on_block: a plain function that takes the `HookBlocked` and returns what the caller of a
-            blocked call gets. It is used where the verdict has no result, and where a guard failed.
-            If it raises, the caller gets the `HookBlocked`. None inherits the setting of the
-            overridden hookable; without a setting the caller gets the exception.
+            blocked call gets. It is used if the verdict has no result, and if a guard failed. If it
+            raises, the caller gets the `HookBlocked`. None inherits the setting of the overridden
+            hookable; without such a setting, the caller gets the exception.
         sender: for a function: the argument that is the sender of its calls. Receivers that are
             connected to that object, its class or `ANY` are called. None means that the function
             itself is the sender.
-        async_receivers: for a plain function: True lets it wait for async receivers (not
-            arounds). They run on an event loop in a separate thread. Otherwise, async receivers
+        async_receivers: for a plain function: True makes it wait for async receivers (except
+            arounds), which run on an event loop in a separate thread. Otherwise, async receivers
             are rejected.
-        sealed: False allows the contents of arguments to change between the verdict of a guard and
-            the method. Otherwise, each `dict`, `list`, `set` or `bytearray` among them is sealed,
-            at any depth. If one is changed in place after a guard of `pre` approved it, the call is
+        sealed: False allows changes to the contents of arguments after the guards have run.
+            Otherwise, each `dict`, `list`, `set` or `bytearray` in the arguments is sealed, at any
+            depth. If one is changed in place after a guard of `pre` allowed the call, the call is
             blocked. The same applies to a result after a guard of `post`. None inherits the setting
             of the overridden hookable.
         passes: exceptions that the method raises to hand control back to its framework. They are
@@ -166,14 +167,14 @@ def _check_fit(function: Any, given: Given) -> None:
 
 
 def _is_tool(given: Any) -> bool:
-    """Tell whether a decorator made this object from a function, as frameworks make tools."""
+    """Return whether a decorator made this object from a function, as frameworks make tools."""
     if isinstance(given, partial):
         return False
     return any(isinstance(getattr(given, name, None), FunctionType) for name in _WRAPPED)
 
 
 def _is_types_coroutine(function: Any) -> bool:
-    """Tell whether `types.coroutine` made a function. Its calls return an awaitable, although its
+    """Return whether `types.coroutine` made a function. Its calls return an awaitable, although its
     code is not async.
     """
     while isinstance(function, FunctionType):

@@ -1,4 +1,4 @@
-"""instrument: hook methods and functions of code that you did not write, and undo it."""
+"""`instrument` hooks methods and functions of code that you did not write, and can undo this."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ def instrument(
     owner: type | ModuleType, *names: str | Mapping[str, str], bus: Bus = default_bus,
     subclasses: bool = False, **options: Unpack[HookOptions],
 ) -> Undo:  # fmt: skip
-    """Make methods of an existing class hookable, or functions of a module.
+    """Make methods of an existing class, or functions of a module, hookable.
 
     A function is also replaced in every loaded module that imported it by name.
 
     Args:
         owner: the class or the module.
-        names: the names of methods or functions, each of which is also the name of its hook. Or
-            mappings from such a name to the name of the hook.
+        names: the names of methods or functions, which are also the names of their hooks; or
+            mappings from the name of a method or function to the name of its hook.
         bus: the bus of the signals.
-        subclasses: also wrap overrides in subclasses, present and future. Then it is enough that
-            subclasses have the method.
+        subclasses: also wrap overrides in present and future subclasses. In that case, the class
+            itself does not need to have the method.
         options: `require_guard`, `on_block`, `sender`, `async_receivers`, `sealed`, `identity`,
-            `passes` and `labels`, as `hookable` takes them. Adapters also use these three.
-            `read_only` names arguments whose `dict`s and `list`s receivers get as read-only
-            copies, while the body gets plain copies. `sealed_fields` names arguments whose seal
-            also covers fields of pydantic models, dataclasses and attrs objects, and items of
-            subclasses of containers; `"result"` means the result and each item. `hidden` names the
-            last parameters, which no receiver sees.
+            `passes` and `labels`, as in `hookable`. Adapters also use three more options.
+            `read_only` names arguments whose `dict`s and `list`s receivers get as read-only copies,
+            while the body gets plain copies. `sealed_fields` names arguments whose seal also covers
+            fields of pydantic models, dataclasses and attrs objects, and items of subclasses of
+            containers; `"result"` means the result and each item. `hidden` names trailing
+            parameters that receivers do not see.
 
     Returns:
         A function that restores everything. Calling it twice does nothing.
 
     Raises:
         HookError: for a method or function that does not exist, is built in, or is not a function.
-            Then nothing has changed.
+            In that case, nothing has changed.
     """
     check_bus(bus)
     return _put_in(owner, names, _Made(bus, given=given_of(**options)), subclasses=subclasses)
@@ -114,7 +114,7 @@ C = TypeVar("C", bound=type)
 
 
 def hook_overrides(cls: C) -> C:
-    """Make every override of a hookable method of this class hookable, too: a class decorator.
+    """Class decorator: make every override of a hookable method of this class hookable, too.
 
     It applies to present and future subclasses. For classes that you did not write, use
     `instrument(..., subclasses=True)`. An override gets the hook name, bus, `require_guard`,
@@ -127,7 +127,7 @@ def hook_overrides(cls: C) -> C:
         The class itself.
 
     Raises:
-        HookError: if the class has no hookable method. Then nothing has changed.
+        HookError: if the class has no hookable method. In that case, nothing has changed.
     """
     if not isinstance(cls, type):
         raise HookError(f"hook_overrides takes a class, not {cls!r:.60}: write it above `class`")

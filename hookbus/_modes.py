@@ -125,7 +125,7 @@ def steps_of(
 
 
 def is_async(mode: Callable[..., Any]) -> bool:
-    """Tell whether a mode is an async generator function."""
+    """Return whether a mode is an async generator function."""
     return _is_any(inspect.isasyncgenfunction, mode)
 
 
@@ -135,7 +135,7 @@ def _is_any(test: Callable[[Any], bool], mode: Any) -> bool:
 
 
 def _takes_several(mode: Callable[..., Any]) -> bool:
-    """Tell whether a mode requires more than one argument."""
+    """Return whether a mode requires more than one argument."""
     try:
         parameters = signature_of(mode).parameters.values()
     except ValueError:  # some built-in functions have no signature

@@ -23,7 +23,7 @@ def run_at_fork(
 
 
 def is_process_running(pid: int) -> bool:
-    """Tell whether a process exists. If that cannot be determined, it counts as running.
+    """Return whether a process exists. If that cannot be determined, it counts as running.
 
     Raises:
         PermissionError: if the process belongs to another user.

@@ -23,18 +23,18 @@ def first(earlier: Any, later: Any) -> Any:
 
 
 def concat(earlier: Any, later: Any) -> Any:
-    """Join strings, lists or tuples: first the earlier value, then the later."""
+    """Join strings, lists or tuples: the earlier value, then the later value."""
     return earlier + later
 
 
 def update(earlier: Any, later: Any) -> Any:
-    """Join two mappings; a key in both gets its later value."""
+    """Join two mappings. If both have a key, the later value is used."""
     return {**earlier, **later}
 
 
 def intersect(earlier: Any, later: Any) -> Any:
-    """Keep the items that are in both values, in the order of the earlier: the rule for an allow
-    list.
+    """Keep the items that are in both values, in the order of the earlier value. Use this rule for
+    an allow list.
     """
     if isinstance(earlier, AbstractSet):
         return earlier & set(later)

@@ -77,7 +77,7 @@ def into_wal(db: sqlite3.Connection, seconds: float) -> None:
 
 
 def is_new(db: sqlite3.Connection, path: Path, owner: str, application: int, version: int) -> bool:
-    """Tell whether a database is still empty; reject one that belongs to something else.
+    """Return whether a database is still empty; reject one that belongs to something else.
 
     Raises:
         HookError: if the database belongs to something else, or has another version.

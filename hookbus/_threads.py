@@ -17,7 +17,7 @@ def thread_starter() -> Any:
 
 
 def are_greenlets() -> bool:
-    """Tell whether new threads are greenlets, which share one thread of the operating system."""
+    """Return whether new threads are greenlets, which share one thread of the operating system."""
     return type(_thread.start_new_thread) is not BuiltinFunctionType
 
 

@@ -1,8 +1,8 @@
 """Immutable records of what happened. Listeners of `bus.events` get these and nothing else.
 
-A listener is called as `listener(bus, event)`. Values (arguments, results, what a change replaced)
-are `HIDDEN` unless the bus was made with `values=True`; exceptions and reasons are always present.
-Containers among the values are copies made with the event, so later changes do not affect them.
+A listener is called as `listener(bus, event)`. Values (arguments, results, changed values) are
+`HIDDEN` unless the bus was created with `values=True`; exceptions and reasons are always present.
+Containers in the values are copied when the event is created, so later changes do not affect them.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Event:
 
         Fields that are `HIDDEN` are left out. Of an exception, only its `type` and its `place`
         (`file:line`) are included, never its message. Placeholders such as `<Agent>` replace other
-        objects, and whatever is too large.
+        objects, and values that are too large.
         """
         kind: Any = type(self)
         said: dict[str, Any] = {"event": kind.__name__}
@@ -92,10 +92,11 @@ class Event:
 
 @attrs.frozen(kw_only=True, slots=False)
 class Started(Event):
-    """A call started: the names of its arguments and, with `values=True`, the arguments.
+    """A call started. The event has the names of its arguments and, with `values=True`, their
+    values.
 
-    Its `labels` identify the call. A tool call has `name`, `kind`, `call_id` and `caller`, a model
-    call has `model` and `caller`, a run has `agent`, as far as they are known.
+    The `labels` identify the call: `name`, `kind`, `call_id` and `caller` for a tool call, `model`
+    and `caller` for a model call, `agent` for a run. Unknown labels are missing.
     """
 
     arguments: tuple[str, ...]
@@ -105,12 +106,13 @@ class Started(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Invoked(Event):
-    """A receiver was called, in its role and phase, with its answer. Emitted only to listeners that
-    list this class in `kinds=`.
+    """A receiver was called. The event is emitted only to listeners that list this class in
+    `kinds=`.
 
     The answer is `"nothing"`, `"changed"`, `"blocked"`, `"asked"` (for an approval), `"answered"`
-    (a question), `"failed"`, or `"not asked"` if its `when=` returned false. After an approval, a
-    guard that asked is reported once more as `"approved"`, with the `seconds` and `by` whom.
+    (a question), `"failed"`, or `"not asked"` if its `when=` returned false. After an approval, the
+    guard that required it is reported once more as `"approved"`, with the time that the approver
+    took in `seconds` and the approver in `by`.
     """
 
     receiver: str
@@ -125,8 +127,9 @@ class Invoked(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Attempted(Event):
-    """The around `receiver` ran the method several times: one event for each run, by `number` from
-    1, with its outcome (see `Finished`). They are emitted together; `at` is when the run ended.
+    """The around `receiver` called the method several times. There is one event for each attempt,
+    with its `number` from 1 and its outcome (see `Finished`). They are emitted together; `at` is
+    the time when the attempt ended.
     """
 
     receiver: str
@@ -139,8 +142,8 @@ class Attempted(Event):
 class Mutated(Event):
     """A receiver changed something, from `before` to `after`.
 
-    Its `name` is that of an argument, or `"result"`, or `"item"` of a stream. `index` counts the
-    items from 0; `dropped` means that the item does not reach the consumer.
+    `name` is the name of the argument, or `"result"`, or `"item"` for an item of a stream. `index`
+    is the number of the item, from 0; `dropped` means that the item does not reach the consumer.
     """
 
     receiver: str
@@ -153,11 +156,11 @@ class Mutated(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Blocked(Event):
-    """A receiver blocked the call in this phase. In `post` and `item`, the result is withheld.
+    """A receiver blocked the call. In the phases `post` and `item`, the result is withheld.
 
     Attributes:
-        reason: why, as a sentence for people.
-        code: why, as a short identifier for programs.
+        reason: the reason, as a sentence for people.
+        code: the reason, as a short identifier for programs.
         details: additional data that only events contain.
         enforced: whether the call was really blocked; False for a guard in shadow.
     """
@@ -172,15 +175,15 @@ class Blocked(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Failed(Event):
-    """A receiver of this role failed in this phase, with this exception.
+    """A receiver failed.
 
     Attributes:
-        exception: the exception of the receiver. It is only for this process: `repr` and `as_dict`
-            show its type and its place.
-        action: how it was handled: `"isolated"` (the call went on), `"blocked"` or `"raised"`.
-        enforced: False for a guard in shadow, which stops nothing.
+        exception: the exception of the receiver. `repr` and `as_dict` show only its type and its
+            place.
+        action: the consequence: `"isolated"` (the call continued), `"blocked"` or `"raised"`.
+        enforced: False for a guard in shadow, which blocks nothing.
         place: `file:line` of the receiver.
-        message: what hookbus says about the failure if it knows more than the type, else None.
+        message: hookbus's description of the failure if it knows more than the type, else None.
     """
 
     receiver: str
@@ -198,17 +201,18 @@ class Failed(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Finished(Event):
-    """The call is over; there is exactly one for every `Started`.
+    """The call ended. There is exactly one such event for every `Started`.
 
     Attributes:
         outcome: `returned` (the method's own result, changed or not), `replaced` (a receiver
-            provided the result), `blocked`, `raised`, `cancelled` (also a stream that its consumer
-            left), or `paused` (the method handed control back with an exception of `passes=`).
+            provided the result), `blocked`, `raised`, `cancelled` (also for a stream that its
+            consumer left), or `paused` (the method handed control back with an exception of
+            `passes=`).
         seconds: how long the call took.
-        error: the exception that a `raised` or `cancelled` call ended with, else None. It is only
-            for this process, as that of `Failed`.
-        result: what the caller gets, with `values=True`; None for a blocked call.
-        labels: those of `Started`.
+        error: the exception that a `raised` or `cancelled` call ended with, else None. `repr` and
+            `as_dict` show only its type and its place.
+        result: the result that the caller gets, with `values=True`; None for a blocked call.
+        labels: the labels of `Started`.
     """
 
     outcome: Literal["returned", "replaced", "blocked", "raised", "cancelled", "paused"]
@@ -227,13 +231,14 @@ class Lost(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Switched(Event):
-    """An operator switched a receiver. The hook is the hook of its signal; the sender is the one
-    that the receiver is connected to.
+    """An operator switched a receiver. `hook` is the hook of the receiver's signal, and `sender` is
+    the sender that the receiver is connected to.
 
     Attributes:
         receiver: the name of the receiver.
-        act: what was done: the receiver is off, works as connected, or is in shadow.
-        by: who did it.
+        act: the action: `"disable"` switches the receiver off, `"enable"` switches it on again, and
+            `"shadow"` puts it in shadow.
+        by: the name of the operator.
     """
 
     receiver: str

@@ -1,4 +1,4 @@
-"""Every exception that hookbus raises: the facts as fields, the messages in one place."""
+"""Every exception that hookbus raises, with its data as attributes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ def __dir__() -> list[str]:
 
 
 class HookError(Exception):
-    """hookbus was used in a way that cannot work. The message says what happened, where, and what
-    to write instead.
+    """hookbus was used incorrectly. The message says what happened, where, and what to write
+    instead.
     """
 
 
 class HookWarning(UserWarning):
-    """Something is allowed but probably not intended, such as a guard on a class whose override is
-    not hooked.
+    """Warns about code that is allowed but probably a mistake, such as a guard on a class whose
+    override is not hooked.
     """
 
 
@@ -99,7 +99,7 @@ class ReceiverError(HookError):
 
 
 class PluginError(HookError):
-    """A plugin cannot be loaded as it is; `load_plugins` turns this into a diagnostic.
+    """A plugin cannot be loaded; `load_plugins` turns this exception into a diagnostic.
 
     Attributes:
         problem: what is wrong.

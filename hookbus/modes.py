@@ -1,4 +1,5 @@
-"""How the answers to a question become one result: a function of this module, or your own.
+"""Modes: how the answers to a question are combined into one result. A mode is a function of this
+module, or your own.
 
 A mode is a plain function. A mode that needs all answers takes them as a list, without the answers
 that are None:
@@ -7,8 +8,8 @@ that are None:
     def cost(tool: str) -> float: ...
 
 A mode that decides which receivers to call, and when to stop, is a generator function. It gets the
-receivers in order and yields a list of those to call (several are called side by side). It is sent
-their answers, and returns the result of the question:
+receivers in order and yields a list of receivers to call (several are called concurrently). The
+`yield` returns their answers, and the mode returns the result of the question:
 
     def two_agree(receivers):
         seen = set()
@@ -20,7 +21,7 @@ their answers, and returns the result of the question:
 
 None is never an answer; it is the value of a receiver that failed or was not called.
 
-A mode with a second parameter gets the arguments of the question in it, by name. To call receivers
+A mode with a second parameter gets a mapping of the question's arguments in it. To call receivers
 with changed arguments, it yields `[receiver], {name: value}`. For an `async def` question, a mode
 may be an async generator, which yields `Result(value)` last.
 """
@@ -55,11 +56,11 @@ R_co = TypeVar("R_co", covariant=True)
 
 @attrs.frozen(eq=False)
 class Receiver(Generic[T_co]):
-    """One receiver of a question, as a mode sees it. A mode yields it to have it called.
+    """One receiver of a question, for a mode. A mode yields receivers to call them.
 
     Attributes:
         name: its name in events and errors.
-        where: the file and line where it is written.
+        where: the file and line of its definition.
         priority: the priority it was connected with.
     """
 
@@ -75,9 +76,9 @@ class Answer(Generic[T_co]):
     Attributes:
         receiver: the name of the receiver.
         where: the file and line of the receiver.
-        value: the answer; None if it returned none, failed or was not called.
+        value: the answer, or None if the receiver returned None, failed or was not called.
         error: the exception it failed with, else None.
-        asked: whether it was called; False if its `when=` returned false.
+        asked: whether the receiver was called; False if its `when=` returned false.
     """
 
     receiver: str
@@ -89,12 +90,13 @@ class Answer(Generic[T_co]):
 
 @attrs.frozen
 class Answers(Generic[T_co, R_co]):
-    """What `ask` returns: every receiver that was called, in order, and the result of the mode.
+    """The return value of `ask`: the answers and failures of all receivers, in order, and the
+    result of the mode.
 
     Attributes:
-        answers: what the receivers answered, None included, each with its receiver.
+        answers: the answers of the receivers, including None, each with its receiver.
         failures: the receivers that failed, with the exception as `error`.
-        result: what a call of the question without `ask` would have returned.
+        result: the result that a call of the question without `ask` would have returned.
     """
 
     answers: tuple[Answer[T_co], ...]
@@ -104,11 +106,11 @@ class Answers(Generic[T_co, R_co]):
 
 @attrs.frozen
 class Reject:
-    """Yielded by a mode to reject an answer, which then counts as a failure of its receiver.
+    """A mode yields it to reject an answer, which then counts as a failure of its receiver.
 
     Attributes:
         answer: the answer that was sent to the mode.
-        reason: what is wrong with it.
+        reason: the problem with the answer.
     """
 
     answer: Answer[Any]
@@ -117,7 +119,7 @@ class Reject:
 
 @attrs.frozen
 class Result:
-    """Yielded last by a mode that is an async generator.
+    """A mode that is an async generator yields it last.
 
     Attributes:
         value: the result of the question.
@@ -140,12 +142,12 @@ Mode = Callable[..., Any]
 
 
 def void(receivers: Sequence[Receiver[object]]) -> Steps[object, None]:
-    """Call all receivers side by side; return nothing."""
+    """Call all receivers concurrently; return None."""
     yield receivers
 
 
 def broadcast(receivers: Sequence[Receiver[T]]) -> Steps[T, list[T]]:
-    """Call the receivers one after the other; return their answers in order."""
+    """Call the receivers one after the other; return a list of their answers."""
     answers: list[T] = []
     for receiver in receivers:
         [answer] = yield [receiver]
@@ -166,16 +168,16 @@ def firstresult(receivers: Sequence[Receiver[T]]) -> Steps[T, T | None]:
 def merge(
     rest: Rule | None = None, /, **of_keys: Rule
 ) -> Callable[[Sequence[Receiver[object]]], Steps[object, Merged]]:
-    """Return a mode for answers that are mappings: they become one dict, key by key.
+    """Return a mode that merges answers, which must be mappings, into one dict, key by key.
 
-    Receivers are called one after the other. A key whose value is None is ignored. An answer is a
-    failure of its receiver if it is not a mapping, has a key without a rule, or a value that its
-    rule cannot take. Then none of it is used. An invalid value for `intersect` leaves nothing,
-    because a mistake must not widen an allow list.
+    Receivers are called one after the other. A key whose value is None is ignored. A receiver fails
+    if its answer is not a mapping, has a key without a rule, or has a value that its rule does not
+    accept. Such an answer is not used. After an invalid value for `intersect`, the intersection is
+    empty, because a mistake must not widen an allow list.
 
     Args:
-        rest: the rule for every key that is not named; without it, such a key is rejected.
-        of_keys: for each key a rule: a function of `modes.rules` (`last`, `first`, `concat`,
+        rest: the rule for every key without its own rule. Without `rest`, such a key is rejected.
+        of_keys: a rule for each key: a function of `modes.rules` (`last`, `first`, `concat`,
             `update`, `intersect`) or its name, or your own function of the earlier and the later
             value.
 
@@ -226,8 +228,8 @@ def unique(key: Callable[[Any], Any]) -> Callable[[Sequence[Receiver[T]]], Steps
     """Return a mode like `broadcast` that keeps only the first of several answers with the same
     `key`.
 
-    If an answer is a list or tuple, each item counts. If `key` raises, that is a failure of the
-    receiver whose answer it was.
+    If an answer is a list or tuple, each of its items has a key. If `key` raises an exception, the
+    receiver that returned the answer fails.
     """
 
     def mode(receivers: Sequence[Receiver[Any]]) -> Steps[Any, list[Any]]:
@@ -262,10 +264,10 @@ def with_default(mode: Mode, fallback: Callable[..., Coroutine[Any, Any, R]]) ->
 @overload
 def with_default(mode: Mode, fallback: Callable[..., R]) -> _Asks[R]: ...
 def with_default(mode: Mode, fallback: Callable[..., Any]) -> _Asks[Any]:
-    """Return a mode that uses the result of a fallback if its own result is None or empty.
+    """Return a mode that uses the result of a fallback if the result of `mode` is None or empty.
 
-    The fallback gets the arguments that it names. It belongs to the host: what it raises reaches
-    the caller. For an `async def` question it may be async.
+    The fallback gets the arguments that match its parameters. It belongs to the host: its
+    exceptions propagate to the caller. For an `async def` question, it may be async.
 
     Raises:
         HookError: if one of them is not valid.

@@ -2,12 +2,12 @@
 
     from hookbus.testing import record
 
-    with record() as fired:
+    with record() as recording:
         agent.reply("hi")
-    hook_recorder.exactly(reply=1)
-    print(hook_recorder)            # every call, which call made it, and what the receivers did
+    recording.exactly(reply=1)
+    print(recording)                # every call, which call made it, and what the receivers did
 
-In a notebook, the same is drawn as a picture, with progress while the cell runs.
+In a notebook, the recording is shown as a diagram, with progress while the cell runs.
 
 hookbus has a pytest plugin with a fixture, `hook_recorder`, which does the same for `default_bus`.
 """
@@ -33,8 +33,8 @@ E = TypeVar("E", bound=Event)
 
 
 class Recording(Pictured):
-    """The events of a block of code; use it as a `with` block. Printed, or in a notebook, it is a
-    waterfall of the calls.
+    """The events of a `with` block. When it is printed, or shown in a notebook, it is a waterfall
+    of the calls.
 
     Attributes:
         events: every event, in order.
@@ -77,16 +77,16 @@ class Recording(Pictured):
 
     @property
     def hooks(self) -> list[str]:
-        """The hooks that were called, in the order of the start of their calls."""
+        """The hooks that were called, in the order in which the calls started."""
         return [event.hook for event in self.of(Started)]
 
     @property
     def outcomes(self) -> list[tuple[str, str]]:
-        """Hook and outcome of every call, in the order of their ends."""
+        """The hook and outcome of every call, in the order in which the calls ended."""
         return [(event.hook, event.outcome) for event in self.of(Finished)]
 
     def count(self, hook: str) -> int:
-        """Return how often a hook was called."""
+        """Return the number of calls of a hook."""
         return self.hooks.count(hook)
 
     def exactly(self, **times: int) -> None:
@@ -142,7 +142,7 @@ def _said(times: dict[str, int]) -> str:
 
 @named_options
 def record(bus: Bus = default_bus) -> Recording:
-    """Return a recording of a bus; use it as a `with` block.
+    """Return a recording of a bus, to use in a `with` statement.
 
     While it is open, every call is observed, including calls without receivers.
     """

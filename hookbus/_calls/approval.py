@@ -48,7 +48,7 @@ class Approver(Protocol):
         ...
 
     def is_inner(self, outer: Approval, facts: Mapping[str, Any]) -> bool:
-        """Tell whether a call inside the body of an approved call is that same call, passed on."""
+        """Return whether a call inside an approved call is that same call, passed on."""
         ...
 
     def request(self, facts: Mapping[str, Any]) -> Any:
@@ -186,8 +186,8 @@ class Approval:
         return _questions([*self._approved, *self.asks])
 
     def _has_outer(self, values: tuple[Any, ...]) -> bool:
-        """Tell whether this is a call that was approved already and is now passed on by the body of
-        that call. Each attempt of that body covers one such call.
+        """Return whether this is a call that was approved already and is now passed on by the body
+        of that call. Each attempt of that body covers one such call.
         """
         outer, began = enclosing_attempt(), time.perf_counter()
         if outer is None or self._approved or OWN_CALL in self.call.state:
@@ -208,7 +208,7 @@ class Approval:
         return True
 
     def _is_given(self, values: tuple[Any, ...]) -> bool:
-        """Tell whether every guard that asks is covered by the approval of the edited arguments."""
+        """Return whether the approval of the edited arguments covers every guard that asks."""
         seats = {seat for seat, _ in self._approved}
         is_given = all(seat in seats for seat, _ in self.asks) and self._is_of(values)
         self.values = None
@@ -266,7 +266,7 @@ class Approval:
         return self._digest(values) == self.digest
 
     def _accept(self, seat: Seat, values: tuple[Any, ...], verdict: Any) -> bool:
-        """Apply an approval, edited or not; a denial ends the call. Tell whether it was waited for.
+        """Apply an approval; a denial ends the call. Return whether the call waited for it.
         """
         call, (asking, ask) = self.call, self._approved[0]
         if isinstance(verdict, Block):

@@ -68,23 +68,23 @@ class _Facts:
 
 
 class HookContext(_Facts):
-    """One call as one receiver sees it; ask for it by a parameter called `ctx`.
+    """The context of one call. A receiver gets it as the parameter `ctx`.
 
-    hookbus makes it. It is read-only: assigning an attribute raises AttributeError.
+    hookbus creates it. It is read-only: assigning an attribute raises AttributeError.
 
     Attributes:
         hook: the name of the hook.
         phase: the phase in which the receiver is called.
         sender: the object whose method runs.
-        kwargs: every argument by its parameter's name. A modifier of `pre` may assign
-            `ctx.kwargs[name]`; for every other receiver a write raises TypeError and is that
-            receiver's failure.
-        result: the result so far, where the phase has one, else None.
+        kwargs: every argument, by parameter name. A modifier of `pre` may assign
+            `ctx.kwargs[name]`. In any other receiver, a write raises TypeError and counts as a
+            failure of the receiver.
+        result: the current result, if the phase has one, else None.
         error: the exception, in `error` and `finally`, else None.
         outcome: how the call ended, in `finally`, else None.
         call_id: the number of the call, unique in this process.
         baggage: the values of the `with baggage(...)` blocks around the call.
-        state: a dict of this call's own, shared by its receivers.
+        state: a dict for this call, shared by its receivers.
         is_async: whether the hook is awaited.
     """
 
@@ -120,13 +120,13 @@ class HookContext(_Facts):
 
     def snapshot(self) -> HookContext:
         """Return a separate context whose `kwargs` and `result` are deep copies. A value that
-        cannot be copied raises.
+        cannot be copied raises an exception.
         """
         copied = copy.deepcopy(dict(self.kwargs)), copy.deepcopy(self.result)
         return self.__replace__(kwargs=copied[0], result=copied[1])
 
     def __replace__(self, **changes: Any) -> HookContext:
-        """Return a copy with some attributes changed, also for `copy.replace` of Python 3.13."""
+        """Return a copy with some attributes changed; `copy.replace` of Python 3.13 uses it."""
         return make_context(**{**_values(self), **changes})
 
 
@@ -157,16 +157,16 @@ def _values(context: _Facts) -> dict[str, Any]:
 
 
 class CallNext(Protocol[R_co]):
-    """The type of `call_next`, which an around calls to run what is inside it.
+    """The type of `call_next`. An around calls it to run the inner arounds and the method.
 
-    Its parameter is what a call of the method returns: `CallNext[str]` for a plain method,
+    Its type parameter is the return type of a call: `CallNext[str]` for a plain method,
     `CallNext[Awaitable[str]]` for an async one, `CallNext[Iterator[str]]` and
     `CallNext[AsyncIterator[str]]` for streams. Use it only for annotations.
     """
 
     def __call__(self, **patch: Any) -> R_co:
-        """Run the inside, with the arguments that `patch` names changed. Guards are called again if
-        it changes or repeats.
+        """Run the inner arounds and the method, with the arguments in `patch` changed. If an around
+        changes arguments or repeats the call, the guards run again.
         """
         ...
 

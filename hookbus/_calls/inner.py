@@ -58,7 +58,7 @@ def enclosing_attempt() -> Any:
 
 
 def is_behind(outer: Any, name: Any) -> bool:
-    """Tell whether a tool name is the approved name with a prefix that another layer added."""
+    """Return whether a tool name is the approved name with a prefix that another layer added."""
     if not isinstance(outer, str) or not isinstance(name, str) or not name:
         return False
     before = outer.removesuffix(name)

@@ -156,7 +156,7 @@ def decided(call: Call, seat: Seat, answer: Any) -> None:
 
 
 def _is_attempt(code: CodeType) -> bool:
-    """Tell whether a coroutine with this code comes from `call_next`."""
+    """Return whether a coroutine with this code comes from `call_next`."""
     return is_of_engine(code) and code.co_name.startswith("next_")
 
 
@@ -201,7 +201,7 @@ def wrong_return(seat: Seat, value: Any, allowed: str) -> NoReturn:
 
 
 def is_verdict_class(value: Any) -> bool:
-    """Tell whether a value is the class of a verdict instead of an instance."""
+    """Return whether a value is the class of a verdict instead of an instance."""
     return issubclass(type(value), type) and issubclass(value, VERDICTS)
 
 

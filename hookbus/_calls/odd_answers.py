@@ -59,7 +59,7 @@ def _note_lost(seat: Seat, name: str, place: str, keys: list[str], is_new: bool)
 
 
 def _is_new(before: dict[Any, Any], after: dict[Any, Any]) -> bool:
-    """Tell whether all values of a dict are new, as if only the changes had been written."""
+    """Return whether all values of a dict are new, as if only the changes had been written."""
     return all(
         dict.__getitem__(before, key) is not value
         for key, value in dict.items(after) if key in dict.keys(before)

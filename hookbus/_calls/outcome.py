@@ -56,7 +56,7 @@ def outcome_of(call: Call | None, error: BaseException) -> str:
 
 
 def parted(call: Call | None, blocked: HookBlocked) -> bool:
-    """Tell whether this ends this very call, with a value instead of an exception for its caller.
+    """Return whether this ends this very call, with a value instead of an exception for its caller.
     """
     if call is None or call.blocked is None or call_id_of(blocked) != call.id:
         clear(blocked)
@@ -154,7 +154,7 @@ def _throw(blocked: HookBlocked) -> NoReturn:
 
 
 def is_own_block(call: Call | None, error: BaseException) -> bool:
-    """Tell whether an exception means that this very call is blocked, not one made inside it."""
+    """Return whether an exception means that this very call is blocked, not one made inside it."""
     if call is None or call.blocked is None:  # call ids are unique only within a process
         return False
     return is_a(error, HookBlocked) and call_id_of(error) == call.id
@@ -247,7 +247,7 @@ def escaped(call: Call, seat: Seat, error: BaseException) -> None:
 
 
 def _stands_for(error: BaseException, inner: BaseException | None) -> bool:
-    """Tell whether Python converted a StopIteration to this exception, because no coroutine or
+    """Return whether Python converted a StopIteration to this exception, because no coroutine or
     generator may raise it.
     """
     is_stop = is_a(inner, StopIteration, StopAsyncIteration)
@@ -266,14 +266,14 @@ def cancelling() -> int | None:
 
 
 def _is_of_caller(call: Call) -> bool:
-    """Tell whether a CancelledError is the caller's: its task was cancelled, or there is no task.
+    """Return whether a CancelledError is the caller's: its task was cancelled, or there is no task.
     """
     requested = cancelling()
     return requested is None or requested > call.cancels
 
 
 def is_closing(error: BaseException) -> bool:
-    """Tell whether an exception raised at an `await` means that the coroutine is being closed.
+    """Return whether an exception raised at an `await` means that the coroutine is being closed.
 
     Then Python itself raised it. An exception that the receiver raised has the receiver's frame in
     its traceback.

@@ -149,12 +149,12 @@ class Pieces:
         return "if type(answer) not in READY: answer = await resolved(answer)"
 
     def is_beside(self, seat: Seat) -> bool:
-        """Tell whether a receiver is awaited in parallel with others."""
+        """Return whether a receiver is awaited in parallel with others."""
         beside = self.plan.phases[seat.phase].observe
         return seat in beside and len(beside) > 1
 
     def is_awaited(self, seat: Seat) -> bool:
-        """Tell whether a receiver of an async hook is known to be async."""
+        """Return whether a receiver of an async hook is known to be async."""
         is_waited_for = seat.receiver.is_async or seat.timeout is not None
         return self.hook.is_async and seat.problem is None and is_waited_for
 

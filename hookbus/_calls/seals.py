@@ -63,7 +63,7 @@ def sealed_objects(objects: tuple[Any, ...], values: tuple[Any, ...] = ()) -> Se
 
 
 def is_broken(seal: Seal) -> bool:
-    """Tell whether a container or object has changed since it was sealed."""
+    """Return whether a container or object has changed since it was sealed."""
     for value, held, reader in seal:
         try:
             now = reader(value)
@@ -99,7 +99,7 @@ def _typed(key: Any) -> tuple[type, Any]:
 
 
 def _is_equal(now: Any, before: Any) -> bool:
-    """Tell whether two immutable values are the same to any method."""
+    """Return whether two immutable values are the same to any method."""
     kind = type(now)
     return kind is type(before) and kind in ATOMS and repr(now) == repr(before)
 

@@ -103,7 +103,7 @@ class Turns(Pieces):
         return self.fill(story.TURN, more, {"read": read}, **pieces, noted=noted)
 
     def _is_alone(self, kind: str) -> bool:
-        """Tell whether the answer of a guard is checked after its own `try`."""
+        """Return whether the answer of a guard is checked after its own `try`."""
         return kind in ("guard", "weigh") and "hears_invoked" not in self.flags
 
     def conditions(self, seat: Seat) -> set[str]:

@@ -1,4 +1,4 @@
-"""The verdicts that a receiver may return: always instances, never the class itself."""
+"""The verdicts that a receiver can return. Return an instance, never the class itself."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ class Block:
     """A verdict: this call must not run, or its result must not be returned.
 
     Attributes:
-        reason: why; the caller reads it, and so may a model.
-        result: what the caller gets instead of `HookBlocked`; the call stays blocked.
+        reason: the reason; the caller reads it, and a model may read it, too.
+        result: the value that the caller gets instead of `HookBlocked`; the call still counts as
+            blocked.
         code: a short identifier for programs.
-        details: additional data for records only; it is never in a message.
-        raises: the class of the exception that the caller gets otherwise, set per class of block.
+        details: additional data for events and journals; messages never contain it.
+        raises: the class of the exception that is raised without a `result`; subclasses set it.
     """
 
     raises: ClassVar[type[HookBlocked]] = HookBlocked
@@ -60,16 +61,18 @@ def _names(bind: Any) -> tuple[str, ...] | None:
 @named_options
 @attrs.frozen
 class Ask:
-    """An answer of a guard of `pre`: this call requires approval. Without an approver it is
+    """A verdict of a guard of `pre`: this call requires approval. Without an approver, it is
     blocked.
 
     Attributes:
-        question: what the approver reads, such as `"pay 500 to Ada?"`. The approval is only for
-            this question.
-        code: a short identifier for programs; the approval is only for this code.
-        details: additional data for the approver and for records; it is never in a message.
-        bind: names of the baggage that the approval is for. `bind=("user",)` covers identical calls
-            of this user in any session, `bind=()` those of any user. None means all of the baggage.
+        question: the question for the approver, such as `"pay 500 to Ada?"`. The approval is valid
+            only for this question.
+        code: a short identifier for programs; the approval is valid only for this code.
+        details: additional data for the approver, for events and for journals; messages never
+            contain it.
+        bind: the names of the baggage values that the approval is bound to. `bind=("user",)` covers
+            identical calls of this user in any session; `bind=()` covers those of any user. None
+            means all of the baggage.
 
     Raises:
         HookError: if `bind` is not a sequence of names.
@@ -84,8 +87,8 @@ class Ask:
 @named_options
 @attrs.frozen
 class Replace:
-    """A verdict: this is the result. In `pre` the method is not run; in `error` the call is
-    rescued.
+    """A verdict: the call gets this result. In `pre`, the method does not run; in `error`, the call
+    recovers.
 
     For a stream, `pre` and `error` take an iterable of items.
     """

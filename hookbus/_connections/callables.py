@@ -26,7 +26,7 @@ def code_of(function: object) -> CodeType | None:
 
 
 def is_running(function: Any) -> bool:
-    """Tell whether a call of this function is running further up the stack."""
+    """Return whether a call of this function is running further up the stack."""
     plain = getattr(function, "__func__", function)
     code = getattr(plain, "__code__", getattr(type(plain).__call__, "__code__", None))
     frame: FrameType | None = sys._getframe()
@@ -36,7 +36,7 @@ def is_running(function: Any) -> bool:
 
 
 def is_plain(function: Any) -> bool:
-    """Tell whether a callable is a function or method whose visible parameters are its own."""
+    """Return whether a callable is a function or method whose visible parameters are its own."""
     function = getattr(function, "__func__", function)
     is_other = hasattr(function, "__wrapped__") or hasattr(function, "__signature__")
     return isinstance(function, FunctionType) and not is_other
@@ -112,7 +112,7 @@ _loads: Final[dict[str, tuple[int, Any] | None]] = {}
 
 
 def may_be_made_again(origin: FunctionType, spec: Any) -> bool:
-    """Tell whether the source of a function's module, with this spec, has run more than once, or
+    """Return whether the source of a function's module, with this spec, has run more than once, or
     might have.
     """
     module, given = origin.__module__, id(origin.__globals__)
@@ -127,7 +127,8 @@ def may_be_made_again(origin: FunctionType, spec: Any) -> bool:
 
 
 def is_made_again(old: Any, old_load: Any, new: Any) -> bool:
-    """Tell whether a receiver is a redefinition of an earlier one: the same `def`, executed again.
+    """Return whether a receiver is a redefinition of an earlier one: the same `def`, executed
+    again.
 
     Two functions with one name in one source are two receivers. So are functions that a loop makes:
     they have the same code.
@@ -164,32 +165,32 @@ def _names_of(function: Any, origin: FunctionType) -> tuple[Any, ...]:
 
 
 def is_session() -> bool:
-    """Tell whether the program is interactive: a notebook or a prompt."""
+    """Return whether the program is interactive: a notebook or a prompt."""
     is_prompt = "ps1" in vars(sys) or "get_ipython" in vars(builtins)
     return is_prompt or not hasattr(sys.modules.get("__main__"), "__file__")
 
 
 def is_typed_in(module: str) -> bool:
-    """Tell whether this is the module of interactively typed code."""
+    """Return whether this is the module of interactively typed code."""
     return module in ("__main__", "__console__") and is_session()
 
 
 def is_async_callable(function: Any) -> bool:
-    """Tell whether a callable is known to be async, generator or not. If it cannot be known, the
+    """Return whether a callable is known to be async, generator or not. If it cannot be known, the
     call will show it.
     """
     return is_coroutine_callable(function) or _is_of(function, inspect.isasyncgenfunction)
 
 
 def is_generator_callable(function: Any) -> bool:
-    """Tell whether a callable is known to return a generator, async or not, without running."""
+    """Return whether a callable is known to return a generator, async or not, without running."""
     return _is_of(function, inspect.isgeneratorfunction) or _is_of(
         function, inspect.isasyncgenfunction
     )
 
 
 def is_coroutine_callable(function: Any) -> bool:
-    """Tell whether a callable is known to return a coroutine."""
+    """Return whether a callable is known to return a coroutine."""
     return _is_of(function, inspect.iscoroutinefunction)
 
 

@@ -6,7 +6,8 @@ from .receiver import Connected
 
 
 class Connection:
-    """A handle of one connection. As a `with` block, it disconnects at the end."""
+    """The handle of one connection. Used in a `with` statement, it disconnects at the end of the
+    block."""
 
     def __init__(self, receiver: Connected) -> None:
         self._receiver, self._signal = receiver, receiver.signal
@@ -15,14 +16,14 @@ class Connection:
         return f"<connection of {self._receiver.label} to {self._signal.name}>"
 
     def disconnect(self) -> None:
-        """Remove this connection and no other; a connection that it replaced applies again. Calling
-        it twice does nothing.
+        """Remove only this connection; a connection that it replaced applies again. A second call
+        does nothing.
         """
         self._signal._drop(self._receiver)
 
     def disable(self) -> None:
         """Keep the connection, but do not call its receiver from the next call on. This is
-        independent of `bus.switch`, which an operator uses: neither undoes the other.
+        independent of `bus.switch`, which operators use; neither undoes the other.
         """
         self._switch(False)
 

@@ -66,7 +66,7 @@ def in_words(kind: type[BaseException], place: str, sentence: str | None) -> str
 
 
 def is_worded_here(error: BaseException) -> bool:
-    """Tell whether hookbus itself raised an exception, to say what is wrong with a receiver.
+    """Return whether hookbus itself raised an exception, to say what is wrong with a receiver.
 
     If it passed through other code, or came out of a future, its message may contain values of
     that code.
@@ -79,14 +79,14 @@ def is_worded_here(error: BaseException) -> bool:
 
 
 def is_verdict_raised(error: BaseException) -> bool:
-    """Tell whether code raised something that is not an exception, such as a verdict."""
+    """Return whether code raised something that is not an exception, such as a verdict."""
     if type(error) is not TypeError or [type(each) for each in error.args] != [str]:
         return False
     return error.args == _NOT_RAISABLE and _is_raised(list(traces_of(error))[-1:])
 
 
 def is_refusal_raised(error: BaseException) -> bool:
-    """Tell whether code raised a refusal: a `HookBlocked` made by hand, or a `PermissionError`. A
+    """Return whether code raised a refusal: a `HookBlocked` made by hand, or a `PermissionError`. A
     `HookBlocked` of another call belongs to that call.
     """
     if issubclass(type(error), HookBlocked):
@@ -95,7 +95,7 @@ def is_refusal_raised(error: BaseException) -> bool:
 
 
 def is_raised_by(error: BaseException, place: CodeType | str) -> bool:
-    """Tell whether the code at this place itself raised the exception by `raise` or `assert`."""
+    """Return whether the code at this place itself raised the exception by `raise` or `assert`."""
     last = list(traces_of(error))[-1:]
     return _is_raised(last) and any(trace.tb_frame.f_code is place for trace in last)
 
@@ -122,7 +122,7 @@ def traces_of(error: BaseException) -> Iterator[TracebackType]:
 
 
 def is_of_engine(code: CodeType) -> bool:
-    """Tell whether a code object belongs to the engine of hookbus."""
+    """Return whether a code object belongs to the engine of hookbus."""
     return code.co_filename.startswith(_ENGINE)
 
 

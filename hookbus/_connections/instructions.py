@@ -16,7 +16,7 @@ from typing import Any
 
 @functools.lru_cache(maxsize=1024)
 def returns_nothing(code: CodeType) -> bool:
-    """Tell whether a function with this code always returns None."""
+    """Return whether a function with this code always returns None."""
     value_return, returns, nothing = _learn_returns()
     ends = [
         # A jump may lead to a return with another value than the previous instruction loads.
@@ -28,12 +28,12 @@ def returns_nothing(code: CodeType) -> bool:
 
 
 def awaits(code: CodeType) -> bool:
-    """Tell whether a coroutine function with this code awaits anything."""
+    """Return whether a coroutine function with this code awaits anything."""
     return not _learn_awaits().isdisjoint(_names_in(code))
 
 
 def is_raised_here(trace: TracebackType) -> bool:
-    """Tell whether a traceback's own frame raised the exception by `raise` or `assert`."""
+    """Return whether a traceback's own frame raised the exception by `raise` or `assert`."""
     return _opcode_at(trace) in _learn_raises()
 
 

@@ -1,4 +1,4 @@
-"""The listeners of `bus.events`. They get the kinds of events that they list, in order, after
+"""The listeners of `bus.events`. They get the kinds of events that they select, in order, after
 redaction. An exception in a listener never affects the call.
 """
 
@@ -34,8 +34,8 @@ class _Busy(threading.local):
 
 
 class EventSignal(HookSignal):
-    """`bus.events`: its sender is the bus; its receivers are sync and isolated, and are called as
-    `receiver(bus, event)`.
+    """The type of `bus.events`. Its sender is the bus. Its receivers are plain functions, are
+    called as `receiver(bus, event)`, and never affect a call.
     """
 
     def __init__(self, bus: Any) -> None:
@@ -57,7 +57,7 @@ class EventSignal(HookSignal):
             )
 
     def check(self, connected: Connected) -> None:
-        """Reject what cannot be a listener, and find out how it takes an event.
+        """Reject an invalid listener, and find out how it takes an event.
 
         Raises:
             HookError: naming the receiver and what to write instead.
@@ -199,14 +199,14 @@ class Redacts:
         guards: Any = None, function: Callable[[str, Any], Any] | None = None,
     ) -> Callable[[], None]:  # fmt: skip
         """Remove secrets from events before listeners get them. Calls, their arguments and results
-        stay unchanged. From then on, values in events are plain data, as in `as_dict`. If redaction
+        stay unchanged. After this, values in events are plain data, as in `as_dict`. If redaction
         fails, the event contains `<could not be redacted>`.
 
         Args:
-            names: globs for names at any depth, regardless of case: `"*password*"`.
-            patterns: regular expressions. They have a tenth of a second per event if the library
-                `regex` is installed (`hookbus[guards]`), else no limit.
-            guards: a `hookbus.guards.redact`, for strings of at most 4,000 characters.
+            names: globs for names at any depth, ignoring case, such as `"*password*"`.
+            patterns: regular expressions. If the library `regex` is installed (`hookbus[guards]`),
+                they have a time limit of 0.1 seconds per event, otherwise none.
+            guards: a `hookbus.guards.redact`, which redacts strings of at most 4,000 characters.
             function: called with the name of a value and the value, which is a string, a number,
                 True, False or None. It returns the replacement.
 
@@ -214,7 +214,7 @@ class Redacts:
             A function that undoes it.
 
         Raises:
-            HookError: for an invalid glob or pattern, or if there is nothing to look for.
+            HookError: for an invalid glob or pattern, or if no argument is given.
         """
         from .redaction import redactor
 

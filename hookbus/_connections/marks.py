@@ -1,4 +1,4 @@
-"""Methods of a plugin object that are marked as receivers, for `bus.register` to connect."""
+"""Methods of a plugin object that are marked as receivers, so that `bus.register` connects them."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def receives(name: str, /, **options: Any) -> Callable[[F], F]:
 
     Args:
         name: the signal, such as `"pre_reply"`, or a hookspec.
-        options: `sender` and the options of `connect`. Whether they fit the signal is checked when
-            the object is connected.
+        options: `sender` and the options of `connect`. `bus.register` checks whether they are valid
+            for the signal.
 
     Returns:
         A decorator that returns the method. A method can be marked several times.

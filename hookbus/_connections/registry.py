@@ -43,7 +43,7 @@ class Scope(dict[ReceiverKey, Stack]):
     served: frozenset[Any] = frozenset()
 
     def is_of(self, sender: Any) -> bool:
-        """Tell whether this is the sender: its id alone may belong to another one after it was
+        """Return whether this is the sender: its id alone may belong to another one after it was
         freed.
         """
         return self.sender is None or self.is_ending or self.sender() is sender
@@ -241,11 +241,11 @@ class Registry:
         return sorted(found, key=lambda each: each.sequence)
 
     def has_own(self, sender: Any) -> bool:
-        """Tell whether anything is connected to exactly this sender."""
+        """Return whether anything is connected to exactly this sender."""
         return any(scope.is_of(sender) for scope in self._at(id(sender)))
 
     def has_shared(self) -> bool:
-        """Tell whether anything is connected to a class, a function or `ANY`."""
+        """Return whether anything is connected to a class, a function or `ANY`."""
         return any(list(self._shared.values())) or any(list(self._named.values()))
 
     def own_senders(self) -> list[Any]:

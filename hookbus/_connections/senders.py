@@ -38,7 +38,7 @@ def scopes_of(sender: Any) -> list[tuple[float, int, Any]]:
 
 
 def is_class(sender: object) -> TypeGuard[type]:
-    """Tell whether this is a class, without reading its `__class__`, which may run other code."""
+    """Return whether this is a class, without reading its `__class__`, which may run other code."""
     return issubclass(type(sender), type)
 
 
@@ -48,7 +48,7 @@ def own_class(sender: Any) -> type:
 
 
 def is_shared(sender: object) -> bool:
-    """Tell whether calls of several objects may have this sender: a class, function or `ANY`."""
+    """Return whether calls of several objects may have this sender: a class, function or `ANY`."""
     return sender is ANY or type(sender) is FunctionType or is_class(sender)
 
 

@@ -109,7 +109,7 @@ class Sending(Broadcast):
 
 
 def _holds(connected: Connected, sent: dict[str, Any]) -> bool:
-    """Tell whether a `when=` is true for what is sent."""
+    """Return whether a `when=` is true for what is sent."""
     when: Any = connected.when
     if lacking := when.asks.missing(sent):
         name, signal = lacking[0], connected.signal.name

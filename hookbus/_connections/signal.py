@@ -38,12 +38,12 @@ G = TypeVar("G", bound="Guard")
 
 
 class HookSignal(Sending):
-    """A named signal with ordered, scoped receivers; made by `bus.signal(name)` or
+    """A named signal with ordered, scoped receivers, created by `bus.signal(name)` or
     `hookbus.signal(name)`.
 
     It has the methods of a blinker signal: `connect`, `connect_via`, `connected_to`, `muted`,
-    `send`, `receivers_for`. Unlike in blinker, receivers are strongly referenced, run in a defined
-    order, and a class as sender includes its instances.
+    `send`, `receivers_for`. Unlike in blinker, receivers are strongly referenced and run in a
+    defined order, and a class as sender includes its instances.
     """
 
     _home: Bus
@@ -66,7 +66,7 @@ class HookSignal(Sending):
     # blinker has a dict of its own here.
     @property
     def receivers(self) -> dict[Any, Any]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The active connections; true while anything is connected."""
+        """The active connections. The mapping is true if any receiver is connected."""
         return {id(each): each for each in self.connections()}
 
     @receivers.setter
@@ -95,39 +95,40 @@ class HookSignal(Sending):
 
         Connecting the same receiver and sender again replaces the options and keeps the place in
         the order. This also applies if the function was defined again, by a reload or by running a
-        cell again. A class that its module holds under its name passes its connections on to the
-        next class of that name.
+        cell again. If a module-level class is defined again, the new class takes over its
+        connections.
 
         Args:
-            receiver: called as `receiver(sender, ...)`, with the arguments that its parameters
-                name.
+            receiver: a callable, called as `receiver(sender, ...)` with the arguments that its
+                parameters name.
             sender: an instance, a class (with its instances and subclasses), a function, or `ANY`.
             weak: None keeps a strong reference, except for a bound method whose object is the
-                sender: it is freed with the sender. True keeps a weak reference, and `Lost` is
-                emitted when the receiver is freed. It is not allowed for receivers that fail
+                sender, which is freed with the sender. True keeps a weak reference, and `Lost` is
+                emitted when the receiver is freed. True is not allowed for receivers that fail
                 closed.
             priority: higher runs first.
             role: `"modify"` (the default), `"guard"`, or `"observe"` (the only role in `finally`).
-            on_error: what happens if it fails: `"isolate"`, `"block"` or `"raise"`; None is the
-                default of its role.
-            timeout: how many seconds it may take; None is the default of the bus. A sync receiver
+            on_error: what happens if the receiver fails: `"isolate"`, `"block"` or `"raise"`. None
+                means the default of its role.
+            timeout: the time limit in seconds. None means the default of the bus. A sync receiver
                 with a timeout runs in a daemon thread.
-            when: a condition: a predicate over named arguments, or globs for arguments by name.
-            once: call it only one time; not allowed for guards.
-            name: its name in events, errors, `before=` and `after=`; None is its `__qualname__`.
+            when: a condition: a predicate whose parameters name arguments, or a mapping of argument
+                names to globs.
+            once: call the receiver only once; not allowed for guards.
+            name: its name in events, errors, `before=` and `after=`. None means its `__qualname__`.
             before: names of receivers of the same role that must run after it.
             after: names of receivers of the same role that must run before it.
-            kinds: for `bus.events` only: the class of events to listen for, or several. None is all
-                except `Invoked`, which you must list.
-            shadow: for guards only: True puts a guard in shadow. It is called like any guard, but
-                its block or failure is emitted with `enforced=False`, and the call goes on.
-            background: for observers only: start it without waiting for it; `bus.drain(seconds)`
-                waits. Its only deadline is its own `timeout=`.
-            locked: for guards only: an operator cannot switch it off with `bus.switch` or
+            kinds: for `bus.events` only: one or more classes of events to listen for. None means
+                all except `Invoked`, which you must list.
+            shadow: for guards only: True puts the guard in shadow. It is called, but if it blocks
+                or fails, the event has `enforced=False` and the call continues.
+            background: for observers only: start the observer without waiting for it;
+                `bus.drain(seconds)` waits. Its only deadline is its own `timeout=`.
+            locked: for guards only: an operator cannot switch the guard off with `bus.switch` or
                 `hookbus attach`.
 
         Raises:
-            HookError: for anything that cannot work; then nothing has changed.
+            HookError: for an invalid receiver, sender or option. In that case, nothing has changed.
         """
         self._connect(receiver, sender, weak, options_of(**options))
         if "receiver_connected" in self.__dict__ and self.receiver_connected.receivers:
@@ -147,8 +148,8 @@ class HookSignal(Sending):
     def connect_via(
         self, sender: Any = ANY, weak: bool | None = None, **options: Any
     ) -> Callable[[F], F]:
-        """Return a decorator that connects the decorated function; sender, weak and options are
-        those of `connect`.
+        """Return a decorator that connects the decorated function. It takes the arguments of
+        `connect`.
         """
         check_weak(weak)
         self._home._check_sender(self, sender)
@@ -173,8 +174,8 @@ class HookSignal(Sending):
     ) -> Connection:
         """Connect at once and return the handle, to keep or to use as a `with` block.
 
-        Leaving the block restores the previous state: a connection of the same receiver and sender
-        gets its own options back. Sender, weak, options and errors are those of `connect`.
+        At the end of the block, the previous state is restored: an earlier connection of the same
+        receiver and sender gets its own options back. Arguments and errors are those of `connect`.
         """
         added = self._connect(receiver, sender, weak, options_of(**options), is_layer=True)
         return Connection(added)
@@ -218,8 +219,8 @@ class HookSignal(Sending):
         )
 
     def disconnect(self, receiver: Connectable, sender: Any = ANY) -> None:
-        """Disconnect a receiver from one sender, or from all senders if none is given. It is not an
-        error if it is not connected.
+        """Disconnect a receiver from one sender, or from all senders if none is given. If it is not
+        connected, nothing happens.
         """
         self._home._changing(self, sender)
         for owner in self._registry.remove(key_of(receiver), sender):
@@ -286,7 +287,7 @@ class HookSignal(Sending):
             yield function
 
     def has_receivers_for(self, sender: Any) -> bool:
-        """Tell whether any connected receiver would run for this sender."""
+        """Return whether any connected receiver would run for this sender."""
         return bool(self._matching(sender))
 
 

@@ -26,8 +26,8 @@ class Switches:
         self._known: dict[str, None] = {}
 
     def may_say(self, name: str, act: Switch) -> bool:
-        """Tell whether a setting makes sense for a name without connections: one that had it may be
-        connected again, as in a reload, and an earlier setting may be undone.
+        """Return whether a setting makes sense for a name without connections: one that had it may
+        be connected again, as in a reload, and an earlier setting may be undone.
         """
         return name in self._known and (act != "enable" or bool(self.acts))
 
@@ -56,8 +56,8 @@ def _said_of(acts: Mapping[str, Switch], connected: Connected) -> Switch | None:
 
 
 def may_be(connected: Connected, act: Switch) -> bool:
-    """Tell whether a setting is possible for a connection: a locked one stays as it is, and only a
-    guard can be in shadow.
+    """Return whether a setting is possible for a connection: a locked one stays as it is, and only
+    a guard can be in shadow.
     """
     if act == "enable":
         return True

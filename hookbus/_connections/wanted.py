@@ -145,7 +145,7 @@ def by_kind(parameters: Collection[Parameter]) -> list[tuple[str, ...]]:
 
 
 def is_awaitable(value: Any) -> bool:
-    """Tell whether a value is awaitable, without reading `__class__`, which may run code."""
+    """Return whether a value is awaitable, without reading `__class__`, which may run code."""
     kind = type(value)
     if kind is GeneratorType:
         return bool(value.gi_code.co_flags & 0x100)  # made awaitable by types.coroutine

@@ -127,7 +127,7 @@ def hooks_called_by(hooks: list[Hook], sender: Any) -> Iterator[tuple[Hook, bool
 
 
 def may_call(sender: Any, declared: list[Hook]) -> bool:
-    """Tell whether a sender, or an object made from it, has one of these hookables."""
+    """Return whether a sender, or an object made from it, has one of these hookables."""
     if isinstance(sender, FunctionType):
         return hook_of(sender) in declared
     if any(hook.given.sender for hook in declared):

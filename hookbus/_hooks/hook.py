@@ -142,7 +142,7 @@ class Hook:
         self.seen_dicts |= seen
 
     def has_own(self, sender: object) -> bool:
-        """Tell whether receivers are connected to exactly this sender."""
+        """Return whether receivers are connected to exactly this sender."""
         return any(signal._has_own(sender) for signal in self.bus._signals_of(self.name))
 
     @serialize_writers
@@ -159,7 +159,8 @@ class Hook:
                 self.settle(owner)
 
     def runs_calls(self, first: Any) -> bool:
-        """Tell whether calls with this first argument are cached as calls that run with receivers.
+        """Return whether calls with this first argument are cached as calls that run with
+        receivers.
         """
         key, own = id(type(first).__mro__), self._own.get(id(first), dict[int, Run]().get)
         kept = own(key), self.table.get(key)
@@ -193,7 +194,7 @@ class Hook:
 
     @serialize_writers
     def is_surely_on(self) -> bool:
-        """Tell whether its calls look up receivers of classes and `ANY`, and make it stay so."""
+        """Return whether its calls look up receivers of classes and `ANY`, and make it stay so."""
         self._settling = object()  # code that is deciding this right now starts again
         code = self._shell.function.__code__
         return code is self._shell.code(is_on=True, has_own=bool(self._own))
@@ -278,7 +279,7 @@ class Hook:
         return site_of([hook.given for hook in kin], attribute, kin[0] is self, is_required)
 
     def is_named_in(self, cls: type) -> bool:
-        """Tell whether this is the class in its qualified name."""
+        """Return whether this is the class in its qualified name."""
         outer = self.body.__qualname__.rpartition(".")[0]
         return place_of_class(cls) == (self.body.__module__, outer)
 

@@ -89,7 +89,7 @@ senders whose guards apply to it.
 
 
 def _watches(signal: HookSignal, whose: Whose) -> bool:
-    """Tell whether a guard covers every call of a sender."""
+    """Return whether a guard covers every call of a sender."""
     sender, mro, *more = whose
     own = [receiver for _, receiver in signal._matching(sender)]
     if mro is not None:
@@ -99,7 +99,7 @@ def _watches(signal: HookSignal, whose: Whose) -> bool:
 
 
 def _is_of_any(sender: Callable[[], Any] | None, classes: tuple[type, ...]) -> bool:
-    """Tell whether a scope belongs to one of these classes, or to its name."""
+    """Return whether a scope belongs to one of these classes, or to its name."""
     if isinstance(sender, Bearer):
         return any(name_of_sender(cls) == sender.name for cls in classes)
     return sender is None or any(sender() is cls for cls in classes)
@@ -177,7 +177,7 @@ def _in_vain(signals: list[HookSignal], phase: str) -> Iterator[str]:
 
 
 def may_block(receiver: Connected) -> bool:
-    """Tell whether a receiver has blocked, or creates a block that it could return."""
+    """Return whether a receiver has blocked, or creates a block that it could return."""
     code = code_of(receiver.function)
     makes = code is not None and not {"Block", "Ask"}.isdisjoint(code.co_names)
     return receiver.has_blocked or makes

@@ -61,7 +61,7 @@ def _places_below(hook: Hook) -> Iterator[tuple[type, str]]:
 
 
 def is_method(hook: Hook) -> bool:
-    """Tell whether a hookable looks like a method that is called with its object first."""
+    """Return whether a hookable looks like a method that is called with its object first."""
     return hook.looks_like_method and holder_of(hook) is None
 
 

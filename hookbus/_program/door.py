@@ -44,7 +44,7 @@ NEEDS_LINUX: Final = (
 
 
 def can_listen() -> bool:
-    """Tell whether this system has file sockets that tell which user is at the other end."""
+    """Return whether this system has file sockets that tell which user is at the other end."""
     return all(hasattr(socket, name) for name in ("AF_UNIX", "SO_PEERCRED"))
 
 

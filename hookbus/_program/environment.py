@@ -46,7 +46,7 @@ def record(path: str | os.PathLike[str], *, turns: bool = False) -> None:
 
 
 def _is_command_line() -> bool:
-    """Tell whether this process is `hookbus` or `python -m hookbus`."""
+    """Return whether this process is `hookbus` or `python -m hookbus`."""
     name = os.path.basename(sys.argv[0] if sys.argv else "")
     if name == "-m":
         return ("-m", "hookbus") in pairwise(sys.orig_argv)

@@ -242,7 +242,7 @@ async def _beside(
 
 
 def answers_at_once(seat: Seat) -> bool:
-    """Tell whether the call of a receiver is a plain call, whatever it returns."""
+    """Return whether the call of a receiver is a plain call, whatever it returns."""
     receiver = seat.receiver
     return not receiver.is_async and seat.timeout is None and "ctx" not in receiver.asks.names
 

@@ -47,25 +47,26 @@ def hookspec(
     """Declare a question: put `@hookspec(mode)` on a `def` or `async def` whose parameters are its
     arguments.
 
-    The body of the function never runs. Connect receivers to what the decorator returns, or by the
-    name of the question with `@receives("name")` and `bus.register(obj)`. Their parameters name the
+    The body of the function never runs. Connect receivers to the decorated function, or by the name
+    of the question with `@receives("name")` and `bus.register(obj)`. Their parameters name the
     arguments that they need. An `async def` question takes sync and async receivers, a `def`
     question only plain functions.
 
     Args:
-        mode: how the answers become one result: a function of `hookbus.modes`, or your own.
-        name: the name of the question; None is the name of the function.
+        mode: how the answers are combined into one result: a function of `hookbus.modes`, or your
+            own.
+        name: the name of the question. None means the name of the function.
         bus: the bus of the question.
-        historic: keep the arguments of every question, so that `replay()` can ask receivers that
-            are connected later.
+        historic: keep the arguments of every call, so that `replay()` can call receivers that are
+            connected later.
 
     Returns:
         A decorator. It returns a plain function with the signature of the decorated one. Call it to
         ask; `Hookspec` lists its other methods.
 
     Raises:
-        HookError: if it cannot be a question, saying what to write instead; or if the name is
-            already used on the bus.
+        HookError: if the function cannot be a question, or if the name is already used on the bus.
+            The message says what to write instead.
     """
     check_bus(bus)
     if is_coroutine_callable(mode):

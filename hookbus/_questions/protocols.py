@@ -28,8 +28,8 @@ class Declared(TypedDict, total=False):
 
 
 class Connects(Protocol):
-    """The methods that a hookspec has from its signal. `weak` and the options are those of
-    `HookSignal.connect`, without sender and role.
+    """The methods that a hookspec takes from its signal. `weak` and the options are those of
+    `HookSignal.connect`, except the sender and the role.
 
     `on_error` says what happens when a receiver fails. With `"isolate"` (the default) the other
     receivers are still called. With `"raise"` the caller gets a `ReceiverError`. With `"block"` the
@@ -58,7 +58,7 @@ class Connects(Protocol):
         ...
 
     def disconnect(self, receiver: Callable[..., Any]) -> None:
-        """Disconnect a receiver. It is not an error if it is not connected."""
+        """Disconnect a receiver. If it is not connected, nothing happens."""
         ...
 
     def muted(self) -> AbstractContextManager[None]:
@@ -66,62 +66,64 @@ class Connects(Protocol):
         ...
 
     def retire(self) -> None:
-        """Remove the question: its name is free on its bus again, and it calls no receivers any
+        """Remove the question. Its name becomes free on its bus, and it calls no receivers any
         more.
 
-        Its receivers stay connected to the name, for the next question with that name.
+        Its receivers stay connected for the next question with that name.
         """
         ...
 
 
 class Hookspec(Connects, Protocol[P, T_co, R_co]):
-    """A question declared with a plain `def`: receivers answer with T, asking returns R."""
+    """A question declared with a plain `def`. Receivers return T, and calling the question returns
+    R."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        """Ask."""
+        """Ask the question and return the result."""
         ...
 
     def ask(self, *args: P.args, **kwargs: P.kwargs) -> Answers[T_co, R_co]:
-        """Ask with args and kwargs, and call the receivers that the mode does not need, too. Return
-        all answers and failures.
+        """Ask the question, and also call the receivers that the mode does not need. Return all
+        answers and failures.
         """
         ...
 
     def replay(self) -> tuple[Answers[T_co, R_co], ...]:
-        """Ask every earlier question of a historic hookspec again, in order, but only the receivers
-        that were connected since. Return their answers.
+        """Repeat every earlier call of a historic hookspec, in order, for the receivers that were
+        connected later. Return their answers.
         """
         ...
 
     def scope(self) -> AbstractContextManager[None]:
-        """Return a `with` block. In it, a context manager that a receiver answers with is entered
-        once.
+        """Return a context manager for a `with` statement. In its block, each context manager that
+        a receiver returns is entered only once.
         """
         ...
 
 
 class AsyncHookspec(Connects, Protocol[P, T_co, R_co]):
-    """A question declared with `async def`: receivers answer with T, awaiting it returns R."""
+    """A question declared with `async def`. Receivers return T, and awaiting the question returns
+    R."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R_co]:
-        """Ask."""
+        """Ask the question and return the result."""
         ...
 
     def ask(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, Answers[T_co, R_co]]:
-        """Ask with args and kwargs, and call the receivers that the mode does not need, too. Return
-        all answers and failures.
+        """Ask the question, and also call the receivers that the mode does not need. Return all
+        answers and failures.
         """
         ...
 
     def replay(self) -> Coroutine[Any, Any, tuple[Answers[T_co, R_co], ...]]:
-        """Ask every earlier question of a historic hookspec again, in order, but only the receivers
-        that were connected since. Return their answers.
+        """Repeat every earlier call of a historic hookspec, in order, for the receivers that were
+        connected later. Return their answers.
         """
         ...
 
     def scope(self) -> AbstractAsyncContextManager[None]:
-        """Return an `async with` block. In it, a context manager that a receiver answers with is
-        entered once.
+        """Return a context manager for an `async with` statement. In its block, each context
+        manager that a receiver returns is entered only once.
         """
         ...
 

@@ -1,4 +1,5 @@
-"""One call as rows: which receivers run, in what order, connected where; and the generated code."""
+"""Explains a call: which receivers run, in what order, where they are connected, and the generated
+code."""
 
 from __future__ import annotations
 
@@ -27,21 +28,21 @@ from .tables import brief, columns, escaped, html_table, once, text_items, text_
 
 @attrs.frozen
 class Row:
-    """One receiver as a call sees it.
+    """One receiver in an explanation.
 
     Attributes:
         phase: the phase in which it is called; `"answer"` if it answers a question.
-        position: its place in its phase, from 1.
+        position: its position in its phase, from 1.
         receiver: its name.
-        role: what it may do.
+        role: its role.
         priority: the priority it was connected with; higher runs first.
-        scope: what it is connected to.
-        on_error: what happens if it fails.
+        scope: the sender that it is connected to.
+        on_error: its failure policy.
         timeout: its deadline in seconds, or None.
         where: the file and line of the receiver.
-        problem: why it will fail at this hook, or None.
+        problem: the reason why it will fail at this hook, or None.
         plugin: the plugin that connected it, or None.
-        operator: what the operator's `overrides` change about it, or None.
+        operator: the options that the operator's `overrides` change, or None.
         shadow: True for a guard in shadow, which blocks nothing, else None.
         background: True if the call does not wait for it, else None.
         locked: True for a guard that an operator cannot switch off, else None.
@@ -66,14 +67,15 @@ class Row:
 
 @attrs.frozen
 class Explanation(Pictured, Sequence[Row]):
-    """The receivers of one hookable for one sender, or of one question, in the order they run.
+    """The receivers of one hookable for one sender, or of one question, in the order in which they
+    run.
 
     Attributes:
-        title: what is explained.
+        title: the name of the hookable or question.
         rows: one row for each receiver.
         when_empty: what happens if there are no receivers.
         source: the function that runs the calls, if requested.
-        body: the function that the receivers wrap; None for a question, which they answer.
+        body: the function that the receivers wrap; None for a question.
     """
 
     title: str
@@ -145,20 +147,21 @@ def explain(
 
     Use it as `explain(agent.reply)`, `explain(Agent.reply)` or `explain(function)`. For a hookspec
     it also shows the receivers that answer: `explain(resolve_session)`. For a framework's adapter,
-    write `explain("tool_call", sender=tool)`. It reads the same plan that the call runs.
+    write `explain("tool_call", sender=tool)`. It reads the same plan that the call uses.
 
     Args:
         hookable: a hookable function or method, or a hookspec; or the name of a hook whose sender
             is one of its arguments.
-        sender: the value of that argument; None is any.
+        sender: the value of that argument. None means any sender.
         bus: the bus of the hook with this name.
-        source: also print the generated function that runs, and the values of its short names.
+        source: also print the generated function that runs the call, and the values of its short
+            names.
 
     Returns:
         The rows of the plan, one for each receiver.
 
     Raises:
-        HookError: if it is not hookable, or there is no such hook.
+        HookError: if the function is not hookable, or if there is no such hook.
     """
     hook = hook_for(hookable, bus)
     if isinstance(hook, Spec):
@@ -185,7 +188,7 @@ def hook_for(hookable: Any, bus: Bus = default_bus) -> Hook:
     """Return the hook that `explain` shows, however it is named.
 
     Raises:
-        HookError: if it is not hookable, or there is no such hook.
+        HookError: if the function is not hookable, or if there is no such hook.
     """
     if isinstance(hookable, str):
         hooks = [hook for name in bus.hook_names() for hook in bus._declared(name)]

@@ -143,7 +143,8 @@ def unguarded(bus: Bus, hook: Hook) -> Iterator[str]:
 
 
 def opens(receiver: Connected) -> bool:
-    """Tell whether a modifier that fails open has blocked, or creates a block that it could return.
+    """Return whether a modifier that fails open has blocked, or creates a block that it could
+    return.
     """
     return receiver.role == "modify" and not receiver.closes and may_block(receiver)
 

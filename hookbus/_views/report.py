@@ -1,4 +1,5 @@
-"""A bus as rows, in text and in HTML: its receivers, what failed, and what will never fire."""
+"""A summary of a bus, as text and HTML: its receivers, their failures, and receivers that never
+fire."""
 
 from __future__ import annotations
 
@@ -34,12 +35,13 @@ class Report(Pictured):
     """A summary of a bus.
 
     Attributes:
-        hooks: for every hook its name, kind (sync, async, generator or async generator), the place
-            where it is declared, and the number of receivers.
-        receivers: for every connection its signal, options, whether it fired, and how often it
+        hooks: for every hook, its name, its kind (sync, async, generator or async generator), the
+            place where it is declared, and the number of its receivers.
+        receivers: for every connection, its signal, its options, whether it fired, and how often it
             failed and failed open.
-        findings: what you should look at, as sentences.
-        plugins: every plugin that was found: loaded, disabled, refused or unloaded, and why.
+        findings: possible problems, as sentences.
+        plugins: every plugin that was found, with its status (loaded, disabled, refused or
+            unloaded) and the reason.
     """
 
     hooks: tuple[dict[str, Any], ...]
@@ -103,13 +105,14 @@ def _without_places(finding: str, known: list[str]) -> str:
 
 @named_options
 def report(bus: Bus = default_bus) -> Report:
-    """Show the state of a bus: every hook, every receiver, and what you should look at.
+    """Show the state of a bus: every hook, every receiver, and possible problems.
 
-    The findings list receivers that never fired (and why they never can), failed open, or failed
-    and stopped a call. They list signals that nothing emits, modifiers that block but fail open,
-    guarded hooks without a guard, and observers that delay calls. They also list arounds that lose
-    the result, findings of receivers themselves, matchers that can never match, receivers that one
-    line connected several times, overrides that are not hooked, and workers past their deadline.
+    The findings list receivers that never fired (and why they never can), that failed open, or that
+    failed and stopped a call. They list signals that no hook emits, modifiers that block but fail
+    open, hooks that require a guard but have none, and observers that delay calls. They also list
+    arounds that lose the result, problems that receivers report themselves, conditions that can
+    never match, receivers that the same line connected several times, overrides that are not
+    hooked, and threads that run past their deadline.
 
     Args:
         bus: the bus to show.
@@ -264,7 +267,7 @@ def _unused_defaults(receiver: Connected, declared: list[Hook]) -> Iterator[str]
 
 
 def _may_match(hook: Hook, name: str, glob: str) -> bool:
-    """Tell whether a glob can match an argument, by its name and a `Literal` annotation."""
+    """Return whether a glob can match an argument, by its name and a `Literal` annotation."""
     parameter = signature_of(hook.body).parameters.get(name)
     if parameter is None:
         return False

@@ -1,4 +1,4 @@
-"""Keeps the middleware of LangChain's agents from repeating a denied model call."""
+"""Keeps the middleware of LangChain's agents from repeating a blocked model call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Keeps `with_retry`, `with_fallbacks` and LangGraph's retry policies from repeating a denied call.
+"""Keeps `with_retry`, `with_fallbacks` and LangGraph's retry policies from repeating a blocked
+call.
 
 A program that names `HookBlocked` among the exceptions it handles still gets it.
 """

@@ -30,7 +30,7 @@ def hook_models(words: Vocabulary) -> None:
 
 
 def _not_of_a_refusal(owner: type, stock: Any) -> Any:
-    """Never send a denied call to another model."""
+    """Never send a blocked call to another model."""
 
     @functools.wraps(stock)
     async def falls_back(chain: Any, failure: Any) -> bool:

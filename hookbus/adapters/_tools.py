@@ -177,7 +177,7 @@ class Gate:
 
     Args:
         patches: the patches of the adapter.
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         results: how the framework represents results.
         words: the framework's hooks of the vocabulary.
         say: a function that turns a `HookBlocked` into the text that the model reads.

@@ -1,8 +1,8 @@
 """Microsoft Agent Framework: hooks around every call of a tool and of a chat client.
 
-Not covered: direct calls of a decorated function, the runs of agents, and tools that run at the
-model's provider. A denied call returns a text and does not set the result's `exception`: the
-framework sets that for exceptions, and then hides the reason from its model.
+Not covered: direct calls of a decorated function, the runs of agents, and tools that the model's
+provider runs. A blocked call returns a text and does not set the result's `exception`, because the
+framework would then hide the reason from its model.
 """
 
 from __future__ import annotations
@@ -47,24 +47,25 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Hook the tools and chat clients of Agent Framework, existing and future ones.
+    """Hook the tools and chat clients of Agent Framework, both existing and future ones.
 
-    `tool_call` (sender: the `FunctionTool`) is every `invoke` of a tool, by any agent, workflow or
-    program, after all middleware. A hand-off of agent-framework-orchestrations is a call, too.
-    `model_call` and `model_stream` (sender: the chat client) are its requests. A denied call
-    returns a text that a model reads as the result; a program that calls a tool gets `HookBlocked`.
+    `tool_call` (sender: the `FunctionTool`) covers every `invoke` of a tool, by any agent, workflow
+    or program, after all middleware. It also covers hand-offs of agent-framework-orchestrations.
+    `model_call` and `model_stream` (sender: the chat client) cover the requests of a chat client. A
+    blocked call returns a text that a model reads as the result; a program that calls a tool gets
+    `HookBlocked`.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Returns:
         A function that restores Agent Framework. A second call does nothing.
 
     Raises:
-        HookError: if agent-framework-core is not installed, does not fit, or already runs on
+        HookError: if agent-framework-core is not installed, is incompatible, or already runs on
             hookbus.
     """
     with patches_of("agent_framework", PACKAGE, SUPPORTED, untested, install) as patches:

@@ -1,8 +1,8 @@
 """AgentScope 2: hooks around every call of a tool, of a model and of an agent.
 
 Its agents have middlewares instead of the hooks of AgentScope 1 (see `adapters.agentscope`). Guards
-run inside all middlewares, and after AgentScope's permissions: a call that those deny is not
-emitted. The parts of a streaming tool are passed on once guards have returned for all of them.
+run inside all middlewares, and after AgentScope's permission checks. A call that these deny does
+not reach the hook. The parts of a streaming tool are passed on after all were checked.
 
 Not covered: realtime agents and models, and remote agents (`A2AAgent`) with their own tools.
 """
@@ -47,24 +47,24 @@ def install(
 ) -> Uninstall:  # fmt: skip
     """Hook the tools, models and agents of AgentScope 2.
 
-    `tool_call` (sender: the `ToolBase`) is every call of a tool, by an agent, a toolkit or a
-    program, of functions, builtins and MCP. A denied call is a `ToolChunk` with state error, which
-    the model reads; the run continues. `model_call` and `model_stream` (sender: `ChatModelBase`)
-    are its calls, whole or streamed, and `generate_structured_output`. A denied model call ends the
-    run of an agent with `HookBlocked`: it is neither retried nor sent to the fallback model.
-    `agent_run` and `agent_stream` (sender: the `Agent`) are `reply` and `reply_stream`.
+    `tool_call` (sender: the `ToolBase`) covers every call of a tool, by an agent, a toolkit or a
+    program, for functions, built-in tools and MCP tools. A blocked call returns a `ToolChunk` with
+    state error, which the model reads; the run continues. `model_call` and `model_stream` (sender:
+    `ChatModelBase`) cover calls of a model, streamed or not, and `generate_structured_output`. A
+    blocked model call ends the run of an agent with `HookBlocked`, without a retry or a fallback.
+    `agent_run` and `agent_stream` (sender: the `Agent`) cover `reply` and `reply_stream`.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Returns:
         A function that restores AgentScope. A second call does nothing.
 
     Raises:
-        HookError: if agentscope is not installed, does not fit, or already runs on hookbus.
+        HookError: if agentscope is not installed, is incompatible, or already runs on hookbus.
     """
     with patches_of("agentscope2", "agentscope", SUPPORTED, untested, install) as patches:
         tools = import_module("agentscope.tool")

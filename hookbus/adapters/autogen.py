@@ -32,30 +32,31 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools and chat models of AutoGen run on hookbus, existing and future ones.
+    """Hook the tools and chat models of AutoGen, both existing and future ones.
 
     `tool_call` (sender: the `BaseTool`; or a `Workbench` whose tools are elsewhere, such as on an
-    MCP server) is every call of a tool, by an agent, a team, another agent's tool or a program. A
-    workbench returns a `ToolResult` that is an error for a denied call; `run_json` raises
-    `HookBlocked`. A denied hand-off does not happen, and its agent's model reads why. The parts of
-    a streaming tool are held back until it ends, for guards of the result. `model_call` and
-    `model_stream` (sender: the `ChatCompletionClient`) are the requests of a chat model.
+    MCP server) covers every call of a tool, by an agent, a team, another agent's tool or a program.
+    For a blocked call, a workbench returns a `ToolResult` that is marked as an error; `run_json`
+    raises `HookBlocked`. A blocked hand-off does not happen, and the model of the agent that
+    requested it reads the reason. If a guard checks the result, the parts of a streaming tool are
+    held back until it ends. `model_call` and `model_stream` (sender: the `ChatCompletionClient`)
+    cover the requests of a chat model.
 
     Agents of autogen-ext that call tools without a workbench, `OpenAIAssistantAgent` and
-    `AzureAIAgent`, end their run with `HookBlocked`. Not hooked: tools that run at a provider, and
-    code for a `CodeExecutorAgent` that does not come from its model.
+    `AzureAIAgent`, end their run with `HookBlocked`. Not covered: tools that a model provider runs,
+    and code for a `CodeExecutorAgent` that its model did not write.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Returns:
         A function that restores AutoGen. A second call does nothing.
 
     Raises:
-        HookError: if autogen-core is not installed, does not fit, or already runs on
+        HookError: if autogen-core is not installed, is incompatible, or already runs on
             hookbus.
     """
     with patches_of("autogen", "autogen-core", SUPPORTED, untested, install) as patches:
@@ -221,7 +222,7 @@ def _only(answer: Any) -> list[Any]:
 
 
 def _hook_agents(gate: Gate, say: Callable[[HookBlocked], str]) -> None:
-    """Make a denied hand-off only a result that its model reads, and start nothing in a run that
+    """Make a blocked hand-off only a result that its model reads, and start nothing in a run that
     was cancelled.
 
     AutoGen hands over when a model requests it, whatever the tool of that name returned; and a run

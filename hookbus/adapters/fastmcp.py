@@ -27,34 +27,36 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools of FastMCP's servers run on hookbus, existing and future ones.
+    """Hook the tools of FastMCP's servers, both existing and future ones.
 
-    `tool_call` (sender: the `Tool`) is every run of a tool, after all middleware: over the
-    protocol, by `FastMCP.call_tool()`, also with `run_middleware=False`, and by `Tool.run()`. A
-    denied call returns a result marked as error. `kind` is `"mcp"` if a tool forwards the call to a
-    mounted server or over a proxy, and otherwise `"function"`.
+    `tool_call` (sender: the `Tool`) covers every run of a tool, after all middleware: over the
+    protocol, by `FastMCP.call_tool()`, including `run_middleware=False`, and by `Tool.run()`. A
+    blocked call returns a result that is marked as an error. `kind` is `"mcp"` if a tool forwards
+    the call to a mounted server or over a proxy, and otherwise `"function"`.
 
-    A tool that wraps another has its own call, and the other's call is emitted inside it. Such
-    tools are transformed tools, and tools of a mounted server that have another name there. A
-    tool of a server mounted without a prefix emits one call, its own.
+    If a tool wraps another tool, there are two calls, one inside the other. Examples are
+    transformed tools, and tools of a mounted server that have a different name there. For a tool of
+    a server mounted without a prefix, there is only one call.
 
-    Calls by a `fastmcp.Client` are calls of the SDK: `adapters.mcp.install(server=False)`. With
-    both sides of that adapter, the hooks of a FastMCP server run only at its tools.
+    Calls by a `fastmcp.Client` are calls of the MCP SDK; to hook them, call
+    `adapters.mcp.install(server=False)`. If both sides of that adapter are installed, the hooks of
+    a FastMCP server still run only at its tools.
 
-    Not covered: answers of middleware or an extension that do not call the tool, such as a cache;
-    a subclass of `FastMCP` that overrides `call_tool` and runs no `Tool`; resources and prompts.
+    Not covered: answers of middleware or an extension that do not call the tool, such as a cache; a
+    subclass of `FastMCP` that overrides `call_tool` and does not run a `Tool`; resources and
+    prompts.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Returns:
         A function that restores FastMCP. A second call does nothing.
 
     Raises:
-        HookError: if fastmcp is not installed, does not fit, or already runs on hookbus.
+        HookError: if fastmcp is not installed, is incompatible, or already runs on hookbus.
     """
     with patches_of("fastmcp", "fastmcp", SUPPORTED, untested, install) as patches:
         gate = Gate(patches, bus, RESULTS, say=say, passes=exceptions(*PASSES))
@@ -72,19 +74,20 @@ def guarded(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Any:  # fmt: skip
-    """Return middleware for a server, if you do not want to patch FastMCP.
+    """Return middleware that guards one server, without patching FastMCP.
 
         server = FastMCP("shop", middleware=[guarded(bus)])
 
     It covers every call through the middleware of that server; the sender is this object. It does
-    not cover `Tool.run()`, `call_tool(run_middleware=False)`, or changes of the arguments by later
-    middleware; put it last. Do not use it together with `install`: the hooks would run twice.
+    not cover `Tool.run()` and `call_tool(run_middleware=False)`. Put it last, because it does not
+    see changes of the arguments by later middleware. Do not use it together with `install`, because
+    the hooks would run twice.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Raises:
         HookError: if fastmcp is not installed or has an unsupported version.

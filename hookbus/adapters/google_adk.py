@@ -1,10 +1,10 @@
 """Google's Agent Development Kit: hooks around every call of a tool, of a model and of a runner.
 
 Not covered: parts that a streaming tool of a live session yields after its call (guards run before
-it, and see a generator as its result), live models, code run by a code executor, and tools that run
-at Google. If a receiver changes the arguments of a task for another agent, or of `finish_task`, the
-call becomes an error, because ADK takes them from the model's message. A `GoogleApiTool` calls a
-`RestApiTool`, which is hooked, too.
+it, and see a generator as its result), live models, code run by a code executor, and tools that
+Google runs. If a receiver changes the arguments of a task for another agent, or of `finish_task`,
+the call becomes an error, because ADK takes them from the model's message. A `GoogleApiTool` calls
+a `RestApiTool`, which is also hooked.
 """
 
 from __future__ import annotations
@@ -46,27 +46,27 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools, models and runners of ADK run on hookbus, existing and future ones.
+    """Hook the tools, models and runners of ADK, both existing and future ones.
 
-    `tool_call` (sender: the `BaseTool`) is every `run_async` of a tool, by any agent, workflow or
-    program, after callbacks and plugins have changed its arguments. Transfers to another agent and
-    delegated tasks are calls of tools, too. `model_call` (sender: the `BaseLlm`) is its
-    `generate_content_async`, whole or streamed; `model_stream` has the parts of a streamed one.
-    `agent_stream` (sender: the root agent) is `Runner.run_async`. A denied call returns
-    `{"error": ...}`, which ADK treats as a failed tool; a program that calls a tool without an
-    agent gets `HookBlocked`.
+    `tool_call` (sender: the `BaseTool`) covers every `run_async` of a tool, by any agent, workflow
+    or program, after callbacks and plugins have changed its arguments. Transfers to another agent
+    and delegated tasks are also tool calls. `model_call` (sender: the `BaseLlm`) covers
+    `generate_content_async`, streamed or not; `model_stream` gets the parts of a streamed answer.
+    `agent_stream` (sender: the root agent) covers `Runner.run_async`. A blocked call returns
+    `{"error": ...}`, which ADK treats as a failed tool. If a program calls a tool without an agent,
+    it gets `HookBlocked`.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Returns:
         A function that restores ADK. A second call does nothing.
 
     Raises:
-        HookError: if google-adk is not installed, does not fit, or already runs on hookbus.
+        HookError: if google-adk is not installed, is incompatible, or already runs on hookbus.
     """
     with patches_of("google_adk", "google-adk", SUPPORTED, untested, install) as patches:
         results = Results(packed=_packed, refused=_refused)

@@ -26,29 +26,29 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools of Haystack run on hookbus, existing and future ones.
+    """Hook the tools of Haystack, both existing and future ones.
 
-    `tool_call` (sender: the `Tool`) is every `invoke` and `invoke_async`, by an agent, a pipeline
-    or a program, of tools that are functions, components, pipelines, agents or of an MCP server. A
-    denied call raises a `ToolInvocationError` that is also a `HookBlocked`. An agent passes it to
-    its model as a result marked as error; a program can catch it. An agent with
-    `raise_on_tool_invocation_failure` raises it, like any failure of a tool.
+    `tool_call` (sender: the `Tool`) covers every `invoke` and `invoke_async`, by an agent, a
+    pipeline or a program. Tools can be functions, components, pipelines, agents or tools of an MCP
+    server. A blocked call raises a `ToolInvocationError` that is also a `HookBlocked`. An agent
+    passes it to its model as a result that is marked as an error; a program can catch it. An agent
+    with `raise_on_tool_invocation_failure` raises it, like any failure of a tool.
 
-    Receivers see documents and messages in results as dicts. A string that replaces the result of a
-    tool with an `outputs_to_string` handler is passed to that handler, except for an `AgentTool`.
-    Not hooked: chat generators, which have no base class.
+    Receivers get documents and messages in results as dicts. If a tool has an `outputs_to_string`
+    handler, a string that replaces the result is passed to that handler, except for an `AgentTool`.
+    Not covered: chat generators, because they have no common base class.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Returns:
         A function that restores Haystack. A second call does nothing.
 
     Raises:
-        HookError: if haystack-ai is not installed, does not fit, or already runs on hookbus.
+        HookError: if haystack-ai is not installed, is incompatible, or already runs on hookbus.
     """
     with patches_of("haystack", "haystack-ai", SUPPORTED, untested, install) as patches:
         tools = import_module("haystack.tools")

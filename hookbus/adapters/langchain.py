@@ -32,29 +32,30 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     approver: Store | None = None, untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools and chat models of LangChain run on hookbus, existing and future ones.
+    """Hook the tools and chat models of LangChain, both existing and future ones.
 
-    `tool_call` (sender: the `BaseTool`) is every `invoke`, `ainvoke`, `run` and `arun` of a tool,
-    by an agent, a graph or a program. `model_call` (sender: the `BaseChatModel`) is every request
-    of a chat model, whole or streamed, and `model_stream` has the parts of a streamed one.
-    Callbacks for an answer, such as a graph's stream, wait until the guards have returned. If a
-    model waits for it, a denied call returns a `ToolMessage` with status error. Otherwise it raises
-    `HookBlocked`. No middleware, `with_retry`, `with_fallbacks` or retry policy of a node retries
-    that or sends it to another model, unless it names `HookBlocked` itself.
+    `tool_call` (sender: the `BaseTool`) covers every `invoke`, `ainvoke`, `run` and `arun` of a
+    tool, by an agent, a graph or a program. `model_call` (sender: the `BaseChatModel`) covers every
+    request of a chat model, streamed or not, and `model_stream` gets the parts of a streamed
+    answer. Callbacks for an answer, such as a graph's stream, are delayed until the guards have
+    returned. If a model waits for the result, a blocked call returns a `ToolMessage` with status
+    error. Otherwise it raises `HookBlocked`. Middleware, `with_retry`, `with_fallbacks` and retry
+    policies of nodes do not retry a blocked call or send it to another model, unless they name
+    `HookBlocked` explicitly.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         say: a function that turns a `HookBlocked` into the text that the model reads.
         approver: a store that the bus asks for approval while the graph is interrupted: `interrupt`
             shows the request, and `Command(resume={"id": ..., "approved": True})` answers it.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Returns:
         A function that restores LangChain. A second call does nothing.
 
     Raises:
-        HookError: if langchain-core is not installed, does not fit, or already runs on
+        HookError: if langchain-core is not installed, is incompatible, or already runs on
             hookbus; or if the bus has another approver.
     """
     with patches_of("langchain", "langchain-core", SUPPORTED, untested, install) as patches:

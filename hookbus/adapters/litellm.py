@@ -1,6 +1,6 @@
-"""LiteLLM: hooks around every chat completion, whole or streamed.
+"""LiteLLM: hooks around every chat completion, streamed or not.
 
-Not covered: `responses`, `text_completion` where it calls a provider of text completions directly,
+Not covered: `responses`; `text_completion`, if it calls a text completion provider directly;
 `embedding` and similar functions; and functions that were stored outside a module before `install`,
 such as `functools.partial(litellm.completion)`.
 """
@@ -30,24 +30,25 @@ _END: Final = object()
 
 @named_options
 def install(bus: Bus = default_bus, *, untested: Untested = "check") -> Uninstall:
-    """Hook LiteLLM's chat completions, in every module that has imported the functions.
+    """Hook LiteLLM's chat completions in every module that has imported the functions.
 
-    `model_call` is every `completion` and `acompletion`, whole or streamed, by a program, the
-    `Router` or another framework; `model_stream` has the parts of a streamed one. A model is a
-    string here: connect to one with `when={"model": "openai/gpt-5"}`. A streaming call waits
-    for its first part, so that the call itself raises `HookBlocked`. The `Router` neither retries a
-    denied call nor falls back to another model, and no deployment cools down.
+    `model_call` covers every `completion` and `acompletion`, streamed or not, by a program, the
+    `Router` or another framework; `model_stream` gets the parts of a streamed answer. A model is a
+    string here; to connect to one model, pass `when={"model": "openai/gpt-5"}`. A streaming call
+    waits for its first part, so that the call itself raises `HookBlocked`. After a blocked call,
+    the `Router` does not retry, does not fall back to another model, and does not put a deployment
+    into cooldown.
 
     Args:
-        bus: the bus that has the signals.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus to declare the hooks on.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Returns:
         A function that restores LiteLLM. A second call does nothing.
 
     Raises:
-        HookError: if litellm is not installed, does not fit, or already runs on hookbus.
+        HookError: if litellm is not installed, is incompatible, or already runs on hookbus.
     """
     with patches_of("litellm", "litellm", SUPPORTED, untested, install) as patches:
         words = Vocabulary(patches, bus, ("model_call", "model_stream"))

@@ -1,8 +1,8 @@
 """LlamaIndex: hooks around every call of a tool and of a model.
 
 Not covered: functions called by the code of a `CodeActAgent`, because its executor gets functions
-instead of tools; the code itself is the argument of a tool, `execute`. A tool that waits for an
-event runs again when the event comes, and its hooks run again.
+instead of tools; the code itself is an argument of the tool `execute`. A tool that waits for an
+event runs again when the event arrives, and its hooks run again.
 """
 
 from __future__ import annotations
@@ -43,30 +43,31 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools and models of LlamaIndex run on hookbus, existing and future ones.
+    """Hook the tools and models of LlamaIndex, both existing and future ones.
 
-    `tool_call` (sender: the tool) is every `call` and `acall` of a tool and every call of the tool
-    itself, by an agent, a workflow, a model's `predict_and_call` or a program; its arguments are as
-    the model gave them, with the tool's `partial_params`, before defaults are filled in. A hand-off
-    is one too (`kind="handoff"`). `model_call` (sender: the LLM) is every chat or completion call,
-    whole or streamed; `model_stream` has the parts of a streamed one. LlamaIndex's own events,
-    spans and callbacks of an answer wait if a receiver may change or block it.
+    `tool_call` (sender: the tool) covers every `call` and `acall` of a tool and every call of the
+    tool itself, by an agent, a workflow, a model's `predict_and_call` or a program. `arguments` are
+    those that the model wrote, with the tool's `partial_params`, before defaults are filled in. A
+    hand-off is also a tool call (`kind="handoff"`). `model_call` (sender: the LLM) covers every
+    chat or completion call, streamed or not; `model_stream` gets the parts of a streamed answer. If
+    a receiver may change or block an answer, LlamaIndex's own events, spans and callbacks of the
+    answer are delayed until the receiver has returned.
 
-    A denied call returns a `ToolOutput` that is an error, also to a program. An agent reads its
-    text and continues. It does not use the text as the answer of a tool that returns directly, and
-    no hand-off happens.
+    A blocked call returns a `ToolOutput` that is marked as an error, also to a program. The agent's
+    model reads its text, and the run continues. If the tool returns directly, the text does not
+    become the answer. A blocked hand-off does not happen.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Returns:
         A function that restores LlamaIndex. A second call does nothing.
 
     Raises:
-        HookError: if llama-index-core is not installed, does not fit, or already runs on
+        HookError: if llama-index-core is not installed, is incompatible, or already runs on
             hookbus.
     """
     with patches_of("llama_index", "llama-index-core", SUPPORTED, untested, install) as patches:

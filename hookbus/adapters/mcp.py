@@ -1,4 +1,4 @@
-"""MCP: every call of a tool through hooks of hookbus, in clients and servers."""
+"""MCP: hooks around every call of a tool, in clients and servers."""
 
 from __future__ import annotations
 
@@ -37,36 +37,35 @@ def install(
 ) -> Uninstall:  # fmt: skip
     """Hook the tool calls of sessions and servers of the MCP SDK.
 
-    `tool_call` is emitted at two places. In one process the second is part of the first:
+    `tool_call` covers two places. If both are in one process, the second call is inside the first:
 
-    - `kind="mcp"`, sender: the `ClientSession`: every call by a client, a group of sessions or a
-      framework on top of them, to any server.
-    - `kind="function"`, sender: the `Tool` of an `MCPServer`, after all middleware, also in
-      `MCPServer.call_tool()` and `Tool.run()`. A low-level server has one handler and no tools, so
-      the sender is the `Server`. The same applies to a server with an extension that intercepts
-      calls, before it calls its tool.
+    - `kind="mcp"`, sender: the `ClientSession`: every call by a client, a session group or a
+      framework built on them, to any server.
+    - `kind="function"`, sender: the `Tool` of an `MCPServer`, after all middleware, including
+      `MCPServer.call_tool()` and `Tool.run()`. A low-level server has no tools, so the sender is
+      the `Server`. This also applies to a server with an extension that intercepts calls.
 
-    A denied call returns a result marked as error; in `Tool.run()` without `convert_result` it
-    raises `HookBlocked`. If the server asks for input, the hooks run in each round of the call.
+    A blocked call returns a result that is marked as an error; in `Tool.run()` without
+    `convert_result`, it raises `HookBlocked`. If the server asks for input and the client repeats
+    the call, the hooks run again.
 
     Not covered: answers of middleware that do not call the tool, resources and prompts.
 
     Args:
-        bus: the bus that has the signals.
-        client: hook the client's side.
-        server: hook the server's side.
+        bus: the bus to declare the hooks on.
+        client: whether to hook client sessions.
+        server: whether to hook servers.
         say: a function that turns a `HookBlocked` into the text that the model reads.
-        approver: a store that the bus asks for approval; the server elicits the answer from the
-            client's user if the client supports that.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        approver: a store for approvals; the server elicits the answer from the client's user.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Returns:
         A function that restores the SDK. A second call does nothing.
 
     Raises:
-        HookError: if mcp is not installed, does not fit, or already runs on hookbus; or if
-            neither side is hooked, or the bus has another approver.
+        HookError: if mcp is not installed, is incompatible, or already runs on hookbus; or if
+            `client` and `server` are both False, or the bus has another approver.
     """
     if not (client or server):
         raise HookError("client=False and server=False hook nothing: set one of them to True")
@@ -87,19 +86,20 @@ def install(
 
 
 class Guarded:
-    """Middleware for a server, if you do not want to patch the SDK.
+    """Middleware that guards one server, without patching the SDK.
 
         server = MCPServer("shop", middleware=[Guarded(bus)])
 
-    It covers every call over the protocol; the sender is this object. It does not cover
-    `MCPServer.call_tool()` and `Tool.run()` in the process, or changes of the arguments by later
-    middleware; put it last. With `install(server=True)`, too, the hooks would run twice.
+    It covers every call over the protocol; the sender is this object. It does not cover direct
+    calls of `MCPServer.call_tool()` and `Tool.run()`. Put it last, because it does not see changes
+    of the arguments by later middleware. Do not use it together with `install(server=True)`,
+    because the hooks would run twice.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Raises:
         HookError: if mcp is not installed or has an unsupported version.

@@ -1,11 +1,11 @@
-"""Pydantic AI: hooks around every call of a tool, an output function and a model, and every run of
-an agent.
+"""Pydantic AI: hooks around every call of a tool, an output function or a model, and around every
+run of an agent.
 
-Hooks of Pydantic AI, of every capability, run outside these, so guards see their changes. An MCP
-toolset's `process_tool_call` runs inside. If it changes the arguments the guards run again, except
-for a tool with an MCP App. A durable execution in another process is hooked there if hookbus is
-installed there. `run_stream`, `iter` and similar methods are not `agent_run`, but their model and
-tool calls are covered.
+The hooks of Pydantic AI's capabilities run outside hookbus's hooks, so guards see their changes. An
+MCP toolset's `process_tool_call` runs inside. If it changes the arguments, the guards run again,
+except for a tool with an MCP App. To hook a durable execution in another process, install the
+adapter there. `agent_run` does not cover `run_stream`, `iter` and similar methods, but their model
+and tool calls are covered.
 """
 
 from __future__ import annotations
@@ -48,30 +48,30 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     approver: Store | None = None, untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the agents of Pydantic AI run on hookbus, existing and future ones.
+    """Hook the tools, models and runs of Pydantic AI, for both existing and future agents.
 
-    `tool_call` is every call of a tool in any toolset, every call of an output function, and
-    structured output that a model returns as a call. The sender is the `Tool`, the toolset for MCP
-    and other toolsets, the output function, or the validator of an output tool.
-    `model_call` (sender: the `Model`) is every request to a model, whole or streamed, and
-    `model_stream` has the events of a streamed one. `agent_run` (sender: the agent) is a `run` or
-    `run_sync`.
-    A denied call raises `ToolFailed`, which the model reads and which uses none of its retries. For
-    an output function it raises `ModelRetry`, because the run has no output yet.
+    `tool_call` covers every call of a tool in any toolset, every call of an output function, and
+    structured output that a model returns as a tool call. The sender is the `Tool`, the toolset
+    (for MCP and other toolsets), the output function, or the validator of an output tool.
+    `model_call` (sender: the `Model`) covers every request to a model, streamed or not, and
+    `model_stream` gets the events of a streamed request. `agent_run` (sender: the agent) covers
+    `run` and `run_sync`. A blocked call raises `ToolFailed`, which the model reads and which does
+    not use up a retry. For an output function, it raises `ModelRetry`, because the run has no
+    output yet.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         say: a function that turns a `HookBlocked` into the text that the model reads.
         approver: a store that the bus asks for approval while the call is deferred: the run ends
             with `DeferredToolRequests`, and continues with `DeferredToolResults`.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Returns:
         A function that restores Pydantic AI. A second call does nothing.
 
     Raises:
-        HookError: if pydantic-ai-slim is not installed, does not fit, or already runs on
+        HookError: if pydantic-ai-slim is not installed, is incompatible, or already runs on
             hookbus; or if the bus has another approver.
     """
     with patches_of("pydantic_ai", PACKAGE, SUPPORTED, untested, install) as patches:
@@ -97,18 +97,18 @@ def guarded(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Any:  # fmt: skip
-    """Return a capability that sends the tool calls of one agent through `tool_call`, if you do
-    not want to patch: `Agent(..., capabilities=[guarded()])`.
+    """Return a capability that sends the tool calls of one agent through `tool_call`, without
+    patching: `Agent(..., capabilities=[guarded()])`.
 
-    It covers the same tools as `install`, including MCP toolsets, in whole and streamed runs of
-    that agent. It does not cover output functions, models, agents run by its tools, and changes
-    made inside a toolset that wraps another.
+    It covers the same tools as `install`, including MCP toolsets, in all runs of that agent,
+    streamed or not. It does not cover output functions, models, agents that its tools run, and
+    changes that a wrapping toolset makes.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Raises:
         HookError: if pydantic-ai-slim is not installed or has an unsupported version.

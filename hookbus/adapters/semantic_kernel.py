@@ -32,31 +32,32 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the functions and chat services of Semantic Kernel run on hookbus, existing and future
+    """Hook the functions and chat services of Semantic Kernel, both existing and future
     ones.
 
-    `tool_call` (sender: the `KernelFunction`) is every call of a function, by a model, an agent, a
-    template or a program. It covers methods, prompts, agents, hand-offs and MCP servers, and runs
-    after all filters. `name` omits the name of the plugin, which the sender has. A model reads a
-    denial as the function's result, a program gets `HookBlocked`, and a denied hand-off does not
-    happen. The parts of a streamed function are held back until it ends, for guards of the result.
-    `model_call` (sender: the `ChatCompletionClientBase`) is every request of a chat service, whole
-    or streamed. `model_stream` has the parts of a streamed answer.
+    `tool_call` (sender: the `KernelFunction`) covers every call of a function, by a model, an
+    agent, a template or a program. Functions can be methods, prompts, agents, hand-offs or tools of
+    MCP servers. Guards run after all filters. `name` does not contain the name of the plugin; the
+    sender does. For a blocked call, a model reads the reason as the function's result, and a
+    program gets `HookBlocked`. A blocked hand-off does not happen. If a guard checks the result,
+    the parts of a streamed function are held back until it ends. `model_call` (sender: the
+    `ChatCompletionClientBase`) covers every request of a chat service, whole or streamed.
+    `model_stream` gets the parts of a streamed answer.
 
-    Not hooked: calls of `MCPPlugin.call_tool` by a program, which the adapter `mcp` hooks, tools
-    that run at a provider, and services other than chat.
+    Not covered: calls of `MCPPlugin.call_tool` by a program, which the adapter `mcp` covers, tools
+    that a model provider runs, and services other than chat.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Returns:
         A function that restores Semantic Kernel. A second call does nothing.
 
     Raises:
-        HookError: if semantic-kernel is not installed, does not fit, or already runs on
+        HookError: if semantic-kernel is not installed, is incompatible, or already runs on
             hookbus.
     """
     with patches_of("semantic_kernel", "semantic-kernel", SUPPORTED, untested, install) as patches:
@@ -79,23 +80,23 @@ def install(
 
 
 class Guarded:
-    """A filter for one kernel, if you do not want to patch the framework.
+    """A filter that guards one kernel, without patching the framework.
 
         kernel.add_filter("function_invocation", Guarded(bus))
 
-    It covers every call of that kernel's functions. It does not cover other kernels, or changes of
-    the arguments by filters added after it; add it last. A denied call raises `HookBlocked`: a
-    model reads Semantic Kernel's message about it, `kernel.invoke` raises its own exception from
-    it, and a denied hand-off ends the run. Do not use it together with `install`: the hooks would
-    run twice.
+    It covers every call of that kernel's functions, but not other kernels. Add it last, because it
+    does not see changes of the arguments by filters that are added after it. A blocked call raises
+    `HookBlocked`. A model reads Semantic Kernel's message about this exception, `kernel.invoke`
+    raises its own exception from it, and a blocked hand-off ends the run. Do not use it together
+    with `install`, because the hooks would run twice.
 
     Args:
-        bus: the bus that has the signals.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus to declare the hooks on.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Attributes:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
 
     Raises:
         HookError: if semantic-kernel is not installed or has an unsupported version.

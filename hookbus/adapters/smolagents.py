@@ -1,6 +1,6 @@
 """smolagents: hooks around every call of a tool, of a managed agent and of a model.
 
-Not covered: tools that a remote executor runs elsewhere, and direct calls of a tool's `forward`.
+Not covered: tools that a remote executor runs, and direct calls of a tool's `forward`.
 """
 
 from __future__ import annotations
@@ -34,28 +34,29 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools, agents and models of smolagents run on hookbus, existing and future ones.
+    """Hook the tools, agents and models of smolagents, both existing and future ones.
 
-    `tool_call` is every call of a tool (sender: the `Tool`), of `final_answer` (`kind="output"`)
-    and of a managed agent (sender: the agent, `kind="agent"`), by an agent, its code or a program.
-    `model_call` is `Model.generate` and `generate_stream`, whose parts are in `model_stream`;
-    `agent_run` and `agent_stream` are `agent.run`.
+    `tool_call` covers every call of a tool (sender: the `Tool`), of `final_answer`
+    (`kind="output"`) and of a managed agent (sender: the agent, `kind="agent"`), by an agent, its
+    code or a program. `model_call` covers `Model.generate` and `generate_stream`, whose parts are
+    in `model_stream`; `agent_run` and `agent_stream` cover `agent.run`.
 
-    A denied call of a `ToolCallingAgent` becomes an observation, so that the results of its other
-    calls are kept. In the code of a `CodeAgent` and in a program it raises `HookBlocked`: the code
-    stops, and the model reads why. A denied `final_answer` also raises and is not an answer.
+    A blocked call of a `ToolCallingAgent` becomes an observation, so that the results of its other
+    calls are kept. In the code of a `CodeAgent` and in a program, it raises `HookBlocked`. The code
+    stops, and the model reads the reason. A blocked `final_answer` also raises, and does not become
+    the answer.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Returns:
         A function that restores smolagents. A second call does nothing.
 
     Raises:
-        HookError: if smolagents is not installed, does not fit, or already runs on hookbus.
+        HookError: if smolagents is not installed, is incompatible, or already runs on hookbus.
     """
     with patches_of("smolagents", "smolagents", SUPPORTED, untested, install) as patches:
         agents, models, tools = (

@@ -1,8 +1,9 @@
 """Strands Agents: hooks around every call of a tool, of a model and of an agent.
 
 Not covered: direct calls of a decorated function, direct calls of a model's `structured_output`,
-and tools that run at the model's provider. Receivers of `tool_call` do not see the parts that a
-tool yields before its result. A hand-off of a swarm whose result is denied has already happened.
+and tools that the model's provider runs. Receivers of `tool_call` do not see the parts that a tool
+yields before its result. If a guard blocks the result of a swarm's hand-off, the hand-off has
+already happened.
 """
 
 from __future__ import annotations
@@ -44,26 +45,26 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools, models and agents of Strands run on hookbus, existing and future ones.
+    """Hook the tools, models and agents of Strands, both existing and future ones.
 
-    `tool_call` (sender: the `AgentTool`) is every `stream` of a tool, by an agent, a swarm, a graph
-    or `agent.tool`, after all changes by hooks and middleware. The parts before the result are
-    passed on live. `model_call` (sender: the `Model`) is every `stream` of a model; its result is a
-    dict with `content`, and `model_stream` has the events. `agent_stream` (sender: the `Agent`) is
-    `stream_async`, which every call of an agent uses. A denied call returns a tool result with
-    status error.
+    `tool_call` (sender: the `AgentTool`) covers every `stream` of a tool, by an agent, a swarm, a
+    graph or `agent.tool`, after all changes by hooks and middleware. The parts before the result
+    are passed on immediately. `model_call` (sender: the `Model`) covers every `stream` of a model;
+    its result is a dict with `content`, and `model_stream` gets the events. `agent_stream` (sender:
+    the `Agent`) covers `stream_async`, which every call of an agent uses. A blocked call returns a
+    tool result with status error.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Returns:
         A function that restores Strands. A second call does nothing.
 
     Raises:
-        HookError: if strands-agents is not installed, does not fit, or already runs on
+        HookError: if strands-agents is not installed, is incompatible, or already runs on
             hookbus.
     """
     with patches_of("strands", "strands-agents", SUPPORTED, untested, install) as patches:

@@ -1,4 +1,4 @@
-"""Human approval: answer the calls that a guard holds, in this process or days later."""
+"""Human approval: answer requests for approval, in this process or days later in another one."""
 
 from ._inbox import Inbox
 from ._notify import notify

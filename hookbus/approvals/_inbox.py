@@ -21,8 +21,8 @@ from ._words import AlreadyAnswered, Approved, Denied, Request, RequestExpired, 
 class Inbox:
     """An approver that holds calls in this process until a person answers: `bus.approver(Inbox())`.
 
-    You can call its methods from any thread and any task. Each call waits for an answer of its own,
-    even if the same call is made twice at once.
+    You can call its methods from any thread and any task. Each call waits for its own answer, even
+    if the same call is made twice at the same time.
     """
 
     name = "Inbox"
@@ -47,8 +47,8 @@ class Inbox:
         Raises:
             HookError: if the answer is invalid.
             UnknownRequest: if this inbox has no request with that id.
-            AlreadyAnswered: if the request has an answer already.
-            RequestExpired: if its deadline has passed or its call has ended.
+            AlreadyAnswered: if the request already has an answer.
+            RequestExpired: if its deadline has passed, or if its call has ended.
         """
         with self._lock:
             request, future = self._waiting.get(id, (None, None))

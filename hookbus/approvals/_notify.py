@@ -81,15 +81,16 @@ class notify:
     """Post each parked request to a webhook:
     `bus.events.connect(approvals.notify(url), kinds=Blocked)`.
 
-    The JSON body has `id`, `question`, `bound` and `hook`, after the redactors of the bus, and no
-    arguments. If you pass a secret, the header `X-Hookbus-Signature` is `sha256=` and the HMAC of
-    the body. A background thread posts each request once, so calls do not wait for the server. The
-    same request made again is not posted again.
+    The JSON body contains `id`, `question`, `bound` and `hook`, redacted by the redactors of the
+    bus, but not the arguments. If you pass a secret, the header `X-Hookbus-Signature` contains
+    `sha256=` and the HMAC of the body. A background thread posts each request once, so calls do not
+    wait for the server. A repeated call with a pending request is not posted again.
 
     Args:
         url: an http or https address. Redirects are not followed.
         secret: the key that signs the body.
-        timeout: how many seconds the server may be silent. The whole post may take four times that.
+        timeout: how long to wait for data from the server, in seconds. The whole request can take
+            four times as long.
 
     Attributes:
         sent: the number of requests that the server accepted.
@@ -156,7 +157,7 @@ class notify:
         return True
 
     def close(self) -> None:
-        """Post what is queued, for at most `timeout` seconds, and accept nothing more."""
+        """Post the queued requests, for at most `timeout` seconds, and accept no more."""
         with self._lock:
             self._is_closed, thread = True, self._thread
         if thread is not None:

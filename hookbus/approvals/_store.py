@@ -31,17 +31,17 @@ from ._words import (
 
 @named_options
 class Store:
-    """Parks requests in a file until a person answers: `bus.approver(Store("approvals.db"))`.
+    """Keeps requests in a file until a person answers: `bus.approver(Store("approvals.db"))`.
 
-    A call that requires approval is blocked with `ApprovalPending`. Make the same call again after
-    the approval, in this process or another one, and it passes once. The file is a SQLite database
-    that several processes may use. Every answer is on the disk when `answer` returns.
+    A call that requires approval is blocked with `ApprovalPending`. After the approval, make the
+    same call again, in this process or another one, and it runs once. The file is an SQLite
+    database that several processes can use. Every answer is on disk when `answer` returns.
 
     Args:
         path: the file. A missing file is created, readable by its owner only.
-        expires: for how many seconds an answer is valid.
-        answer_within: how many seconds a request stays open. After that it is `"expired"`, and the
-            same call made again is a new request.
+        expires: the number of seconds for which an answer is valid.
+        answer_within: the number of seconds for which a request can be answered. After that, it is
+            `"expired"`, and the same call creates a new request.
 
     Raises:
         HookError: if the file cannot be used, or is not an approval store.
@@ -81,12 +81,12 @@ class Store:
         return found[0]
 
     def answer(self, id: str, answer: Approved | Denied) -> None:
-        """Answer a request; the first answer is final. It is on the disk when this method returns.
+        """Answer a request; the first answer is final. It is on disk when this method returns.
 
         Raises:
             HookError: if the answer is invalid.
             UnknownRequest: if there is no such request.
-            AlreadyAnswered: if the request has an answer already.
+            AlreadyAnswered: if the request already has an answer.
             RequestExpired: if `answer_within` seconds have passed.
         """
         case = self.get(id)
@@ -108,11 +108,12 @@ class Store:
             raise AlreadyAnswered(f"request {id} is already {said(before)}")
 
     def close(self) -> None:
-        """Close the store: a later call that requires approval is blocked."""
+        """Close the store. Later calls that require approval are blocked."""
         self._is_closed = True
 
     def ask(self, request: Request) -> Approved | Denied | Parked:
-        """Use the answer to such a call, or park the call. The bus calls this."""
+        """Return the answer for the call, or keep the request until it is answered. The bus calls
+        this."""
         try:
             return self._settled(request)
         except HookError as error:
@@ -149,7 +150,7 @@ class Store:
         return Kept.of(case.answer, case.request.arguments)
 
     async def ask_async(self, request: Request) -> Approved | Denied | Parked:
-        """Do the same in a task, without blocking the event loop."""
+        """Like `ask`, without blocking the event loop."""
         answered = await asyncio.to_thread(self._asked, request)
         if isinstance(answered, HookError):
             raise answered

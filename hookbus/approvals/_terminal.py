@@ -1,4 +1,4 @@
-"""The terminal: the person at the keyboard of this program answers."""
+"""The terminal: the user of this program answers requests."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 class Terminal:
-    """Asks on stdout and reads stdin, one request at a time. Any answer except yes is a denial. In
-    a notebook it asks below the running cell.
+    """Asks on stdout and reads the answer from stdin, one request at a time. Any answer except yes
+    is a denial. In a notebook, it asks below the running cell.
     """
 
     name = "terminal"
@@ -34,13 +34,13 @@ class Terminal:
         self._last: dict[tuple[str, str], Request] = {}
 
     def ask(self, request: Request) -> Any:
-        """Ask and wait. The end of the input is a denial."""
+        """Ask and wait for the answer. The end of the input is a denial."""
         return self._answer(request) or Denied("the terminal", "its input has ended")
 
     def answer_pending(self, inbox: Inbox | Store) -> None:
-        """Ask about each request that is pending in an inbox or a store, and answer it there.
+        """Ask about each pending request of an inbox or a store, and record the answer there.
 
-        A request that was answered elsewhere in the meantime is skipped. At the end of the input
+        A request that was answered elsewhere in the meantime is skipped. At the end of the input,
         the remaining requests stay pending.
         """
         for request in inbox.pending():

@@ -13,22 +13,25 @@ from .._keywords import named_options
 
 @attrs.frozen(kw_only=True)
 class Request:
-    """A request for approval of one attempt of one call, with exactly these arguments.
+    """A request to approve one attempt of one call, with exactly these arguments.
 
     Attributes:
-        id: the id to answer it by.
+        id: the id of the request, for the answer.
         hook: the hook whose call requires approval.
-        sender: the sender of the call, described, with its `hookable(identity=...)`.
-        receiver: the guard that asks. Several are separated by commas.
-        question: the question of the guard, one line for each guard.
-        code: a short code for programs, the first one that a guard gave.
-        details: the details that the guard gave. With several guards, a mapping by their names.
-        arguments: a copy of the arguments that the method would get, in JSON types. The redactors
-            of the bus have processed them, and the question and all other fields that are shown.
-        digest: a keyed hash of what the answer covers: the hook, the sender, the guards and their
-            questions, the unredacted arguments and the bound baggage. It reveals none of them.
-        bound: the part of the baggage that the approval is bound to. No other call may use it.
-        baggage: all baggage of the call, such as a session and a user.
+        sender: a description of the sender, with its `hookable(identity=...)`.
+        receiver: the guard that requires the approval; several names are separated by commas.
+        question: the question, with one line for each guard.
+        code: a short identifier for programs: the first code that a guard gave.
+        details: the details that the guard gave. With several guards, a mapping from their names to
+            their details.
+        arguments: a copy of the arguments that the method would get, in JSON types. The arguments,
+            the question and all other visible fields are redacted by the redactors of the bus.
+        digest: a keyed hash of everything that the answer covers: the hook, the sender, the guards
+            and their questions, the unredacted arguments and the bound baggage. It does not reveal
+            them.
+        bound: the part of the baggage that the approval is bound to. A call with other values
+            cannot use the approval.
+        baggage: all baggage of the call, such as the session and the user.
         deadline: when the request expires, in seconds since 1970. None means never.
     """
 
@@ -53,9 +56,10 @@ class Approved:
 
     Attributes:
         by: the name of the approver, a non-empty string.
-        arguments: all arguments after this person's edit, or None for no change. The guards check
-            the edited call. A placeholder left in its place means the value it was shown for.
-        remember: for how many seconds the same call of the same principal needs no new approval.
+        arguments: all arguments after the approver's edit, or None for no change. The guards check
+            the edited call. An unchanged placeholder stands for the value that it replaced.
+        remember: the number of seconds for which the same call with the same bound baggage does not
+            need a new approval.
     """
 
     by: str
@@ -66,11 +70,11 @@ class Approved:
 @named_options
 @attrs.frozen
 class Denied:
-    """A denial.
+    """A denial of one attempt.
 
     Attributes:
-        by: the name of the person who denies, a non-empty string.
-        reason: the reason. The caller sees it, and so may a model.
+        by: the name of the approver, a non-empty string.
+        reason: the reason. The caller sees it, and a model may see it, too.
     """
 
     by: str
@@ -102,7 +106,7 @@ class UnknownRequest(HookError):
 
 
 class AlreadyAnswered(HookError):
-    """The request has an answer already, and the first answer is final."""
+    """The request already has an answer, and the first answer is final."""
 
 
 class RequestExpired(HookError):
@@ -112,7 +116,8 @@ class RequestExpired(HookError):
 @named_options
 @attrs.frozen
 class Parked:
-    """No answer yet. The call is blocked with `ApprovalPending`; make it again after the approval.
+    """There is no answer yet. The call is blocked with `ApprovalPending`; make it again after the
+    approval.
 
     Attributes:
         id: the id of an earlier request of the same call that is still pending.
@@ -127,9 +132,9 @@ class ApprovalRecord:
 
     Attributes:
         state: `"pending"`, `"approved"`, `"used"`, `"denied"` or `"expired"`. A request expires
-            when its answer is no longer valid, or when none was given in time.
+            when its answer is no longer valid, or when it was not answered in time.
         answer: the answer of a person, or None.
-        asked: when it was made, in seconds since 1970.
+        asked: when the request was made, in seconds since 1970.
         answered: when it was answered, or None.
         until: when the answer expires, or None.
         used: when a call used the answer, or None.
@@ -145,11 +150,12 @@ class ApprovalRecord:
 
 
 class ApprovalPending(HookBlocked):
-    """The call requires approval and has none yet. Make the same call again after the approval."""
+    """The call requires an approval that was not given yet. Make the same call again after the
+    approval."""
 
     @property
     def id(self) -> str:
-        """The id to answer the request by."""
+        """The id of the request, for the answer."""
         found: str = self.verdict.id
         return found
 

@@ -1,4 +1,4 @@
-"""A file of lines. Each line is written completely or not at all."""
+"""A file that is written line by line. Each line is written completely or not at all."""
 
 from __future__ import annotations
 

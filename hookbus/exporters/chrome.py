@@ -60,7 +60,8 @@ class ChromeTrace(Exporter):
     calls inside their caller and the actions of receivers as marks.
 
     Calls of one task that overlap without being nested, such as two streams that are read
-    alternately, get separate tracks. You can open the file at any time, even if the process dies.
+    alternately, get separate tracks. You can open the file at any time, even after the process has
+    died.
 
     Args:
         path: the file, readable by its owner only. An existing file is overwritten.

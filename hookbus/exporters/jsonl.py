@@ -1,4 +1,4 @@
-"""Write events as JSON lines, one line for each, in the format of `as_dict`."""
+"""Write each event as one line of JSON, in the format of `as_dict`."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ class JsonLines(Exporter):
 
     Args:
         path: the file, readable by its owner only. A missing file is created.
-        max_bytes: the maximum size. Before a line exceeds it, the file is renamed to `path.1`, that
-            one to `path.2` and so on, and a new file starts. None means no limit.
+        max_bytes: the maximum size. If the next line would exceed it, the file is renamed to
+            `path.1`, the previous `path.1` to `path.2` and so on, and a new file is started. None
+            means no limit.
         keep: the number of renamed files to keep. Older ones are deleted.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Log calls: one line for each when it ends."""
+"""Log each call in one line when it ends."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class Logging(Exporter):
     """Logs each call in one line when it ends. The level is INFO for success or cancellation,
     WARNING for a block, and ERROR for an exception.
 
-    A JSON formatter finds the fields of the line in the record, as `hookbus`. A structlog logger
-    gets them as keyword arguments.
+    A JSON formatter finds the fields of the line in the attribute `hookbus` of the log record. A
+    structlog logger gets them as keyword arguments.
 
     Args:
         logger: the logger to use. Default: the logger `hookbus.calls`.

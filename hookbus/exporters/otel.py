@@ -60,9 +60,10 @@ class _Call:
 
 @named_options
 class OpenTelemetry(Exporter):
-    """Creates a span for each call. Hooks of the vocabulary are named `execute_tool {tool}`,
-    `chat {model}` and `invoke_agent {agent}`, others by the hook. The actions of receivers are span
-    events. A nested call is a child of its caller, and the current span while it runs.
+    """Creates a span for each call. Spans of the common hooks are named `execute_tool {tool}`,
+    `chat {model}` and `invoke_agent {agent}`; other spans have the name of the hook. The actions of
+    receivers are span events. The span of a nested call is a child of its caller's span, and is the
+    current span while the call runs.
 
     It counts `hookbus.calls`, `hookbus.blocks` and `hookbus.failures`. It measures
     `hookbus.receiver.duration` in seconds, if it is connected for `Invoked` events.
@@ -70,7 +71,7 @@ class OpenTelemetry(Exporter):
     Args:
         tracer_provider: the provider for spans. Default: the global one.
         meter_provider: the provider for metrics. Default: the global one.
-        names: the operations of further hooks, such as `{"search": "execute_tool"}`.
+        names: the operations of additional hooks, such as `{"search": "execute_tool"}`.
 
     Raises:
         HookError: for an operation that is not in the conventions.

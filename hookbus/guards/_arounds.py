@@ -1,4 +1,4 @@
-"""Ready-made `around` receivers: guards check every attempt, and blocked calls are not retried."""
+"""Ready-made `around` receivers. Guards check every attempt, and blocked calls are not retried."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class retry(ReadyGuard):
     """Retries a call that raised an exception, after a growing delay. It uses stamina.
 
     Args:
-        on: the exception to retry on, or a tuple of them. A `HookError` is never retried, because a
-            block or a configuration mistake would only repeat.
+        on: the exception type to retry on, or a tuple of types. A `HookError` is never retried,
+            because a block or a configuration mistake would only occur again.
         attempts: the maximum number of attempts, including the first.
         wait_initial, wait_max: the first and the longest delay in seconds, with random jitter.
         hook: the hook to retry: a name, several names, or a glob. It must not be a stream.
@@ -60,7 +60,7 @@ class retry(ReadyGuard):
 
 
 class fallback(ReadyGuard):
-    """Retries a call that raised, with other arguments.
+    """Retries a call that raised an exception, with other arguments.
 
     If a guard blocks one of the alternatives, that block is final.
 
@@ -131,12 +131,13 @@ class cache(ReadyGuard):
     """Returns the result of an earlier call by the same sender, for the same user and session, with
     the same arguments in canonical JSON (RFC 8785).
 
-    Guards still check a call that the cache answers. Exceptions are not cached, nor are results
-    that cannot be copied. Each caller gets its own copy. A call whose arguments have no canonical
-    JSON always runs. Labels of a `tool_call` that change with each call are not compared.
+    Guards also check calls whose result comes from the cache. Exceptions are not cached, nor are
+    results that cannot be copied. Each caller gets its own copy. A call whose arguments have no
+    canonical JSON always runs. Arguments of a `tool_call` that only identify the call, such as
+    `call_id`, are not compared.
 
     Args:
-        seconds: how long to keep a result. None keeps it as long as there is space.
+        seconds: how long to keep a result. None keeps it until newer results need the space.
         size: the maximum number of results.
         hook: the hook to cache: a name, several names, or a glob. It must not be a stream.
 

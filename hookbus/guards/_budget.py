@@ -1,4 +1,4 @@
-"""Limit the tokens or the money that model calls may use."""
+"""Limit the tokens or the cost of model calls."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ _OUT: Final = (
 
 
 class budget(ReadyGuard):
-    """A guard that reserves the most a model call may use, and then charges what it used.
+    """A guard that limits the tokens or the cost of model calls.
 
-    It reserves the estimated input, one token per two bytes, and `options["max_tokens"]` or the
-    model's own `max_tokens`. A call without either is blocked. It charges what the result's `usage`
-    reports. A call that raised, was cancelled or reports no usage is charged its reservation. A
-    call that did not run is charged nothing.
+    Before a call, it reserves the estimated input, one token per two bytes, and
+    `options["max_tokens"]` or the model's own `max_tokens`. A call without either is blocked. After
+    the call, it charges the amount in the result's `usage`. A call that raised, was cancelled or
+    reports no usage is charged its reservation. A call that did not run is not charged.
 
     Args:
         tokens: the maximum number of tokens, input and output together.
         money: the maximum in US dollars, with prices from genai-prices. A call of a model without a
             known price is blocked.
-        per: `"session"` or `"user"`, as set by `with baggage(session=..., user=...)`. Calls
-            without one share one budget.
-        hook: the hook to limit: a name, several names, or a glob. Each needs the arguments `model`,
-            `messages` and `options`. A call nested in an equal call is not charged twice.
+        per: `"session"` or `"user"`, as set by `with baggage(session=..., user=...)`. Calls without
+            a session or user share one budget.
+        hook: the hook to limit: a name, several names, or a glob. Each hook needs the arguments
+            `model`, `messages` and `options`. A call nested in an equal call is not charged again.
 
     Raises:
-        HookError: for an invalid amount, or without any amount.
+        HookError: for an invalid amount, or if neither amount is given.
     """
 
     def __init__(

@@ -77,17 +77,17 @@ class _LookUps:
 
 
 class public_hosts(ReadyGuard):
-    """A guard that allows only http and https addresses of public hosts in arguments.
+    """A guard that allows only `http` and `https` URLs of public hosts in arguments.
 
-    It resolves a name after all other guards have allowed the call, and after any approval. All
-    addresses of the name must be public. If the name does not resolve, the call is blocked. The
-    tool resolves the name again; the documentation explains what that means.
+    It resolves a host name after all other guards have allowed the call, and after any approval.
+    All addresses of the name must be public. If the name cannot be resolved, the call is blocked.
+    The tool resolves the name again; the documentation explains the risk.
 
     Args:
         arguments: globs over argument names at any depth, ignoring case. Everything under a
             matching name is checked: an address, or a host with or without a port, also as a key. A
             call with an object that cannot be inspected is blocked.
-        allow: exact names or addresses that are always allowed.
+        allow: exact host names or addresses that are always allowed.
         hook: the hook to check: a name, several names, or a glob.
 
     Raises:

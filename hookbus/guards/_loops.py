@@ -20,16 +20,17 @@ MOST_REPEATS: Final = 1000
 
 
 class no_loops(ReadyGuard):
-    """A guard that blocks a call which repeats the same calls too often.
+    """A guard that blocks calls that are repeated too often.
 
     A repeat is a call of the same tool with the same arguments in canonical JSON, or a cycle of up
-    to four such calls. Calls that another guard blocks count. So do calls of tools that do not
-    exist, if the framework reports them. A call whose arguments have no JSON never counts as equal.
+    to four such calls. Calls that another guard blocks also count, and so do calls of tools that do
+    not exist, if the framework reports them. A call whose arguments have no JSON form never counts
+    as a repeat.
 
     Args:
-        repeats: how many times in a row the same call, or the same cycle, may be made.
-        per: `"session"` or `"user"`, as set by `with baggage(session=..., user=...)`. Calls
-            without one count as one session.
+        repeats: how many times in a row the same call or the same cycle is allowed.
+        per: `"session"` or `"user"`, as set by `with baggage(session=..., user=...)`. Calls without
+            a session or user count as one session.
         hook: the hook to check: a name, several names, or a glob. A call nested in an equal call
             does not count.
 

@@ -1,4 +1,4 @@
-"""Keep the paths in arguments inside folders (path traversal protection)."""
+"""Allow only paths inside given folders (path traversal protection)."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class paths_within(ReadyGuard):
     """A guard that allows only paths inside the given folders, after resolving links.
 
     A relative path is resolved as `open` does, from the working directory of the call. A path that
-    programs could read differently counts as outside: addresses, percent codes, `~`, `$`,
+    programs could interpret differently counts as outside: URLs, percent-encoding, `~`, `$`,
     backslashes, characters that look like slashes or dots, control characters. On Windows,
-    backslashes are allowed, and so are absolute paths with a drive or a share, in any case. These
-    count as outside: a drive or a slash alone in front, devices such as `NUL`, streams (`a.txt:b`),
-    and names that end with a dot.
+    backslashes and absolute paths with a drive or a share are allowed, and case is ignored. There,
+    these paths also count as outside: paths that begin with only a drive (`C:a.txt`) or only a
+    slash, devices such as `NUL`, streams (`a.txt:b`), and names that end with a dot.
 
     Args:
         folders: one or more existing folders.
@@ -64,7 +64,7 @@ class paths_within(ReadyGuard):
         hook: the hook to check: a name, several names, or a glob.
 
     Raises:
-        HookError: if a folder does not exist, or none is given.
+        HookError: if a folder does not exist, or if no folder is given.
     """
 
     def __init__(

@@ -31,28 +31,28 @@ _NUMBER: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 
 
 class provenance(ReadyGuard):
-    """A guard that requires approval for values that come neither from the user nor from a trusted
+    """A guard that requires approval for values that do not come from the user or from a trusted
     source.
 
-    The user's words are the inputs of `agent_run` and `agent_stream` in the session set by
-    `with baggage(session=...)`, in messages those with the role user, and everything passed to
-    `trust`. The input of a run nested in another call does not count: a model wrote it for a
-    sub-agent. A string is accounted for if the user wrote it as a whole, ignoring the case of ASCII
-    letters. A number is accounted for if the user wrote that number. A field of a trusted result
-    accounts for its whole value only. Any other value requires approval; without an approver the
-    call is blocked.
+    The user's words are the inputs of `agent_run` and `agent_stream` in the session that
+    `with baggage(session=...)` sets, and everything passed to `trust`. If an input is a list of
+    messages, only those with the role user count. The input of a run nested in another call does
+    not count, because a model wrote it for a sub-agent. A string comes from the user if the user
+    wrote it as a whole, ignoring the case of ASCII letters. A number comes from the user if the
+    user wrote that number. A value comes from a trusted result if it equals a whole field of that
+    result. Any other value requires approval; without an approver, the call is blocked.
 
     Args:
         sinks: the arguments to check: a mapping of tool globs to globs of argument names, at any
             depth, such as `{"send_*": ["recipient", "amount"]}`. Other tools are not checked.
-        trusted: tool globs, and for each the globs of result fields that only the user and the
+        trusted: a mapping of tool globs to globs of result fields that only the user and the
             operator can write, at any depth, such as `{"get_contacts": ["email"]}`. A tool glob
             alone, or the field `"*"`, trusts all values.
         hook: the hook to check: a name, several names, or a glob. A call nested in an equal call
-            that was approved needs no second approval.
+            that was approved does not need a second approval.
 
     Raises:
-        HookError: for an invalid glob, or without any sink.
+        HookError: for an invalid glob, or if `sinks` is empty.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class provenance(ReadyGuard):
             self.on("pre", self._listen_of(), run, role="observe")
 
     def trust(self, words: Any, session: Any = None) -> None:
-        """Add a string, or the user's part of messages, to the user's words."""
+        """Add a string, or the user's messages in a list of messages, to the user's words."""
         self._sessions.of(session).hear(_words(words))
 
     def _judge_of(self) -> Callable[..., Block | Ask | None]:

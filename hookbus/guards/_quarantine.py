@@ -78,11 +78,11 @@ _FORMS: Final = [
 
 
 class quarantine(ReadyGuard):
-    """Removes instructions from copies of the results of a call, before anything reads them.
+    """Removes instructions from copies of the results of a call, before other code reads them.
 
     A result that cannot be scanned in time is withheld. So is an iterator, because it can be read
-    only once. An object of an unknown class passes, and `report` lists the class. Items of a stream
-    and messages of exceptions are not scanned.
+    only once. An object of an unknown class is passed on unchanged, and `report` lists the class.
+    Items of a stream and messages of exceptions are not scanned.
 
     Args:
         timeout: the time limit for a result, in seconds. After that the result is withheld.

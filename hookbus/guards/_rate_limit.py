@@ -24,16 +24,17 @@ SWEPT: Final = 1_000
 
 
 class rate_limit(ReadyGuard):
-    """A guard that allows a limited number of calls. Calls that other guards block count, too.
+    """A guard that allows a limited number of calls. Calls that other guards block also count.
 
     Args:
         calls: the maximum number of calls.
-        per: `"session"` or `"user"`, as set by `with baggage(session=..., user=...)`, where
-            calls without one share one count; `"tool"`, by its name; or a number of seconds, a
-            moving window for all calls together.
-        storage: where to count: a URI of the library limits, such as `"redis://localhost:6379"`, to
-            share the count between processes. None counts in this process, for this guard.
-        hook: the hook to count: a name, several names, or a glob. All share one count. A call
+        per: `"session"` or `"user"`, as set by `with baggage(session=..., user=...)`; `"tool"`, the
+            name of the tool; or a number of seconds, a moving window for all calls together. Calls
+            without a session or user share one count.
+        storage: the storage of the counts: a URI of the library limits, such as
+            `"redis://localhost:6379"`, to share the counts between processes. None counts in this
+            process, for this guard only.
+        hook: the hook to count: a name, several names, or a glob. All hooks share one count. A call
             nested in an equal call is not counted again.
 
     Raises:

@@ -28,13 +28,15 @@ class redact(ReadyGuard):
     If it fails, the call is blocked, or its stream ends.
 
     Args:
-        secrets: whether to redact keys and tokens, in the forms of detect-secrets and some more.
+        secrets: whether to redact keys and tokens, in the formats of detect-secrets and some
+            others.
         personal: whether to redact card numbers and IBANs with a valid checksum, and e-mail
             addresses.
-        patterns: additional regular expressions. Each may take one second for a text.
-        reversible: globs of tools that get the original values. With any glob, a value is replaced
-            by a token, `<card-9f2c41d07ab3>`, valid in its session, which
-            `with baggage(session=...)` sets. Otherwise it is replaced by its kind, `<card>`.
+        patterns: additional regular expressions. Each has a time limit of one second per text.
+        reversible: globs of tools that get the original values. If there are globs, a value is
+            replaced by a token such as `<card-9f2c41d07ab3>`, which is valid in the session that
+            `with baggage(session=...)` sets. Otherwise it is replaced by its kind, such as
+            `<card>`.
         timeout: the time limit in seconds for the arguments, result and exception of a call
             together. After that the call is blocked. Each item of a stream adds some time.
         hook: the hook to redact: a name, several names, or a glob.

@@ -13,10 +13,10 @@ from ._ready import Hooks, ReadyGuard, library
 
 
 class schema(ReadyGuard):
-    """A guard that allows a call whose arguments a pydantic model accepts as they are.
+    """A guard that allows a call only if a pydantic model accepts its arguments.
 
-    The arguments are validated as JSON in strict mode and not changed: a string is not a number.
-    Fields that the model does not have are refused, whatever its configuration.
+    The arguments are validated as JSON in strict mode and are not converted; for example, a string
+    is not a number. Fields that the model does not have are rejected, whatever its configuration.
 
     Args:
         model: one model for all tools, or a mapping of exact tool names to models. With a mapping,

@@ -22,14 +22,14 @@ class together(ReadyGuard):
     their questions are combined into one.
 
     Args:
-        guards: two or more: ready-made guards, or sync or async functions of the sender and of any
-            parameters they name, such as arguments or `ctx`. Receivers of a ready-made guard for
-            other phases are registered unchanged.
-        hook: the hook for functions: a name, several names, or a glob. A ready-made guard keeps its
-            own.
+        guards: two or more guards: ready-made guards, or sync or async functions with the
+            parameters of a receiver, such as the sender, arguments or `ctx`. Receivers of a
+            ready-made guard for other phases are registered unchanged.
+        hook: the hook for guards that are functions: a name, several names, or a glob. A ready-made
+            guard keeps its own hook.
 
     Raises:
-        HookError: for fewer than two guards, or an object that is not a guard.
+        HookError: for fewer than two guards, or for an object that is not a guard.
     """
 
     def __init__(self, *guards: Any, hook: Hooks = "tool_call") -> None:

@@ -31,20 +31,20 @@ class tool_policy(ReadyGuard):
 
     It checks deny first, then ask, then allow. The first list with a matching rule decides. If a
     rule of `deny` or `ask` names an argument that the tool does not have, the call is blocked,
-    because the rule could never match. A rule for a glob of tools applies to those that have the
-    argument; it blocks if a tool has a very similar argument name.
+    because the rule could never match. A rule for a glob of tools applies only to tools that have
+    the argument; it blocks a call of a tool that has a very similar argument name instead.
 
     Args:
-        allow, deny, ask: globs over tool names, `"read_*"`; or `{"bash": {"command": "rm *"}}`, a
-            tool glob and globs of its arguments, which must all match. Pass one or several. Case
-            matters.
+        allow, deny, ask: one or more rules. A rule is a glob of tool names, such as `"read_*"`, or
+            a tool glob with globs of its arguments, such as `{"bash": {"command": "rm *"}}`, which
+            must all match. Globs are case-sensitive.
         default: the decision for a call that no list matches: `"ask"`, `"block"` or `"allow"`. A
-            call of a tool that the framework does not have is blocked without asking.
+            call of a tool that does not exist is blocked without asking.
         hook: the hook to check: a name, several names, or a glob. A call nested in an equal call
-            that was approved needs no second approval.
+            that was approved does not need a second approval.
 
     Raises:
-        HookError: for an invalid rule, the same rule in two lists, or no rule at all.
+        HookError: for an invalid rule, for a rule that is in two lists, or if there are no rules.
     """
 
     def __init__(
@@ -96,8 +96,8 @@ class tool_policy(ReadyGuard):
         """Return descriptions of the rules that can never match.
 
         Args:
-            tools: the names of the existing tools, or a mapping of each to its parameter names.
-                None uses the calls so far.
+            tools: the names of the existing tools, or a mapping of each name to the tool's
+                parameter names. None uses the tools that were called so far.
         """
         found = []
         for key, rules in self._rules.items():

@@ -17,13 +17,14 @@ _DROPPED: Final = "hookbus-retained-1"
 
 @attrs.frozen
 class Checkpoint:
-    """The head of a journal at some time. Keep `str(checkpoint)` where nobody who can write the
-    journal can change it, and pass it to `verify`. It detects a truncated or rewritten journal.
+    """The head of a journal at some time. Keep `str(checkpoint)` in a place that processes with
+    write access to the journal cannot change. Pass it to `verify` to detect a truncated or
+    rewritten journal.
 
     Attributes:
         file: the random id of the journal.
         seq: the number of records at that time.
-        hash: the hash of the last record, and so of all of them, in hexadecimal.
+        hash: the hash of the last record, in hexadecimal. It depends on all records.
         signature: an Ed25519 signature in base64, or None.
         is_dropped: whether `retain` dropped these records and returned this checkpoint.
     """
@@ -39,7 +40,7 @@ class Checkpoint:
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """Return a checkpoint from its string.
+        """Create a checkpoint from its string.
 
         Raises:
             HookError: if the string is not a checkpoint.
@@ -54,17 +55,19 @@ class Checkpoint:
         """Return a copy signed with a private key.
 
         Raises:
-            HookError: if it is not a private Ed25519 key in PEM, or `cryptography` is missing.
+            HookError: if the key is not a private Ed25519 key in PEM format, or if `cryptography`
+                is not installed.
         """
         private = _key(key, "load_pem_private_key", "Ed25519PrivateKey", None)
         signature = base64.b64encode(private.sign(self._said().encode())).decode()
         return attrs.evolve(self, signature=signature)
 
     def is_signed_by(self, key: str | bytes) -> bool:
-        """Return whether the owner of a public key signed it.
+        """Return whether the signature belongs to this public key.
 
         Raises:
-            HookError: if it is not a public Ed25519 key in PEM, or `cryptography` is missing.
+            HookError: if the key is not a public Ed25519 key in PEM format, or if `cryptography` is
+                not installed.
         """
         public = _key(key, "load_pem_public_key", "Ed25519PublicKey")
         wrong = import_module("cryptography.exceptions").InvalidSignature
@@ -84,7 +87,8 @@ def check_private_key(key: str | bytes) -> None:
     """Raise for a key that cannot sign a checkpoint.
 
     Raises:
-        HookError: if it is not a private Ed25519 key in PEM, or `cryptography` is missing.
+        HookError: if the key is not a private Ed25519 key in PEM format, or if `cryptography` is
+            not installed.
     """
     _key(key, "load_pem_private_key", "Ed25519PrivateKey", None)
 

@@ -16,11 +16,11 @@ from ._writer import Writer
 
 
 class Cursor:
-    """An iterator over the records that the reader of this name has not committed yet.
+    """An iterator over the records that a named reader has not committed yet.
 
-    It ends with the last record; iterate again for later ones. A reader that dies before `commit`
-    gets the same records again, so identify delivered records by their `id`. `retain` never drops a
-    record that a cursor has not committed.
+    It ends with the last record; iterate again to get later records. If a reader dies before
+    `commit`, it gets the same records again; detect duplicates by their `id`. `retain` never drops
+    a record that a cursor has not committed.
     """
 
     def __init__(self, path: Path, writer: Writer, name: str) -> None:
@@ -60,10 +60,10 @@ class Cursor:
         self._writer.transact(self._moved)
 
     def forget(self) -> None:
-        """Delete the cursor. A new cursor of the same name starts from the beginning.
+        """Delete the cursor. A new cursor with the same name starts from the beginning.
 
         Raises:
-            HookError: if that cannot be written.
+            HookError: if the change cannot be written.
         """
         self._writer.transact(self._dropped)
 

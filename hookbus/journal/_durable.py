@@ -1,4 +1,4 @@
-"""Durable hooks: a method starts only after its intent is on the disk."""
+"""Durable hooks: a method starts only after its intent is on disk."""
 
 from __future__ import annotations
 

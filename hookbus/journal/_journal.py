@@ -35,13 +35,13 @@ question.
 class Journal:
     """Records the events of buses in a SQLite file, in a hash chain that detects changed records.
 
-    Several processes may write one file while others read it. Use a journal in a `with` block, or
-    call `close`. The exit of the program writes queued records, too.
+    Several processes can write to one file while others read it. Use a journal in a `with`
+    statement, or call `close`. Queued records are also written when the program exits.
 
     Args:
         path: the file. A missing file is created.
-        durability: what an acknowledged record survives: `"normal"` survives a killed process,
-            `"full"` also a power failure.
+        durability: with `"normal"`, an acknowledged record survives the end of the process; with
+            `"full"`, it also survives a power failure.
 
     Raises:
         HookError: if the file cannot be used, is not a journal, or has a newer version.
@@ -75,18 +75,18 @@ class Journal:
 
     @property
     def lost(self) -> int:
-        """The number of records that were not written, because too many were queued or the file
-        could not be written until the end. Records of durable hooks are never lost.
+        """The number of records that were lost, because too many were queued or because the file
+        could not be written. Records of durable hooks are never lost.
         """
         return 0 if self._writer is None else self._writer.queue.lost
 
     def attach(self, bus: Bus, *, turns: bool = False) -> Callable[[], None]:
-        """Record the events of a bus from now on. Return a function that ends it.
+        """Record the events of a bus from now on. Return a function that stops the recording.
 
         Args:
-            bus: the bus. A bus that is attached already stays unchanged.
-            turns: whether to record every call of every receiver, too: its answer and its time.
-                That is one more record for each.
+            bus: the bus. If it is already attached, nothing changes.
+            turns: whether to also record every call of every receiver, with its answer and its
+                duration. This adds one record for each such call.
 
         Raises:
             HookError: if the journal is closed, or open for reading only.
@@ -101,15 +101,15 @@ class Journal:
         return partial(self._detach, bus)
 
     def durable(self, *hooks: str, bus: Bus = default_bus) -> Callable[[], None]:
-        """Start a method of these hooks only after its intent is on the disk, and record its
-        outcome. Return a function that ends it.
+        """Make hooks durable: a method starts only after its intent is on disk, and its outcome is
+        recorded. Return a function that undoes this.
 
         If the intent cannot be written, the call is blocked. If only the outcome cannot be written,
         the caller gets an error that says so. The hooks may be declared later.
 
         Raises:
-            HookError: for an invalid hook name, or if the journal is closed or read-only. Then none
-                of the hooks is durable.
+            HookError: for an invalid hook name, or if the journal is closed or read-only. In that
+                case, none of the hooks becomes durable.
         """
         self._writing()
         if not isinstance(bus, Bus):
@@ -132,14 +132,14 @@ class Journal:
         return undo
 
     def unfinished(self) -> list[Record]:
-        """Return the intents without an outcome. Their calls are still running, or their process
-        ended first, so their outcome is unknown.
+        """Return the intents without an outcome. Either their calls are still running, or the
+        process ended before they did, so the outcome is unknown.
         """
         self._settle()
         return unfinished(self._path)
 
     def flush(self) -> None:
-        """Write all queued records. All earlier events are recorded when this method returns.
+        """Write all queued records. When this method returns, all earlier events are recorded.
 
         Raises:
             HookError: if they cannot be written. They stay queued.
@@ -147,10 +147,12 @@ class Journal:
         self._writing().flush()
 
     def close(self) -> None:
-        """Write all queued records and close the journal. After that, durable hooks are blocked.
+        """Write all queued records and close the journal. After that, calls of durable hooks are
+        blocked.
 
         Raises:
-            HookError: if they cannot be written. Then they are lost, and counted.
+            HookError: if they cannot be written. In that case, they are lost, and counted in
+                `lost`.
         """
         for bus in list(self._attached):
             self._detach(bus)
@@ -174,11 +176,11 @@ class Journal:
         """Yield the records, in order, up to the last one.
 
         Args:
-            hook: only records of this hook.
-            type: only records of this type, with or without `"hookbus."`.
-            since: only records from this time on, in seconds since 1970.
-            after: only records after this number.
-            call: only records of one call, `(record.run, record.data["call_id"])`.
+            hook: return only records of this hook.
+            type: return only records of this type, with or without `"hookbus."`.
+            since: return only records from this time on, in seconds since 1970.
+            after: return only records after this number.
+            call: return only records of one call, `(record.run, record.data["call_id"])`.
 
         Raises:
             HookError: if the file cannot be read, or the type is unknown.
@@ -187,7 +189,8 @@ class Journal:
         return records(self._path, Wanted.of(hook, type, since, call), after)
 
     def cursor(self, name: str) -> Cursor:
-        """Return a cursor that continues where the reader of this name has committed.
+        """Return a cursor that continues after the last record that the reader of this name
+        committed.
 
         Raises:
             HookError: if the journal is closed, read-only, or cannot be written.
@@ -198,14 +201,15 @@ class Journal:
         self, days: float | None = None, bytes: int | None = None, *,
         key: str | builtins.bytes | None = None,
     ) -> Retained:  # fmt: skip
-        """Drop the oldest records, except those that a cursor has not committed. Return what was
-        dropped. Records of type `hookbus.retained` note it, and the rest can still be verified.
+        """Drop the oldest records, except those that a cursor has not committed. Records of type
+        `hookbus.retained` note the dropped records, and the remaining records can still be
+        verified. Return the number of dropped records and a checkpoint.
 
         Verify the journal first, because dropped records cannot be verified.
 
         Args:
             days: drop records that are older than this number of days.
-            bytes: drop records until the file has about this number of bytes.
+            bytes: drop records until the size of the file is about this number of bytes.
             key: a private Ed25519 key in PEM to sign the checkpoint of the dropped records.
 
         Raises:
@@ -214,8 +218,8 @@ class Journal:
         return retain(self._path, self._writing(), days, bytes, key)
 
     def checkpoint(self, key: str | builtins.bytes | None = None) -> Checkpoint:
-        """Return the head of the chain. Keep its string where nobody who can write the journal can
-        change it.
+        """Return the head of the chain. Keep its string in a place that processes with write access
+        to the journal cannot change.
 
         Args:
             key: a private Ed25519 key in PEM to sign it.
@@ -233,8 +237,8 @@ class Journal:
     ) -> Verification:
         """Check whether any record was changed, removed, inserted or moved, and return the result.
 
-        Without a checkpoint that is kept elsewhere, this detects accidents only: anyone who can
-        write the file can rewrite all of it.
+        Without a checkpoint that is kept elsewhere, this detects only accidental changes, because
+        anyone with write access to the file can rewrite all of it.
 
         Args:
             checkpoints: heads of the chain, or their strings.

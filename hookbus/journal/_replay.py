@@ -1,4 +1,4 @@
-"""Replay: check recorded calls with today's guards."""
+"""Replay: check recorded calls with the current guards."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ SHOWN = 50
 
 @attrs.frozen(kw_only=True)
 class VerdictChange:
-    """A call on which today's guards decide differently.
+    """A call for which the current guards return a different verdict.
 
     Attributes:
         call_id: the number of the call in its run.
         run: the id of the run.
         hook: its hook.
         then: the recorded verdict: `"allowed"`, `"blocked"` or `"asked"` (approval was required).
-        now: the verdict of today's guards, in the same words.
-        receiver: the guard that decides now, or that decided then.
+        now: the verdict of the current guards, with the same values.
+        receiver: the guard that decides the call now, or that decided it when it was recorded.
         reason: the reason.
         arguments: the recorded values of the arguments.
     """
@@ -48,7 +48,7 @@ class VerdictChange:
 
 @attrs.frozen(kw_only=True)
 class NotJudged:
-    """A guard that could not be called for some calls: the reason, and their number."""
+    """A guard that could not be called for some calls, with the reason and the number of calls."""
 
     hook: str
     receiver: str
@@ -58,7 +58,7 @@ class NotJudged:
 
 @attrs.frozen
 class Replay(Pictured):
-    """The verdicts of today's guards on the calls of a journal.
+    """The verdicts of the current guards for the calls of a journal.
 
     Attributes:
         calls: the number of calls that were checked.
@@ -99,15 +99,15 @@ class Replay(Pictured):
 
 @named_options
 def replay(journal: Journal, bus: Bus) -> Replay:
-    """Call the guards of a bus, including those in shadow, for the calls of a journal. No method
-    runs, and no other receiver. Each guard gets the final arguments of the call, a stand-in for the
+    """Call the guards of a bus, including those in shadow, for the calls of a journal. Methods and
+    other receivers do not run. Each guard gets the final arguments of the call, a stand-in for the
     sender, and the baggage of the call.
 
-    A guard that counts, such as `guards.rate_limit`, counts these calls. So use a separate bus for
-    the guards to try.
+    A guard that counts, such as `guards.rate_limit`, also counts these calls, so use a separate bus
+    for the guards that you want to test.
 
     Args:
-        journal: a journal. It contains values if its bus was created with `values=True`.
+        journal: the journal. It contains argument values if its bus was created with `values=True`.
         bus: the bus whose `pre` guards are called.
 
     Raises:

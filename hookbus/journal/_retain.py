@@ -26,8 +26,9 @@ class Retained:
 
     Attributes:
         records: the number of dropped records.
-        checkpoint: the last dropped record, signed if a key was passed. Keep its string instead of
-            earlier checkpoints, which can no longer be compared. None if nothing was dropped.
+        checkpoint: a checkpoint of the last dropped record, signed if a key was passed, or None if
+            nothing was dropped. Keep its string instead of earlier checkpoints, which can no longer
+            be verified.
     """
 
     records: int

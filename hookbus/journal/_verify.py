@@ -32,7 +32,7 @@ class Verification:
 
     Attributes:
         records: the number of records that were checked.
-        problems: the problems, each with its record number; the first hundred.
+        problems: the first hundred problems, each with its record number.
         dropped: the number of records that `retain` dropped, which cannot be checked any more.
     """
 

@@ -10,7 +10,7 @@ import attrs
 
 @attrs.frozen(kw_only=True)
 class Record:
-    """One recorded event. The names of the fields are those of CloudEvents.
+    """One recorded event. The fields are named as in CloudEvents.
 
     Attributes:
         seq: its number in the file, from 1, without gaps.
@@ -20,7 +20,7 @@ class Record:
             `"hookbus.outcome"`, or `"hookbus.retained"`, which notes dropped records.
         subject: the name of the hook.
         time: when it happened, in seconds since 1970.
-        data: its content, as `event.as_dict()` returns it.
+        data: its content, as returned by `event.as_dict()`.
         run: the id of the `Journal` object that wrote it. `(run, data["call_id"])` identifies a
             call.
         baggage: the baggage, as set by `hookbus.baggage`.

@@ -32,9 +32,10 @@ def serve(
     """Serve the live page on 127.0.0.1 until Ctrl-C. Its address, with a token, is printed.
 
     Args:
-        journal: the file of a journal that this or another process writes, or the journal itself.
+        journal: the path of a journal that this or another process writes to, or the journal
+            itself.
         port: the port to listen on. 0 picks any free port.
-        approvals: the file of a store, a store or an inbox, to answer its requests on the page.
+        approvals: a store, the path of its file, or an inbox, to answer its requests on the page.
         open_browser: whether to open the address in a browser.
 
     Raises:
@@ -49,10 +50,10 @@ def serve(
 
 @named_options
 def app(journal: AnyJournal, *, token: str, approvals: AnyApprovals = None) -> ASGIApp:
-    """Return the page as an ASGI app. It answers only requests with the token; `serve` runs it.
+    """Return the page as an ASGI app, which answers only requests with the token.
 
     Raises:
-        HookError: as `serve`.
+        HookError: as in `serve`.
     """
     if not isinstance(token, str) or len(token) < 16:
         raise HookError("token= must be a random string of at least 16 characters")

@@ -1,4 +1,4 @@
-"""The classes behind `hookbus.load_plugins`: what it returns, and what plugins get."""
+"""The classes behind `hookbus.load_plugins`: its return value, and the objects that plugins get."""
 
 from ._api import PluginApi
 from ._diagnostics import Diagnostic, PluginRow

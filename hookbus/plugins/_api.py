@@ -1,4 +1,4 @@
-"""The object that a plugin's `register(api)` gets: it collects requests and changes nothing."""
+"""The argument of a plugin's `register(api)`. It collects requests and changes nothing."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Wiring:
 
 
 class PluginApi:
-    """Takes the requests of a plugin, and gives it information.
+    """Collects the requests of a plugin, and provides its settings.
 
-    Nothing is connected while `register` runs. After it has returned, all requests are checked;
-    then all are connected, or none.
+    Nothing is connected while `register` runs. After it returns, hookbus checks all requests, and
+    then connects all receivers or none.
 
     Attributes:
         id: the id of the plugin.
@@ -69,10 +69,10 @@ class PluginApi:
         Args:
             signal: `"pre_reply"`, the name of a hookspec, or `"events"` for the events of the bus;
                 the manifest must list it in `hooks`.
-            receiver: the receiver; requesting the same one for the same signal and sender again
-                replaces its options.
+            receiver: the receiver. A second request for the same receiver, signal and sender
+                replaces the options.
             sender: the sender to connect it to.
-            options: those of `HookSignal.connect`.
+            options: the options of `HookSignal.connect`.
 
         Raises:
             HookError: for an invalid option, or if `register` has already returned.
@@ -114,8 +114,9 @@ class PluginApi:
         self._provided[kind, name] = obj
 
     def provided(self, kind: str, name: str) -> Any:
-        """Return the object that a loaded plugin provides under this kind and name. Call it each
-        time you need the object, because a reload replaces it. It also works after `register`.
+        """Return the object that a loaded plugin provides under this kind and name. Call this
+        method each time you need the object, because a reload replaces it. It also works after
+        `register` has returned.
 
         Raises:
             HookError: if no loaded plugin provides it.
@@ -123,8 +124,8 @@ class PluginApi:
         return self._lookup(kind, name)
 
     def on_unload(self, cleanup: Callable[[], Any]) -> None:
-        """Call `cleanup`, a function without arguments, when the plugin is unloaded or its loading
-        fails. Cleanups run in reverse order.
+        """Call `cleanup`, a function without arguments, when the plugin is unloaded or fails to
+        load. Cleanups run in reverse order.
 
         Raises:
             HookError: if it is not callable, or if `register` has already returned.

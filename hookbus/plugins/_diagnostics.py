@@ -18,16 +18,16 @@ Status = Literal["loaded", "disabled", "refused", "unloaded"]
 
 @attrs.frozen
 class Diagnostic:
-    """A problem with a plugin that you should look at.
+    """A problem with a plugin.
 
     Attributes:
         level: `"error"` if the plugin was refused, else `"warning"`.
-        plugin: its id, or the name under which it was found.
-        file: its manifest, or what is in its place.
-        problem: what is wrong.
-        advice: how to fix it.
+        plugin: the id of the plugin, or the name of its folder or entry point.
+        file: its manifest, or the file or folder found in its place.
+        problem: the problem.
+        advice: how to fix the problem.
         traceback: the traceback of the plugin's own exception, or None. It may contain secrets, so
-            nothing shows it.
+            hookbus never shows it.
     """
 
     level: Level
@@ -43,17 +43,17 @@ class Diagnostic:
 
 @attrs.frozen
 class PluginRow:
-    """One plugin, as `report` and `Plugins` show it.
+    """One plugin, as shown by `report` and `Plugins`.
 
     Attributes:
-        plugin: its id, or the name under which it was found.
+        plugin: the id of the plugin, or the name of its folder or entry point.
         version: the version in its manifest; None if that cannot be read.
         place: workspace, user, bundled or installed.
         status: loaded, disabled, refused or unloaded.
         receivers: the number of its connected receivers.
-        provides: what it provides, as `kind:name`.
-        why: why it is not loaded, or what is wrong although it is loaded.
-        file: its manifest, or what is in its place.
+        provides: the objects that it provides, as `kind:name`.
+        why: the reason why it is not loaded, or a warning about a loaded plugin.
+        file: its manifest, or the file or folder found in its place.
     """
 
     plugin: str

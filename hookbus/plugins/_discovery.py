@@ -30,7 +30,7 @@ class Candidate:
     Attributes:
         place: one of `PLACES`.
         name: the name of its folder or entry point.
-        file: its manifest, or what is in its place.
+        file: its manifest, or the file or folder found in its place.
         folder: its folder; None if it is installed.
         entry: the module and function that register it; None without a valid manifest.
         problem: why it cannot be loaded, if that is known.

@@ -1,5 +1,5 @@
-"""Plugins: what `load_plugins` returns, to list, load and unload plugins, and to get what they
-provide.
+"""The class `Plugins`, which `load_plugins` returns: lists, loads and unloads plugins, and returns
+the objects that they provide.
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ from ._selection import VARIABLE, Selection, is_named
 
 
 class Plugins(Pictured):
-    """The plugins of a bus, made by `load_plugins`. As a `with` block it unloads them all at the
-    end.
+    """The plugins of a bus, returned by `load_plugins`. Used in a `with` statement, it unloads all
+    of them at the end.
 
     Name a plugin by its id, or by place and id, such as `"workspace:search"`. A problem with a
-    plugin becomes a diagnostic. A problem with a request, such as an unknown id, raises
-    `HookError`.
+    plugin becomes a diagnostic. An invalid request, such as an unknown id, raises `HookError`.
     """
 
     def __init__(
@@ -50,9 +49,9 @@ class Plugins(Pictured):
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """The problems of the last attempt with each plugin.
+        """The problems of the last attempt to load each plugin.
 
-        They include names given to `load_plugins` that no plugin has.
+        They include names that were passed to `load_plugins` but that no plugin has.
         """
         return (
             *(said for slot in list(self._roster.slots) for said in slot.diagnostics),
@@ -75,10 +74,10 @@ class Plugins(Pictured):
         return [titled("plugins", table), f"<ul>{said}</ul>" if said else ""]
 
     def provided(self, kind: str, name: str) -> Any:
-        """Return what a loaded plugin provides under this kind and name.
+        """Return the object that a loaded plugin provides under this kind and name.
 
         Raises:
-            HookError: if no plugin provides it, with the known names.
+            HookError: if no loaded plugin provides it. The message lists the known names.
         """
         everything = self.all_provided(kind)
         if name not in everything:
@@ -88,7 +87,7 @@ class Plugins(Pictured):
         return everything[name]
 
     def all_provided(self, kind: str) -> dict[str, Any]:
-        """Return everything of one kind that loaded plugins provide, by name."""
+        """Return all objects of one kind that loaded plugins provide, by name."""
         in_force = [slot.loaded for slot in list(self._roster.loaded.values())]
         return {
             name: obj
@@ -103,7 +102,6 @@ class Plugins(Pictured):
 
         Raises:
             HookError: naming the first plugin that is not loaded, and why.
-            HookError: naming the first that is not, and why.
         """
         for plugin in plugins:
             slot = self._roster.slot(plugin)
@@ -111,8 +109,8 @@ class Plugins(Pictured):
                 raise HookError(f"the plugin {plugin!r} is {slot.status}: {slot.why}")
 
     def environment(self) -> dict[str, str]:
-        """Return the environment variable with which a worker process loads exactly the plugins
-        that are loaded here.
+        """Return an environment variable that makes a worker process load exactly the plugins that
+        are loaded here.
         """
         return {VARIABLE: ",".join(slot.place_and_id for slot in self._roster.loaded.values())}
 
@@ -125,20 +123,20 @@ class Plugins(Pictured):
     # -- changes -----------------------------------------------------------------------------------
 
     def load(self, plugin: str | None = None) -> None:
-        """Search for plugins again and load those that are on and not loaded; with a name, only
-        that one.
+        """Search for plugins again, and load the enabled plugins that are not loaded yet. With a
+        name, load only that plugin.
 
         Raises:
-            HookError: if there is no plugin of this name.
+            HookError: if there is no plugin with this name.
         """
         with self._changing():
             self._load(plugin)
 
     def unload(self, plugin: str) -> None:
-        """Unload a plugin; the next `load` brings it back. Nothing happens if it is not loaded.
+        """Unload a plugin; the next `load` loads it again. If it is not loaded, nothing happens.
 
         Raises:
-            HookError: if there is no such plugin, or if a loaded one requires it.
+            HookError: if there is no such plugin, or if a loaded plugin requires it.
         """
         with self._changing():
             slot = self._roster.slot(plugin)
@@ -147,10 +145,10 @@ class Plugins(Pictured):
                 self._roster.take_out(slot, "unloaded", "it was unloaded")
 
     def disable(self, plugin: str) -> None:
-        """Unload a plugin, and keep it out until it is enabled.
+        """Unload a plugin, and do not load it again until it is enabled.
 
         Raises:
-            HookError: if there is no such plugin, or if a loaded one requires it.
+            HookError: if there is no such plugin, or if a loaded plugin requires it.
         """
         with self._changing():
             slot = self._roster.slot(plugin)
@@ -159,7 +157,7 @@ class Plugins(Pictured):
             self._roster.take_out(slot, "disabled", "it was disabled")
 
     def enable(self, plugin: str) -> None:
-        """Switch a plugin on and load it, even if it is off by default or was refused before.
+        """Enable a plugin and load it, even if it is off by default or was refused before.
 
         Raises:
             HookError: if there is no such plugin, or if allow, deny or HOOKBUS_PLUGINS exclude it.
@@ -175,11 +173,11 @@ class Plugins(Pictured):
             self._load(slot.place_and_id)
 
     def reload(self, plugin: str) -> None:
-        """Load a plugin again, manifest and code, in place of the loaded version. If the new
-        version is refused, the old one stays.
+        """Read the manifest and code of a plugin again, and replace the loaded version. If the new
+        version is refused, the old version stays loaded.
 
-        An installed plugin registers again, but its modules are not imported again. A plugin that
-        is not loaded is loaded.
+        An installed plugin registers again, but its modules are not imported again. If the plugin
+        is not loaded, it is loaded.
 
         Raises:
             HookError: if there is no such plugin.
@@ -192,7 +190,8 @@ class Plugins(Pictured):
                 self._load(slot.place_and_id)
 
     def close(self) -> None:
-        """Unload every plugin in reverse order, and leave the bus. A second call does nothing."""
+        """Unload all plugins in reverse order, and detach from the bus. A second call does
+        nothing."""
         with self._changing(even_closed=True):
             self._is_closed = True
             try:

@@ -50,7 +50,7 @@ def names_in_environment(environment: Mapping[str, str]) -> Names | None:
 
 
 def is_named(candidate: Candidate, names: Names, *, in_workspace: bool = False) -> bool:
-    """Tell whether a list names a plugin.
+    """Return whether a list names a plugin.
 
     A bare id names no plugin of the workspace unless `in_workspace` is set: a plugin in a workspace
     must not take the place of a plugin that the operator knows.
@@ -68,8 +68,8 @@ class Selection:
 
     Attributes:
         allow: only these may be on; None allows all.
-        deny: these are off, whatever else is set.
-        enable: these are on, whatever their manifest says.
+        deny: plugins that are off, whatever else is set.
+        enable: plugins that are on, whatever their manifest says.
         environment: exactly these are on, as far as `allow` and `deny` permit; None if
             HOOKBUS_PLUGINS is not set.
         disabled: plugins, as `place:id`, that were switched off since.

@@ -27,7 +27,7 @@ _NUMBERS: Final = ("integer", "number")
 
 
 def is_of(kind: str, value: object) -> bool:
-    """Tell whether a value has a TOML type; true and false are not numbers."""
+    """Return whether a value has a TOML type; true and false are not numbers."""
     return isinstance(value, TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
 
 

@@ -17,7 +17,7 @@ class Slot:
 
     Attributes:
         candidate: the plugin as it was when it was loaded, or when it was last read.
-        why: why it is not loaded, or what is wrong although it is loaded.
+        why: the reason why it is not loaded, or a warning about a loaded plugin.
         diagnostics: the problems of the last attempt to load it.
     """
 

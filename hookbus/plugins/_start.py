@@ -1,4 +1,4 @@
-"""load_plugins: checks its arguments, then searches for plugins."""
+"""`load_plugins`: checks its arguments, then searches for plugins."""
 
 from __future__ import annotations
 
@@ -30,30 +30,31 @@ def load_plugins(
     deny: Iterable[str] = (), enable: Iterable[str] = (), settings: ById | None = None,
     overrides: ById | None = None,
 ) -> Plugins:  # fmt: skip
-    """Find plugins and load those that are on, each as a whole or not at all.
+    """Find plugins and load the enabled ones. Each plugin is loaded completely or not at all.
 
-    A problem with a plugin becomes a diagnostic. Of two enabled plugins with one id, the one in
-    the earlier place is used. The order is workspace, user, bundled, installed.
+    A problem with a plugin becomes a diagnostic. If two enabled plugins have the same id, the one
+    in the earlier place is used. The order of the places is workspace, user, bundled, installed.
 
     Args:
-        bus: the bus that they connect to; it has one set of plugins at a time.
-        workspace: a folder of plugin folders that came with the files being worked on; they are off
-            until `enable` names them.
-        user: a folder of plugin folders of the user.
-        bundled: a folder of plugin folders that came with the host.
-        installed: whether to use the entry points of the group `hookbus.plugins`, too.
-        allow: only these may be on; None allows all. Names are `"id"`, `"place:id"` or `"place:*"`.
-        deny: these are off, whatever else is set.
-        enable: these are on, whatever their manifest says.
-        settings: plugin id to its settings, which are checked against its manifest.
-        overrides: plugin id to `priority`, `timeout` (seconds) and `on_error` for its receivers,
-            `shadow` for its guards, and under `receivers` the same by name of a receiver. They
-            take precedence over the plugin's options. A guard always blocks, unless `shadow` is
-            True.
+        bus: the bus that the plugins connect to. A bus has at most one `Plugins` object at a time.
+        workspace: a folder with plugin folders in the project that the user works on. These plugins
+            are off until `enable` names them.
+        user: a folder with the user's plugin folders.
+        bundled: a folder with plugin folders that are shipped with the host.
+        installed: whether to also use the entry points of the group `hookbus.plugins`.
+        allow: the only plugins that may be on; None allows all. Names are `"id"`, `"place:id"` or
+            `"place:*"`.
+        deny: plugins that are off, whatever else is set.
+        enable: plugins that are on, whatever their manifest says.
+        settings: a mapping from plugin ids to settings, which are checked against the manifest.
+        overrides: a mapping from plugin ids to overrides: `priority`, `timeout` (seconds) and
+            `on_error` for all receivers, `shadow` for guards, and `receivers` with the same options
+            by receiver name. They take precedence over the plugin's options. A guard always blocks,
+            unless `shadow` is True.
 
     Raises:
-        HookError: if an argument is not valid, or if the bus has plugins already; then nothing is
-            loaded.
+        HookError: if an argument is not valid, or if the bus already has plugins. In that case,
+            nothing is loaded.
     """
     if isinstance(bus, type):
         check_bus(bus)
@@ -98,7 +99,7 @@ def _places(**folders: Path | None) -> dict[str, str]:
 
 
 def _has_loose_code(folder: str) -> bool:
-    """Tell whether a folder has code but no folder that could be a plugin."""
+    """Return whether a folder has code but no folder that could be a plugin."""
     try:
         names = [name for name in os.listdir(folder) if not name.startswith((".", "_"))]
     except OSError:  # it does not exist, or is reported later

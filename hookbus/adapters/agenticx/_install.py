@@ -36,33 +36,33 @@ _OF_EVENTS: Final = (*SYNC_POINTS, *ASYNC_POINTS, hook_event, hook_event_async)
 def install(
     bus: Bus = default_bus, *, strict: bool = False, untested: Untested = "check"
 ) -> Uninstall:
-    """Let AgenticX run on hookbus. Call this before other code imports the functions that run
-    hooks.
+    """Run AgenticX's hooks, tool calls and model calls on hookbus. Call this function before other
+    code imports the functions that run hooks.
 
     AgenticX's own hooks are receivers of `pre` at these hooks: `tool_start` (`tool_name`, `args`,
     `call`), `tool_end` (`tool_name`, `output`, `call`), `llm_start` (`messages`, `call`) and
     `llm_end` (`response`, `call`). Their sender is the agent of an executor or the HookRegistry of
     a runtime. A runtime also has `agent_start` (`agent_id`, `user_input`, `call`), `agent_end`
     (`text`, `call`) and `compaction` (`count`, `summary`, `call`). Any other event triggered on
-    AgenticX's event bus is `hook_event` (`key`, `event`, `call`). The calls themselves are hooks
-    too. `tool_call` is every tool on every path; it has the arguments of the vocabulary and also
-    `call`. `llm_call` (`messages`) is the model of an executor.
+    AgenticX's event bus is `hook_event` (`key`, `event`, `call`). The calls themselves are also
+    hooks. `tool_call` covers every tool on every path; it has the common arguments and also `call`.
+    `llm_call` (`messages`) covers the model of an executor.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         strict: False keeps AgenticX's documented behaviour for its own hooks. True treats them as
-            receivers of hookbus. A hook that fails before a call blocks it, as does an answer
-            without a meaning. Async hooks are awaited. Hooks of `core.hooks` and `hooks` run for
-            every tool on every path, and the tool gets the arguments they leave. After-hooks run
-            for failed calls too, and a failing hook of a runtime does not end the run.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+            receivers of hookbus. A before-hook that fails or returns an invalid answer blocks the
+            call. Async hooks are awaited. Hooks of `core.hooks` and `hooks` run for every tool on
+            every path, and the tool gets the arguments as changed by the hooks. After-hooks also
+            run for failed calls, and a failing hook of a runtime does not end the run.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Returns:
         A function that restores AgenticX, attribute for attribute. A second call does nothing.
 
     Raises:
-        HookError: if AgenticX is not installed, does not fit, or already runs on hookbus.
+        HookError: if AgenticX is not installed, is incompatible, or already runs on hookbus.
     """
     with patches_of("agenticx", "agenticx", SUPPORTED, untested, install) as patches:
         points = Points(bus, strict)
@@ -163,14 +163,14 @@ def _as_given(session: Any, name: str, args: dict[str, Any]) -> dict[str, Any]:
 
 
 def namespaces(bus: Bus = default_bus, *, strict: bool = False) -> dict[str, dict[str, Any]]:
-    """Return the contents of AgenticX's four hook modules, run by hookbus. AgenticX need not be
-    installed.
+    """Return the contents of AgenticX's four hook modules, implemented on hookbus. AgenticX does
+    not have to be installed.
 
     Each call returns separate namespaces: a hook registered in one is unknown to the others.
     Loading policies from YAML (`core.hooks.tool_hooks`) is left to AgenticX.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         strict: as in `install`.
 
     Returns:

@@ -99,7 +99,7 @@ class Points:
     """Calls AgenticX's own hooks and all other receivers.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         strict: whether a failing before-hook blocks the call.
     """
 

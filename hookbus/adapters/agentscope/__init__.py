@@ -1,4 +1,5 @@
-"""AgentScope 1.0.21 on hookbus: its five hooked methods are hooks, its own hooks are receivers.
+"""AgentScope 1.0.21 on hookbus: its five hooked methods become hooks, and its own hooks become
+receivers.
 
     from hookbus.adapters import agentscope
 

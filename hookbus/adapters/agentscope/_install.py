@@ -45,32 +45,31 @@ _REGISTRATION: Final = (
 def install(
     bus: Bus = default_bus, *, strict: bool = False, untested: Untested = "check"
 ) -> Uninstall:
-    """Let AgentScope's agents run on hookbus: existing classes and classes made later.
+    """Run the hooks of AgentScope's agents on hookbus, in both existing and future classes.
 
-    Besides the hooks of agents there is `tool_call` of the vocabulary: every call of a tool by a
-    `Toolkit`, inside its middlewares. A subclass of Toolkit that overrides `call_tool_function`
-    without calling `super()` bypasses it.
+    The hook `tool_call` covers every call of a tool by a `Toolkit`, inside its middlewares. A
+    subclass of `Toolkit` that overrides `call_tool_function` without calling `super()` bypasses it.
 
     Args:
-        bus: the bus that has the signals.
-        strict: False keeps AgentScope's documented behaviour for its own hooks. It deep-copies
-            arguments, a dict replaces all arguments, exceptions reach the caller unchanged, and
-            all classes share class hooks. True treats them as receivers of hookbus. Nothing is
-            copied, a dict patches the arguments, and `Block` and `Replace` act. Failures are
-            isolated and reported, a class hook runs only for its class and subclasses, and
-            recursive calls are hooked at every level.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus to declare the hooks on.
+        strict: False keeps AgentScope's documented behaviour for its own hooks. Arguments are
+            deep-copied, a dict replaces all arguments, exceptions reach the caller unchanged, and
+            all classes share class hooks. True treats them as receivers of hookbus. Arguments are
+            not copied, a dict patches the arguments, and hooks can return `Block` and `Replace`.
+            Failures are isolated and reported, a class hook runs only for its class and subclasses,
+            and recursive calls are hooked at every level.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
-    `post_acting` is observe-only in effect. By then ReActAgent has put the tool's result into its
-    memory, and it uses the output of `_acting` only for structured answers. Change the arguments
-    of a tool in `pre_tool_call` and its result in `post_tool_call`.
+    Changes in `post_acting` usually have no effect, because ReActAgent has already stored the
+    tool's result in its memory, and uses the output of `_acting` only for structured answers.
+    Change the arguments of a tool in `pre_tool_call` and its result in `post_tool_call`.
 
     Returns:
         A function that restores AgentScope, attribute for attribute. A second call does nothing.
 
     Raises:
-        HookError: if AgentScope is not installed, does not fit, or already runs on hookbus.
+        HookError: if AgentScope is not installed, is incompatible, or already runs on hookbus.
     """
     with patches_of("agentscope", "agentscope", SUPPORTED, untested, install) as patches:
         meta = import_module("agentscope.agent._agent_meta")

@@ -25,7 +25,7 @@ def hook_tools(patches: Patches, bus: Bus, module: Any) -> None:
 
     Args:
         patches: the patches of the adapter.
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         module: AgentScope's toolkit module.
     """
     gate = Gate(patches, bus, _results(module.ToolResponse, module.TextBlock))

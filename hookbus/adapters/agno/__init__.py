@@ -1,4 +1,5 @@
-"""Agno 3.1.10 and 2.9.0 on hookbus: its tool calls, and the input and output of its runs.
+"""Agno 3.1.10 and 2.9.0 on hookbus: hooks around its tool calls, and around the input and output of
+its runs.
 
     from hookbus.adapters import agno
 

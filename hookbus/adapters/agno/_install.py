@@ -34,26 +34,26 @@ def install(
     """Hook Agno's tools, agents and teams.
 
     The sender of a tool's hooks is its `Function`. At `tool_start` (`call`), `pre_hook` is a
-    receiver of `pre`. At `tool_call`, `tool_hooks` are arounds; it has the arguments of the
-    vocabulary and also `call`. At `tool_end` (`call`), `post_hook` is a receiver of `pre`. The
-    sender of a run's hooks is the agent or team. `run_input` and `run_output` are streams of Agno's
-    events, where `pre_hooks` and `post_hooks` are arounds.
+    receiver of `pre`. At `tool_call`, which has the common arguments and also `call`, `tool_hooks`
+    are arounds. At `tool_end` (`call`), `post_hook` is a receiver of `pre`. The sender of a run's
+    hooks is the agent or team. `run_input` and `run_output` are streams of Agno's events, where
+    `pre_hooks` and `post_hooks` are arounds.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         strict: False keeps Agno's documented behaviour for its own hooks. True treats them as
-            receivers of hookbus. Arguments that a hook passes to next reach the tool. Async hooks
-            are awaited or rejected. A failing pre_hook or hook of a run stops the call or run.
-            Hooks of an agent and of its tools are merged. A hook with a parameter that Agno does
-            not pass is rejected.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+            receivers of hookbus. The tool gets the arguments that a hook passes to the next
+            function. Async hooks are awaited or rejected. A failing `pre_hook` stops the call, and
+            a failing hook of a run stops the run. Hooks of an agent and of its tools are merged. A
+            hook with a parameter that Agno does not pass is rejected.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Returns:
         A function that restores Agno, attribute for attribute. A second call does nothing.
 
     Raises:
-        HookError: if Agno is not installed, does not fit, or already runs on hookbus.
+        HookError: if Agno is not installed, is incompatible, or already runs on hookbus.
     """
     with patches_of("agno", "agno", SUPPORTED, untested, install) as patches:
         adapter = _Adapter(bus, strict, patches)

@@ -1,4 +1,5 @@
-"""Bub 0.5.1 on hookbus: its hooks are questions, its plugins' implementations are receivers.
+"""Bub 0.5.1 on hookbus: its hooks become questions, and its plugins' implementations become
+receivers.
 
     from hookbus.adapters import bub
 

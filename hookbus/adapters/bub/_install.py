@@ -33,31 +33,31 @@ _MODULES: Final = ("bub.hooks.runtime", "bub.hooks.interception", "bub.framework
 def install(
     bus: Bus = default_bus, *, strict: bool = False, untested: Untested = "check"
 ) -> Uninstall:
-    """Let Bub's runtimes run on hookbus, existing ones and those made later.
+    """Run the hooks of Bub's runtimes on hookbus, for both existing and future runtimes.
 
     Every hook of Bub is a question with the same name and arguments. Answer it with
     `bus.signal("build_prompt").connect(...)`, guard it with `pre_build_prompt`, wrap it with
     `around_build_prompt`. The four hooks of `AgentHooks` are methods whose sender is the
     `AgentHooks`: `before_llm_call` (`request`, `state`), `after_llm_call` (`request`, `result`,
     `state`), `before_tool_call` (`call`, `state`) and `after_tool_call` (`call`, `result`,
-    `state`). There, plugins are receivers of `pre`. The call between the last two is `tool_call`
-    of the vocabulary, with the further arguments `call` and `executor`. A whole turn of a framework
-    is `turn` (`inbound`, `stream_output`).
+    `state`). There, plugins are receivers of `pre`. The call between the last two is the hook
+    `tool_call`, with the additional arguments `call` and `executor`. A whole turn of a framework is
+    the hook `turn` (`inbound`, `stream_output`).
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         strict: False keeps Bub's documented behaviour for its plugins. True treats them as
-            receivers of hookbus. A failing plugin is isolated and reported, and blocks if it is a
-            policy of tools or models. Wrappers wrap, async functions are rejected where Bub cannot
-            await, unknown hook names are rejected, and only return values change a call.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+            receivers of hookbus. A failing plugin is isolated and reported; a failing policy of
+            tools or models blocks the call. Wrappers work, async functions are rejected where Bub
+            cannot await, unknown hook names are rejected, and only return values change a call.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Returns:
         A function that restores Bub, attribute for attribute. A second call does nothing.
 
     Raises:
-        HookError: if Bub is not installed, does not fit, or already runs on hookbus.
+        HookError: if Bub is not installed, is incompatible, or already runs on hookbus.
     """
     with patches_of("bub", "bub", SUPPORTED, untested, install) as patches:
         runtime, agent, module = map(import_module, _MODULES)

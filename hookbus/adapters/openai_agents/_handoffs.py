@@ -1,4 +1,4 @@
-"""Hand-offs: a denied hand-off does not happen, and the model reads why."""
+"""Hand-offs: a blocked hand-off does not happen, and the model reads why."""
 
 from __future__ import annotations
 

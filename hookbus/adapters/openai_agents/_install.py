@@ -37,33 +37,34 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     approver: Store | None = None, untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the agents of the OpenAI Agents SDK run on hookbus, existing and future ones.
+    """Hook the tools, models and runs of the OpenAI Agents SDK, for both existing and future
+    agents.
 
-    `tool_call` (sender: the tool) is every call of a function tool, of a tool of a local MCP
-    server, of an agent that is a tool, of a custom, shell, local shell, patch or computer tool, and
-    every hand-off (sender: the `Handoff`). The model reads why a call was denied, and a denied
-    hand-off does not happen. A denial is never the answer of a run: if `tool_use_behavior` would
-    stop on it, the model reads it and continues. A patch with several operations is one call for
-    each operation. `model_call` and `model_stream` (sender: the `Model`) are the calls of every
-    model. `agent_run` is `Runner.run` and `run_sync`; its result is the `RunResult`.
-    `agent_stream` is a whole streamed run; its parts are those of `model_stream`. A blocked model
-    call or run raises `HookBlocked`.
+    `tool_call` (sender: the tool) covers every call of a function tool, a tool of a local MCP
+    server, an agent used as a tool, and a custom, shell, local shell, patch or computer tool. It
+    also covers every hand-off (sender: the `Handoff`). The model reads the reason for a blocked
+    call, and a blocked hand-off does not happen. A blocked call is never the final output of a run:
+    if `tool_use_behavior` would stop on it, the run continues and the model reads the reason. A
+    patch with several operations makes one call for each operation. `model_call` and `model_stream`
+    (sender: the `Model`) cover the calls of every model. `agent_run` covers `Runner.run` and
+    `run_sync`; its result is the `RunResult`. `agent_stream` covers a whole streamed run; its parts
+    are those of `model_stream`. A blocked model call or run raises `HookBlocked`.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         say: a function that turns a `HookBlocked` into the text that the model reads.
         approver: a store that the bus asks for approval while the run is interrupted. Approve or
             reject the `interruptions` of the run in its `RunState`, and resume the run with it.
-            Local shell and computer tools, patches of several files and hand-offs are blocked
-            meanwhile.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+            Local shell and computer tools, patches of several files and hand-offs cannot be
+            interrupted and are blocked instead.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Returns:
         A function that restores the SDK. A second call does nothing.
 
     Raises:
-        HookError: if openai-agents is not installed, does not fit, lacks a function that this
+        HookError: if openai-agents is not installed, is incompatible, lacks a function that this
             adapter replaces, or already runs on hookbus; or if the bus has another approver.
     """
     with patches_of("openai_agents", "openai-agents", SUPPORTED, untested, install) as patches:

@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Told(str):
-    """The text a model gets for a denied call; the type keeps it from being a run's answer."""
+    """The text a model gets for a blocked call; the type keeps it from being a run's answer."""
 
 
 class NotDone(Exception):
