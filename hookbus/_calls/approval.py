@@ -87,7 +87,7 @@ def _has_question(call: Call, seat: Seat, question: Any) -> bool:
     """Return True if an `Ask` has a question; an `Ask` without one is a failure of its guard."""
     try:
         if not issubclass(type(question), str) or not question.strip():
-            said = "returned an Ask without a question: describe what is to be approved"
+            said = "returned an Ask without a question: describe the action to approve"
             raise HookError(f"{seat.receiver.name} {said}")
     except Exception as error:  # the question itself may raise, as it may be any object
         failed(call, seat, error)
@@ -144,11 +144,11 @@ class Approval:
             late = await late
         if late is not None:
             seat, ask = late.asks[0]
-            why = "not approved, because it was asked after the call's approval"
+            why = "not approved, because the guard asked after the call had been approved"
             block(self.call, seat, Block(unapproved(ask.question, why), code="drift"))
 
     async def _ask(self, values: tuple[Any, ...]) -> bool:
-        """Ask the approver; tell whether the call has waited for the approval."""
+        """Ask the approver; return whether the call has waited for the approval."""
         seat, request, facts = self._requesting(values)
         try:
             ask = self.approver.ask_async

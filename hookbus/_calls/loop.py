@@ -19,7 +19,7 @@ from .plan import Seat
 from .threads import start_thread
 
 __tracebackhide__: Final = True
-PURPOSE: Final = "async receivers of plain calls"
+PURPOSE: Final = "async receivers of sync calls"
 
 
 class Loop:
@@ -44,7 +44,7 @@ class Loop:
         loop = self._own()
         if asyncio._get_running_loop() is loop:
             raise HookError(
-                "it is async, and another async receiver of a plain call made this plain call, so "
+                "it is async, but another async receiver of a sync call made this sync call, so "
                 "the event loop would have to wait for itself: write a plain def receiver"
             )
         if are_greenlets():

@@ -139,7 +139,7 @@ class _Pool:
 
 workers: Final = Workers("deadlines")
 
-background: Final = Workers("plain observers in the background")
+background: Final = Workers("sync background observers")
 """For observers that no call waits for: they must not take a thread from a guard."""
 
 # A forked child does not have the threads of its parent.

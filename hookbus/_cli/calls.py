@@ -42,9 +42,9 @@ class Wanted:
     """only calls with this outcome: returned, replaced, blocked, raised, cancelled or paused;
     failed: a receiver failed in it; unfinished: it has not ended."""
     receiver: str | None = None
-    """only calls in which this receiver changed something, blocked, failed or was answered."""
+    """only calls with a recorded action of this receiver."""
     since: str | None = None
-    """only calls that ended since then: 15m, 2h, 3d, yesterday, 03:15, 2026-11-24T03:15."""
+    """only calls that ended since this time: 15m, 2h, 3d, yesterday, 03:15, 2026-11-24T03:15."""
     session: str | None = None
     """only calls of this session."""
 

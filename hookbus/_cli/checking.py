@@ -20,10 +20,10 @@ def check(
 ) -> int:
     """Import a module and report mistakes in its hooks. The exit code is 1 if there are any.
 
-    It reports names that nothing emits, receivers that can never run, cycles of before= and after=,
-    overrides that are not hooked, hooks that require a guard and have none, modifiers that block
-    but fail open, refused plugins, unmet requirements of the settings, and rules that match no
-    tool.
+    It reports signals that no hook emits, receivers that can never run, cycles of before= and
+    after=, overrides that are not hooked, hooks that require a guard and have none, modifiers that
+    block but fail open, refused plugins, unmet requirements of the settings, and rules that match
+    no tool.
 
     Args:
         module: package.module, or the path of a file. It is imported.

@@ -34,7 +34,7 @@ def list_(
     receivers changed, blocked or failed.
 
     Args:
-        limit: the number of calls.
+        limit: the maximum number of calls.
         follow_: keep running, and print calls as they end, until Ctrl-C.
     """
     if limit < 0:
@@ -98,7 +98,7 @@ def verify(
     if shown.json:
         print_json({"ok": found.ok, "records": found.records, "problems": found.problems})
     elif found.ok:
-        dropped = f"; records 1 to {found.dropped} were dropped before" * (found.dropped > 0)
+        dropped = f"; records 1 to {found.dropped} were dropped earlier" * (found.dropped > 0)
         say(f"{found.records} records, all unchanged{dropped}", "green")
     else:
         say(f"{found.records} records, with problems", "bold red")

@@ -64,7 +64,7 @@ def run(
         instrument: module:Class.method, or module:function, to make hookable; repeat for more.
         approvals: the file of approvals.Store, where people answer requests for approval. Default:
             the file in the settings.
-        wait: seconds that a call waits for an answer before it is blocked.
+        wait: how many seconds a call waits for an answer before it is blocked.
         adapters: frameworks to run on hookbus, separated by commas: langchain,mcp.
         journal: the file to record events in. Default: HOOKBUS_JOURNAL, or the file in the
             settings.
@@ -180,7 +180,7 @@ def _check_behind(program: str, words: Sequence[str]) -> None:
     """Raise for an option of `run` after the program, because it would have no effect.
 
     Raises:
-        HookError: naming both ways to write it.
+        HookError: with a message that names both ways to write it.
     """
     own = words[: words.index("--")] if "--" in words else words
     for word in own:

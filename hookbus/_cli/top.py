@@ -95,7 +95,7 @@ def top(
 
     Args:
         every: the number of seconds between two updates.
-        times: the number of updates, then exit.
+        times: exit after this number of updates.
     """
     if not 0.1 <= every <= 3600 or (times is not None and times < 1):
         raise HookError("--every must be from 0.1 to 3600 seconds, and --times at least 1")

@@ -60,7 +60,7 @@ class EventSignal(HookSignal):
         """Reject an invalid listener, and find out how it takes an event.
 
         Raises:
-            HookError: naming the receiver and what to write instead.
+            HookError: with a message that names the receiver and what to write instead.
         """
         function: Any = connected.function  # the caller keeps it alive
         options, signature = connected.options, signature_of(function)
@@ -119,8 +119,7 @@ class EventSignal(HookSignal):
         return frozenset(kind for kind, listeners in self._by_kind().items() if listeners)
 
     def redacted(self, event: Event) -> Event | None:
-        """Return an event after redaction, which is what listeners get; None if even that could not
-        be made.
+        """Return the redacted event that listeners get, or None if it could not be created.
         """
         if not self.redactors:
             return event

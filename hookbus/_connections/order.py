@@ -61,7 +61,7 @@ def check_constraints(new: Connected, others: list[Connected]) -> None:
     """Reject an impossible order: a circle, or a constraint against the order of the roles.
 
     Raises:
-        HookError: naming the receivers whose constraints conflict.
+        HookError: with a message that names the receivers whose constraints conflict.
     """
     rank = {"modify": 0, "around": 0, "answer": 0, "guard": 1, "observe": 2}
     for other in others:

@@ -82,7 +82,8 @@ class Connected(Tally):
         """Check one connection; nothing is registered yet.
 
         Raises:
-            HookError: naming the receiver, where it is written, and what to write instead.
+            HookError: with a message that names the receiver, where it is written, and what to
+                write instead.
         """
         if not callable(function):
             raise HookError(
@@ -242,7 +243,7 @@ class Connected(Tally):
             problem = f"is async, but {hook} is a plain def, which cannot await it: {instead}"
         elif problem is None and phase == "post" and self.role == "guard" and "generator" in colour:
             instead = f"guard item_{hook}, or hold the items back in an around"
-            problem = f"would guard a stream after its items have left: {instead}"
+            problem = f"would guard a stream after its items were passed on: {instead}"
         elif problem is None and phase == "item" and "generator" not in colour:
             problem = f"expects items, but {hook} is not a generator: connect it to post_{hook}"
         return problem and f"{self._title} {problem}"

@@ -169,7 +169,7 @@ def check_can_call(sender: Any) -> None:
     """Reject what looks like an object or a class but is never the first argument of a call.
 
     Raises:
-        HookError: naming what to write instead.
+        HookError: with a message that names what to write instead.
     """
     if type(sender) is type:
         return

@@ -26,7 +26,7 @@ class Tally:
 
     Attributes:
         failures: how often it failed.
-        fail_opens: how often it failed and the call went on.
+        fail_opens: how often it failed and the call continued.
         watched: how many more calls of it are timed, for an observer without a deadline; timing
             costs as much as a receiver.
         held_up: how many of those took long; `longest` is the longest time in seconds.

@@ -61,7 +61,8 @@ def check_adapters() -> None:
     A framework that is a requirement of another one with an adapter counts as a part of that one.
 
     Raises:
-        HookError: naming each framework without its adapter, and how to install the adapter.
+        HookError: with a message that names each framework without its adapter, and how to install
+            the adapter.
     """
     imported = [each for each in FRAMEWORKS if each.module in sys.modules]
     adapters = sys.modules.get(_ADAPTERS)

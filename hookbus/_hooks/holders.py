@@ -25,7 +25,7 @@ def check_sender(
     although others of the hook are.
 
     Raises:
-        HookError: saying why, and what to write instead.
+        HookError: with a message that says why, and what to write instead.
     """
     named, own = sender.__qualname__, hook_of(sender)
     by_argument = next((hook for hook in hooks if hook.given.sender), None)
@@ -55,7 +55,7 @@ def check_serves(receiver: Connected, hooks: list[Hook], sender: Any) -> bool:
     it fits one.
 
     Raises:
-        HookError: saying which of its parameters is not available.
+        HookError: with a message that says which of its parameters is not available.
     """
     problem = None
     for hook, is_method in hooks_called_by(hooks, sender):

@@ -55,7 +55,8 @@ def check_guarded(
         sender: the sender to check; None is every class that declares one, and every function.
 
     Raises:
-        HookError: naming what has no guard, and why each existing guard does not count.
+        HookError: with a message that names what has no guard, and why each existing guard does not
+            count.
     """
     if phase not in PHASES_WITH_GUARDS:
         raise HookError(f"phase={phase!r} cannot have guards: write 'pre', 'item' or 'post'")

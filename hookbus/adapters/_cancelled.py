@@ -44,8 +44,8 @@ def stop_if_cancelled() -> None:
 
 
 def follow(patches: Patches, cls: Any, *names: str) -> None:
-    """Make the threads and tasks of async methods see when these are cancelled, or when their
-    reader stops."""
+    """Let the threads and tasks that async methods start find out when the methods are cancelled,
+    or when their consumer stops reading."""
     for name in names:
         patches.wrap(cls, name, _followed)
 

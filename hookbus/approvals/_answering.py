@@ -38,7 +38,8 @@ def answering(approver: Any, timeout: float | None = None) -> Answering:
     if hasattr(approver, "ask") and hasattr(approver, "ask_async") and hasattr(approver, "key"):
         return Answering(approver, timeout)
     if not callable(approver):
-        raise HookError(f"{approver!r:.60} is not an approver: pass a function, a Inbox or a Store")
+        instead = "pass a function, an Inbox or a Store"
+        raise HookError(f"{approver!r:.60} is not an approver: {instead}")
     return Answering(_Function(approver), timeout)
 
 

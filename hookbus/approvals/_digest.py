@@ -42,8 +42,9 @@ def canonical(value: Any, name: str) -> bytes:
     """Return a value as canonical JSON.
 
     Raises:
-        HookError: naming the value that has none: a type that JSON does not have (a subclass
-            counts), an integer beyond 2**53, NaN, a key that is not a string, a lone surrogate.
+        HookError: with a message that names the value that has none: a type that JSON does not have
+            (a subclass counts), an integer beyond 2**53, NaN, a key that is not a string, a lone
+            surrogate.
     """
     _check(value, name)
     rfc8785 = library()

@@ -68,14 +68,14 @@ def check_answer(answer: Any, request: Request) -> None:
     """Raise if an object is not a valid answer to a request.
 
     Raises:
-        HookError: saying what to pass instead.
+        HookError: with a message that says what to pass instead.
     """
     if isinstance(answer, type) or not isinstance(answer, (Approved, Denied)):
         kind = answer.__name__ if isinstance(answer, type) else type(answer).__name__
         raise HookError(f"{kind} is not a valid answer: pass Approved(by) or Denied(by, reason)")
     if not isinstance(answer.by, str) or not answer.by.strip():
         kind = type(answer).__name__
-        raise HookError(f"{kind}(by={answer.by!r:.40}): by must be a person's name")
+        raise HookError(f"{kind}(by={answer.by!r:.40}): by= must be the name of the approver")
     if isinstance(answer, Denied):
         if not isinstance(answer.reason, str):
             raise HookError(f"Denied(reason={answer.reason!r:.40}): the reason must be a string")

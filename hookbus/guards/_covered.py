@@ -33,7 +33,7 @@ class Covered:
         form: a pattern of values that should be checked.
 
     Raises:
-        HookError: if there is no glob, or one is invalid.
+        HookError: if there are no globs, or if a glob is invalid.
     """
 
     def __init__(

@@ -96,7 +96,7 @@ class provenance(ReadyGuard):
             except TimeoutError:
                 reason = "the arguments take too long to check"
                 return Block(reason, code="provenance")
-            return Ask(f"{where}, not from the user; call it?", code="provenance")
+            return Ask(f"{where}, not from the user; allow the call?", code="provenance")
 
         return judge
 

@@ -58,7 +58,7 @@ class Chain:
             is_full: whether the commit must survive a power failure.
 
         Raises:
-            HookError: saying why it failed.
+            HookError: with a message that says why it failed.
         """
         try:
             self._commit(do, "FULL" if is_full else "NORMAL")

@@ -33,7 +33,7 @@ question.
 
 @named_options
 class Journal:
-    """Records the events of buses in a SQLite file, in a hash chain that detects changed records.
+    """Records the events of buses in an SQLite file, in a hash chain that detects changed records.
 
     Several processes can write to one file while others read it. Use a journal in a `with`
     statement, or call `close`. Queued records are also written when the program exits.

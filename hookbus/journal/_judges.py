@@ -1,4 +1,4 @@
-"""Call today's guards for a recorded call, without running its method."""
+"""Call the current guards for a recorded call, without running its method."""
 
 from __future__ import annotations
 

@@ -58,8 +58,8 @@ def _say_died(db: sqlite3.Connection, path: Path, number: int, id: str, pid: int
     attempts = "1 attempt" if unknown == 1 else f"{unknown} attempts"
     db.execute("UPDATE runs SET how = 'died' WHERE number = ?", [number])
     _log.warning(
-        "%s: run %s of process %d ended without closing it. All acknowledged records are there, "
-        "and unfinished writes are not%s",
+        "%s: run %s of process %d ended without closing it. The file has all acknowledged records, "
+        "but no unfinished writes%s",
         path, id, pid, f". The outcome of {attempts} is unknown" if unknown else "",
     )  # fmt: skip
 

@@ -47,7 +47,7 @@ class Verification:
 
     def __str__(self) -> str:
         if self.ok:
-            dropped = f"; records 1 to {self.dropped} were dropped before" * (self.dropped > 0)
+            dropped = f"; records 1 to {self.dropped} were dropped earlier" * (self.dropped > 0)
             return f"{self.records} records, nothing was changed{dropped}"
         return "\n".join([f"{self.records} records, and something was changed:", *self.problems])
 
@@ -126,7 +126,7 @@ class _Look:
             self.found(f"record {self.last} is not the last record, which should be {seq}")
         dropped = (expired, head[0][4].hex() if isinstance(head[0][4], bytes) else None)
         if expired and self._retained != dropped:
-            self.found(f"records 1 to {expired} are missing, and no record notes it")
+            self.found(f"records 1 to {expired} are missing, and no record says so")
 
     def _schema(self, db: sqlite3.Connection) -> None:
         """Check that the tables, views and indexes are exactly those of `tables.sql`."""

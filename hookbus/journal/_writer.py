@@ -89,7 +89,7 @@ class Writer:
         """Wait until a record is written, or write it in this thread.
 
         Raises:
-            HookError: saying why it cannot be written.
+            HookError: with a message that says why it cannot be written.
         """
         with self._held():
             if not waiting.is_done:
@@ -128,7 +128,7 @@ class Writer:
         """Write all queued records.
 
         Raises:
-            HookError: saying why they cannot be written. They stay queued.
+            HookError: with a message that says why they cannot be written. They stay queued.
         """
         with self._held():
             error = self._drain()
@@ -140,7 +140,7 @@ class Writer:
         it returns.
 
         Raises:
-            HookError: saying why it failed. Then nothing was changed.
+            HookError: with a message that says why it failed. Then nothing was changed.
         """
         with self._held():
             error = self._drain()

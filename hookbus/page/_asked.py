@@ -86,7 +86,7 @@ def answer_of(said: Any) -> Approved | Denied:
             in seconds, and `reason`.
 
     Raises:
-        HookError: saying what is wrong.
+        HookError: with a message that says what is wrong.
     """
     if not isinstance(said, Mapping) or said.get("answer") not in ("approve", "deny"):
         raise HookError("the answer must be approve or deny")

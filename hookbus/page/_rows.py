@@ -42,7 +42,7 @@ def mark_of(record: Any) -> str | None:
     changed.
 
     A call that waits for approval was not denied, so it is pending. A modifier has failed open if
-    the call went on without its change. A failed observer is just failed.
+    the call continued without its change. A failed observer is just failed.
     """
     data, event = record.data, event_of(record)
     if event == "Blocked":

@@ -74,7 +74,7 @@ def load(
     then call its `leave()`.
 
     Raises:
-        PluginError: saying why nothing of it was connected.
+        PluginError: with a message that says why nothing of it was connected.
     """
     api = PluginApi(manifest.id, manifest.version, settings, provided)
     earlier = {id(receiver): receiver for _, receiver in _all_receivers(bus)}

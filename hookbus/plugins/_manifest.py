@@ -57,7 +57,7 @@ class Manifest:
         programs: programs that it needs on the PATH.
         environment: environment variables that it needs.
         plugins: ids of plugins that it needs.
-        settings: what the operator may set.
+        settings: the settings that the operator can set.
     """
 
     id: str
@@ -78,7 +78,7 @@ def read_manifest(source: bytes) -> Manifest:
     """Return the manifest in this source.
 
     Raises:
-        PluginError: naming the first mistake, and what to write instead.
+        PluginError: with a message that names the first mistake, and what to write instead.
     """
     table = _parse(source)
     _check_format(table)

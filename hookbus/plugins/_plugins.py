@@ -101,7 +101,7 @@ class Plugins(Pictured):
         """Check at start-up that these plugins are loaded.
 
         Raises:
-            HookError: naming the first plugin that is not loaded, and why.
+            HookError: with a message that names the first plugin that is not loaded, and why.
         """
         for plugin in plugins:
             slot = self._roster.slot(plugin)

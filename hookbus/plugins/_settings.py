@@ -50,7 +50,7 @@ class Setting:
         """Read `[settings.<name>]`.
 
         Raises:
-            PluginError: naming the key that is wrong.
+            PluginError: with a message that names the key that is wrong.
         """
         where = f"settings.{name}"
         table = table_of(where, value)

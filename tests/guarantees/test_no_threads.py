@@ -105,8 +105,8 @@ def test_in_a_subinterpreter_a_deadline_or_a_background_says_that_it_needs_threa
         "hi!: []",
         f"hi: ['deadlines {needs}']",
         f"say was blocked by guard: guard failed: deadlines {needs}: ['deadlines {needs}']",
-        f"hi: ['plain observers in the background {needs}']",
-        f"hi: ['async receivers of plain calls {needs}']",
+        f"hi: ['sync background observers {needs}']",
+        f"hi: ['async receivers of sync calls {needs}']",
     ]
 
 

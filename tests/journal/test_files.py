@@ -216,4 +216,4 @@ def test_the_next_run_logs_that_a_run_died_and_what_is_unknown(path, caplog, att
         journal.attach(bank.bus)
         bank.pay(1)
     [said] = [each for each in caplog.messages if "ended without closing it" in each]
-    assert said.endswith(f"records are there, and unfinished writes are not{unknown}")
+    assert said.endswith(f"acknowledged records, but no unfinished writes{unknown}")

@@ -49,7 +49,7 @@ def test_what_is_older_than_so_many_days_is_dropped_and_the_rest_verifies(journa
         db.execute("DELETE FROM chain WHERE seq = 41")
     db.close()
     problems = journal.verify().problems
-    assert any("no record notes it" in each for each in problems)
+    assert any("no record says so" in each for each in problems)
 
 
 def test_a_file_that_is_too_large_is_cut_to_about_its_size(journal, bank, path):

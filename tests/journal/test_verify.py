@@ -141,7 +141,7 @@ def test_a_file_with_a_changed_byte_is_read_as_before_or_found_to_be_changed(pat
         (["INSERT INTO chain SELECT 20, run, type, hook, time, call_id, outcome, receiver, seconds,"
           " attempt, session, data, hash FROM chain WHERE seq = 19"], "record 20 was changed"),
         (["DELETE FROM chain WHERE seq <= 5", "UPDATE head SET expired = 5, expired_hash = "
-          "(SELECT x'00')"], "records 1 to 5 are missing, and no record notes it"),
+          "(SELECT x'00')"], "records 1 to 5 are missing, and no record says so"),
         (["UPDATE runs SET source = '//elsewhere'"], "record 1 was changed"),
         (["UPDATE runs SET id = 'other'"], "record 1 was changed"),
         (["DELETE FROM runs"], "record 1 was changed"),
@@ -211,7 +211,7 @@ def test_a_journal_written_anew_does_not_pass_a_checkpoint_that_it_says_was_drop
         bank.pay("ada")
         assert journal.verify().ok and journal.verify(dropped.checkpoint).ok
         assert str(journal.verify()) == (
-            "3 records, nothing was changed; records 1 to 39 were dropped before"
+            "3 records, nothing was changed; records 1 to 39 were dropped earlier"
         )
         (problem,) = journal.verify(first, dropped.checkpoint).problems
     assert problem.startswith("record 19 cannot be compared with its checkpoint: records 1 to 39")

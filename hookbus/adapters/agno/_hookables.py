@@ -47,7 +47,8 @@ def sender_of(owner: Any, cls: type) -> Sender:
 
 
 def kind_of(function: Any) -> str:
-    """Return the kind of a tool, which in Agno shows only in the place its code was made."""
+    """Return the kind of a tool. Agno does not record it, so it is derived from the module that
+    defines the tool's code."""
     entrypoint = inspect.unwrap(function.entrypoint)
     home = getattr(getattr(entrypoint, "func", entrypoint), "__module__", None)
     if home == "agno.utils.mcp":

@@ -1,13 +1,13 @@
-"""The plugin hooks of OpenClaw 2026.9.6 in Python, on hookbus.
+"""The plugin hooks of OpenClaw 2026.9.6, in Python and on hookbus.
 
     registry = Registry()
     registry.on("audit", "after_tool_call", lambda event, ctx: log(event["toolName"]))
     runner = HookRunner(registry, failure_policy=GLOBAL_POLICY)
     result = await runner.run("before_tool_call", {"toolName": "exec", "params": {"cmd": "ls"}}, {})
 
-OpenClaw is written in TypeScript. This module is its plugin API, registry and hook runner in
-Python, and needs no OpenClaw package. Events and results are dicts with OpenClaw's own keys. Every
-hook is a hookspec on `registry.bus`, and every handler is a receiver there.
+OpenClaw is written in TypeScript. This package implements its plugin API, registry and hook runner
+in Python, and does not need an OpenClaw package. Events and results are dicts with OpenClaw's own
+keys. Every hook is a hookspec on `registry.bus`, and every handler is a receiver there.
 """
 
 from ._approvals import ApprovalRequest

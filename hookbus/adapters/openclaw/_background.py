@@ -1,4 +1,5 @@
-"""Background hooks: a limited number run, a limited number wait, and the rest is counted."""
+"""Background hooks: a limited number of them run or wait, and all others are dropped and
+counted."""
 
 from __future__ import annotations
 

@@ -177,8 +177,8 @@ def tool_call(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def chained_tool_call(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """The same, but params are patches: a handler's change persists unless a later handler changes
-    the same key."""
+    """Like `tool_call`, but params are patches: a handler's change persists unless a later handler
+    changes the same key."""
     params = get(returned, "params")
     if isinstance(params, Mapping):
         before = get(merged, "params")

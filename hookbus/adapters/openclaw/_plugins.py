@@ -62,7 +62,7 @@ class Registration:
         handler: the function called with event and ctx.
         name: its name in events, `explain` and errors: the plugin, with a number if the plugin has
             several handlers for a hook.
-        registration_id: its identity among the plugin's handlers.
+        registration_id: its id among the plugin's handlers.
         priority: handlers with a higher priority are called first.
         timeout: its time limit in seconds, if the operator or the plugin set one.
         matcher: the tools it applies to; None for all.

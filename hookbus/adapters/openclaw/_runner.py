@@ -38,7 +38,7 @@ _building: ContextVar[_Build | None] = ContextVar("hookbus_openclaw_prompt_build
 
 
 class HookRunner:
-    """Runs the hooks of a registry in its current state.
+    """Runs the hooks of the current registry.
 
     Throughout, `hook` is the name of one of OpenClaw's hooks, `event` and `ctx` are OpenClaw's
     event and its context, and `plugin_id` is the id of a plugin.

@@ -79,7 +79,7 @@ class SyncAnswering(Answering):
 
 
 class Invocation:
-    """Shows late code whether the run still waits for it."""
+    """Tells a late handler whether the run still waits for it."""
 
     def __init__(self, what: str) -> None:
         self._what, self._is_active = what, True
@@ -98,7 +98,7 @@ class Invocation:
 
 
 class ToolAuthority(Invocation):
-    """The tools of the turn, for handlers of the authorised prompt build while they run.
+    """The tools of the current turn. Handlers of the authorised prompt build use it while they run.
 
     Attributes:
         fingerprint: identifies the tools and their source.
