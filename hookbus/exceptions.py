@@ -81,8 +81,8 @@ class ReceiverError(HookError):
 
     Attributes:
         receiver: the name of the receiver that failed.
-        hook: the name of the hook whose call it failed in.
-        phase: the phase it failed in, such as `"pre"`.
+        hook: the name of the hook in whose call it failed.
+        phase: the phase in which it failed, such as `"pre"`.
     """
 
     receiver: str
@@ -102,7 +102,7 @@ class PluginError(HookError):
     """A plugin cannot be loaded; `load_plugins` turns this exception into a diagnostic.
 
     Attributes:
-        problem: what is wrong.
+        problem: a description of the problem.
         advice: how to fix it.
     """
 

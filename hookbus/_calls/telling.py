@@ -35,7 +35,7 @@ Action = Literal["isolated", "blocked", "raised"]
 ONLY_A_MODIFIER: Final = "which only a modifier of `pre` may do"
 
 _THEN: Final[dict[Action, str]] = {
-    "isolated": ", and the call went on without it",
+    "isolated": ", and the call continued without it",
     "blocked": ", which blocked the call",
     "raised": ", which ended the call",
 }

@@ -28,8 +28,7 @@ def check(
     Args:
         module: package.module, or the path of a file. It is imported.
         rules: a TOML file of guards.tool_policy; repeat for more.
-        tool: the name of a tool that the rules may name, besides those in the module; repeat for
-            more.
+        tool: the name of an additional tool for the rules; repeat for more.
     """
     from .._views.findings import Note
 

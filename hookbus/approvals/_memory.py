@@ -1,4 +1,5 @@
-"""What an approver keeps in this process: its key, remembered approvals, and pending requests."""
+"""The data that an approver keeps in this process: its key, remembered approvals, and pending
+requests."""
 
 from __future__ import annotations
 

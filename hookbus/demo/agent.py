@@ -56,12 +56,12 @@ class Step:
 
 
 class WorstCaseAgent(BasePipelineElement):
-    """Takes the place of a model in AgentDojo's loop, and requests one tool call at a time.
+    """Replaces the model in AgentDojo's loop, and requests one tool call at a time.
 
     It follows the ground truth of the user's task. As soon as a tool result shows the injected
     goal, it carries out the whole goal, once, and then continues. A refusal stops neither. Its last
     message is the answer to the user's task, unless a call for the user failed, because then it
-    cannot know the answer. It also contains what the goal wanted to be said.
+    cannot know the answer. It also contains the words that the goal wants the agent to say.
 
     Args:
         user_task: the task of the user.

@@ -67,7 +67,7 @@ class AttackedSuite:
         attack: AgentDojo's attack on it.
         plays_alone: whether its user tasks also run alone.
         unreachable: user tasks that read nothing an attacker can write. They run alone only.
-        unplayable: goals with nothing to obey, neither a call nor words to say. They are left out.
+        unplayable: goals that require neither a call nor words. They are left out.
     """
 
     suite: TaskSuite[TaskEnvironment]

@@ -19,7 +19,7 @@ from .rules import READS, RULES
 
 @attrs.frozen
 class Task:
-    """What is known about a task when the user starts it.
+    """The facts that are known about a task when the user starts it.
 
     Attributes:
         suite: the suite of the task.

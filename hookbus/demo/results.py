@@ -75,7 +75,8 @@ class Row:
 
     @property
     def false_alarms(self) -> dict[str, int]:
-        """What happened to calls without an attack."""
+        """The numbers of calls without an attack that were blocked, needed approval or were
+        changed."""
         return {
             "calls": sum(outcome.calls for outcome in self.alone),
             "blocked": sum(len(outcome.blocks) for outcome in self.alone),

@@ -149,7 +149,7 @@ def register_policy(bus: Bus, policy: Policy, task: Task, person: Person) -> Ite
 
 
 def task_of(pair: Pair) -> Task:
-    """Return what is known about this pair when the user starts the task."""
+    """Return the facts that are known about this pair when the user starts the task."""
     return Task(pair.suite.name, pair.user_task.PROMPT)
 
 

@@ -1,4 +1,4 @@
-"""Buffer the end of a stream's text while it may be part of a match."""
+"""Buffers the end of a stream's text while it may be part of a match."""
 
 from __future__ import annotations
 

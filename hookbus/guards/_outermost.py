@@ -62,7 +62,7 @@ _CURRENT: Final[ContextVar[Frame | None]] = ContextVar("hookbus_guards_frame", d
 
 
 class Outermost:
-    """Finds out for one guard which calls are nested in an equal call.
+    """Detects, for one guard, which calls are nested in an equal call.
 
     A call is nested if the nearest call around it that the guard checked was counted, is running,
     and has the same arguments in canonical JSON and the same tool. The outer name may have a

@@ -1,12 +1,11 @@
 """Remove instructions from tool results (prompt injection), recognised by their form alone.
 
-Data informs; an instruction tells the reader what to do. The forms below are common ways to turn
-data into instructions: a tagged block, a fake chat turn, a call to ignore earlier text, to do
-something first or to note a to-do, a shouted warning, or an address to an AI. An instruction in
-plain prose has none of these forms and is not removed.
+The forms below are common ways to turn data into instructions: a tagged block, a fake chat turn, a
+call to ignore earlier text, to do something first or to note a to-do, a shouted warning, or an
+address to an AI. An instruction in plain prose has none of these forms and is not removed.
 
 The removal extends to the end of the paragraph, because the request follows the form that announces
-it. Clean text in such a form is removed as well. The demo counts how often that happens.
+it. Harmless text in such a form is also removed. The demo counts how often that happens.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class ReadyGuard:
 
 
 class Unnamed:
-    """Counts calls that set no session, or no user, while others do: they share one count.
+    """Counts calls without a session or user. They share one count.
 
     Args:
         per: the name in the baggage that a call is counted under.
@@ -124,7 +124,7 @@ class Unseen:
 
 
 class Sessions(Generic[T]):
-    """State for each session, kept for the most recent sessions.
+    """Keeps state for each of the most recent sessions.
 
     Args:
         make: creates the state of a new session.
@@ -157,8 +157,8 @@ def either(plain: Callable[..., Any], awaited: Callable[..., Any]) -> Callable[.
 
 
 def live(around: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark an `around` that passes an answer on while it arrives, so that a streamed answer need
-    not be complete first.
+    """Mark an `around` that passes on a streamed answer part by part, without waiting for the whole
+    answer.
     """
     around.__dict__["__hookbus_live__"] = True
     return around
@@ -178,7 +178,8 @@ def library(name: str, guard: str) -> Any:
 
 
 def shown(value: Any) -> str:
-    """Return a wrong setting for a message, without an address: it may contain a password."""
+    """Return an invalid setting for a message. A URL is not shown, because it may contain a
+    password."""
     return f"an address, {type(value).__name__}" if "://" in str(value) else f"{value!r:.40}"
 
 

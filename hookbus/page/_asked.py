@@ -1,4 +1,4 @@
-"""Pending approvals: what the page shows of them, and how it reads the answers."""
+"""Pending approvals, as the page shows them, and the answers from the page."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _whole(request: Request) -> dict[str, Any]:
 
 def since(request: Request, cases: Iterable[ApprovalRecord]) -> dict[str, Any] | None:
     """Return when the same tool was last requested, the outcome, and the first difference in each
-    argument. None if it never was.
+    argument, or None if it was never requested.
 
     Args:
         request: the pending request.

@@ -1,4 +1,4 @@
-"""What a plugin needs: packages, programs, environment variables, other plugins."""
+"""The requirements of a plugin: packages, programs, environment variables, other plugins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plugin's settings: what its manifest allows, and the check of the operator's values."""
+"""A plugin's settings: the declarations in its manifest, and the check of the operator's values."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def is_of(kind: str, value: object) -> bool:
 
 @attrs.frozen(kw_only=True)
 class Setting:
-    """What the manifest says about one setting."""
+    """The declaration of one setting in the manifest."""
 
     name: str
     type: str
