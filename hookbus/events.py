@@ -106,8 +106,8 @@ class Started(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Invoked(Event):
-    """A receiver was called. The event is emitted only to listeners that list this class in
-    `kinds=`.
+    """A receiver was called, with its `role` and `phase`. The event is emitted only to listeners
+    that list this class in `kinds=`.
 
     The answer is `"nothing"`, `"changed"`, `"blocked"`, `"asked"` (for an approval), `"answered"`
     (a question), `"failed"`, or `"not asked"` if its `when=` returned false. After an approval, the
@@ -156,7 +156,7 @@ class Mutated(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Blocked(Event):
-    """A receiver blocked the call. In the phases `post` and `item`, the result is withheld.
+    """A receiver blocked the call in a `phase`. In `post` and `item`, the result is withheld.
 
     Attributes:
         reason: the reason, as a sentence for people.
@@ -175,7 +175,7 @@ class Blocked(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Failed(Event):
-    """A receiver failed.
+    """A receiver with a `role` failed in a `phase`.
 
     Attributes:
         exception: the exception of the receiver. `repr` and `as_dict` show only its type and its

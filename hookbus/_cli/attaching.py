@@ -63,7 +63,8 @@ def _asked(pid: int, question: dict[str, Any]) -> Iterator[dict[str, Any]]:
     except OverflowError:
         is_running = False
     except PermissionError:
-        raise HookError(f"process {pid} belongs to another user: run hookbus as that user") from None
+        wrong = f"process {pid} belongs to another user: run hookbus as that user"
+        raise HookError(wrong) from None
     if not is_running:
         raise HookError(f"process {pid} does not exist")
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as line:

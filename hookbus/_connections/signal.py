@@ -148,8 +148,8 @@ class HookSignal(Sending):
     def connect_via(
         self, sender: Any = ANY, weak: bool | None = None, **options: Any
     ) -> Callable[[F], F]:
-        """Return a decorator that connects the decorated function. It takes the arguments of
-        `connect`.
+        """Return a decorator that connects the decorated function. Its `sender`, `weak` and
+        `options` are those of `connect`.
         """
         check_weak(weak)
         self._home._check_sender(self, sender)
@@ -175,7 +175,8 @@ class HookSignal(Sending):
         """Connect at once and return the handle, to keep or to use as a `with` block.
 
         At the end of the block, the previous state is restored: an earlier connection of the same
-        receiver and sender gets its own options back. Arguments and errors are those of `connect`.
+        receiver and sender gets its own options back. `sender`, `weak`, `options` and errors are
+        those of `connect`.
         """
         added = self._connect(receiver, sender, weak, options_of(**options), is_layer=True)
         return Connection(added)

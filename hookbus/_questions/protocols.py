@@ -83,8 +83,8 @@ class Hookspec(Connects, Protocol[P, T_co, R_co]):
         ...
 
     def ask(self, *args: P.args, **kwargs: P.kwargs) -> Answers[T_co, R_co]:
-        """Ask the question, and also call the receivers that the mode does not need. Return all
-        answers and failures.
+        """Ask the question with `args` and `kwargs`, and also call the receivers that the mode does
+        not need. Return all answers and failures.
         """
         ...
 
@@ -110,8 +110,8 @@ class AsyncHookspec(Connects, Protocol[P, T_co, R_co]):
         ...
 
     def ask(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, Answers[T_co, R_co]]:
-        """Ask the question, and also call the receivers that the mode does not need. Return all
-        answers and failures.
+        """Ask the question with `args` and `kwargs`, and also call the receivers that the mode does
+        not need. Return all answers and failures.
         """
         ...
 
