@@ -20,8 +20,8 @@ MOST_OPEN: Final = 100_000
 
 
 def records_from(journal: Journal, after: int) -> Iterator[list[Record]]:
-    """Yield the new records of a journal repeatedly, some thousand at a time; an empty list while
-    there are none.
+    """Yield lists of new records of a journal, at most 5,000 at a time. A list is empty if there
+    are no new records.
     """
     while True:
         new = list[Any]()

@@ -267,7 +267,7 @@ class Connected(Tally):
                 meant = did_you_mean(lacking, on_offer)
                 return f"{what} {lacking!r}, which {hook} does not have{meant}"
         if self.is_weak and self.role == "guard" and self.function is None:
-            return "guards an object that is being freed, and was freed before it"
+            return "guards an object that is being freed, but the guard was freed first"
         return None
 
 

@@ -2,7 +2,7 @@
 
 Its agents have middlewares instead of the hooks of AgentScope 1 (see `adapters.agentscope`). Guards
 run inside all middlewares, and after AgentScope's permission checks. A call that these deny does
-not reach the hook. The parts of a streaming tool are passed on after all were checked.
+not reach the hook. The parts of a streaming tool are passed on after all of them were checked.
 
 Not covered: realtime agents and models, and remote agents (`A2AAgent`) with their own tools.
 """

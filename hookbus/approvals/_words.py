@@ -150,7 +150,7 @@ class ApprovalRecord:
 
 
 class ApprovalPending(HookBlocked):
-    """The call requires an approval that was not given yet. Make the same call again after the
+    """The call requires an approval that has not been given yet. Make the same call again after the
     approval."""
 
     @property

@@ -161,7 +161,7 @@ def attack_suites(suite: str, attack: str) -> list[AttackedSuite]:
 def attack_names() -> tuple[str, ...]:
     """Return the names of the attacks that inject a goal: AgentDojo's own, and `plain`.
 
-    Attacks that only stop the agent are left out, and the one that asks a person for its text.
+    Attacks that only stop the agent, and the attack that asks a person for its text, are left out.
     """
     return tuple(
         sorted(

@@ -169,7 +169,7 @@ class Writer:
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
         if error is not None:
-            _log.error("%s; closed, and %d records are lost", error, dropped)
+            _log.error("%s; the journal is closed, and %d records are lost", error, dropped)
             raise HookError(f"{error}; {dropped} records are lost")
 
     # -- the end of the program, and forks ---------------------------------------------------------
