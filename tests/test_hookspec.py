@@ -556,7 +556,7 @@ def test_receivers_are_asked_by_priority_then_by_connection_and_before_and_after
 
 def test_an_order_that_cannot_be_is_refused(collect):
     collect.connect(lambda x: 1, name="a", before="b")
-    with pytest.raises(HookError, match="form a circle"):
+    with pytest.raises(HookError, match="form a cycle"):
         collect.connect(lambda x: 2, name="b", before="a")
     assert collect() == [1]
 

@@ -161,7 +161,7 @@ def test_a_circle_of_before_and_after_is_refused_when_it_is_connected(bus):
     signal = bus.signal("pre_reply")
     signal.connect(lambda a: None, name="first", before="second")
     signal.connect(lambda a: None, name="second", before="third")
-    with pytest.raises(HookError, match=r"circle.*first.*second.*third"):
+    with pytest.raises(HookError, match=r"cycle.*first.*second.*third"):
         signal.connect(lambda a: None, name="third", before="first")
     assert len(signal.receivers) == 2
 
@@ -171,7 +171,7 @@ def test_a_circle_is_refused_when_the_receiver_that_closes_it_asks_for_no_order_
     signal.connect(lambda a: None, name="first", before="plugin.second")
     signal.connect(lambda a: None, name="bystander")
     signal.connect(lambda a: None, name="third", after="second", before="first")
-    with pytest.raises(HookError, match=r"circle.*first.*second.*third"):
+    with pytest.raises(HookError, match=r"cycle.*first.*second.*third"):
         signal.connect(lambda a: None, name="plugin.second")
     assert len(signal.receivers) == 3
 

@@ -296,7 +296,7 @@ def test_H6_an_order_that_could_not_be_once_a_block_has_ended_is_refused_inside_
 
     signal.connect(receiver, name="receiver", before="other")
     with signal.connected_to(receiver, name="receiver"):
-        with pytest.raises(HookError, match="form a circle"):
+        with pytest.raises(HookError, match="form a cycle"):
             signal.connect(lambda a: None, name="other", before="receiver")
         assert agent.reply("a") == "a"
     assert agent.reply("a") == "a"

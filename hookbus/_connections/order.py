@@ -17,7 +17,7 @@ def in_order(receivers: Iterable[tuple[float, Connected]]) -> list[Connected]:
     apply: the next receiver is always the first one whose predecessors have all been placed.
 
     Raises:
-        HookError: if `before=` and `after=` form a circle.
+        HookError: if `before=` and `after=` form a cycle.
     """
     def rank(pair: tuple[float, Connected]) -> tuple[float, float, int]:
         return -pair[1].options.priority, pair[0], pair[1].sequence
@@ -44,10 +44,10 @@ def _constrained(waiting: list[Connected]) -> list[Connected]:
     try:
         sorter.prepare()
     except CycleError as error:
-        circle = ", ".join(sorted({waiting[place].label for place in error.args[1]}))
+        cycle = ", ".join(sorted({waiting[place].label for place in error.args[1]}))
         raise HookError(
-            f"before= and after= form a circle on {waiting[0].signal.name}; remove one of them "
-            f"from these receivers: {circle}"
+            f"before= and after= form a cycle on {waiting[0].signal.name}; remove one of them "
+            f"from these receivers: {cycle}"
         ) from None
     while sorter.is_active():
         for place in sorter.get_ready():
@@ -58,7 +58,7 @@ def _constrained(waiting: list[Connected]) -> list[Connected]:
 
 
 def check_constraints(new: Connected, others: list[Connected]) -> None:
-    """Reject an impossible order: a circle, or a constraint against the order of the roles.
+    """Reject an impossible order: a cycle, or a constraint against the order of the roles.
 
     Raises:
         HookError: with a message that names the receivers whose constraints conflict.

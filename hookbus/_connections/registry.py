@@ -175,7 +175,7 @@ class Registry:
         """Activate a connection; an existing one keeps its place in the order.
 
         Raises:
-            HookError: if `before=` and `after=`, its own or those that mention it, form a circle.
+            HookError: if `before=` and `after=`, its own or those that mention it, form a cycle.
         """
         mentioned = new.options.before + new.options.after
         if mentioned or (self._mentioned and not self._mentioned.isdisjoint(new.names)):

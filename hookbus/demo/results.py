@@ -86,7 +86,7 @@ class Row:
 
     @property
     def past(self) -> Counter[str]:
-        """The goals that were completed, with the calls for them that ran."""
+        """The goals that were completed, with the calls that ran for them."""
         return Counter(
             f"{each.suite} {each.injection_task} by {', '.join(each.served) or 'words alone'}"
             for each in self.attacked

@@ -127,7 +127,7 @@ class Roster:
     # -- loading and unloading ---------------------------------------------------------------------
 
     def load(self, slots: list[Slot], provided: Callable[[str, str], Any]) -> None:
-        """Load plugins, each after its requirements; plugins in a circle are refused."""
+        """Load plugins, each after its requirements; plugins in a cycle are refused."""
         by_id = {slot.id: slot for slot in slots}
         requires = {plugin: slot.requires for plugin, slot in by_id.items()}
         for plugin, slot in by_id.items():

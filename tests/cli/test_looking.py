@@ -66,7 +66,7 @@ def test_check_finds_what_cannot_be_meant_so(hookbus, part):
 def test_check_finds_a_circle(hookbus):
     code, out, err = hookbus("check", "circle")
     assert (code, err) == (1, "")
-    assert "before= and after=" in out and "circle" in out
+    assert "before= and after= form a cycle" in out
 
 
 def test_check_finds_rules_that_match_no_tool(hookbus, folder):

@@ -75,7 +75,7 @@ def test_a_receiver_that_fails_open_is_a_warning_with_type_and_place(
         assert take(colour, agent, "hi") == "hi"
     ((level, text),) = logged()
     assert level == "WARNING" and f"ValueError at {line_of(leaks)}" in text
-    assert "leaks" in text and "the call went on without it" in text and "SECRET" not in text
+    assert "leaks" in text and "the call continued without it" in text and "SECRET" not in text
 
 
 @pytest.mark.parametrize("options", [{"role": "guard"}, {"on_error": "block"}], ids=str)

@@ -164,7 +164,7 @@ def test_a_person_may_say_yes(call, bus, said):
         return Approved("ada")
 
     call("send_mail", recipient="eve")
-    assert len(asked) == 1 and asked[0].endswith("call it?") and isinstance(Ask("x"), Ask)
+    assert len(asked) == 1 and asked[0].endswith("allow the call?") and isinstance(Ask("x"), Ask)
 
 
 @pytest.mark.parametrize(
