@@ -131,7 +131,7 @@ class public_hosts(ReadyGuard):
         self.on("around", self._around_of(), priority=LAST)
 
     def check(self, url: str) -> None:
-        """Check an address elsewhere, such as the target of a redirect.
+        """Check one address directly, such as the target of a redirect.
 
         Raises:
             HookError: if it is not the address of a public host.
