@@ -213,7 +213,7 @@ def test_the_table_of_phases_is_that_of_the_code():
     text = (DOCS / "reference" / "signals-and-phases.md").read_text()
     rows = re.findall(
         r"^\| `(\w+)` \| .*? \| ([\w, ()]+) \| (.*?) \|$",
-        text.partition("## What a receiver may answer")[0],
+        text.partition("## What a receiver can return")[0],
         re.M,
     )
     roles = {phase: ", ".join(ROLES[phase]).replace("around", "(none)") for phase in PHASES}
