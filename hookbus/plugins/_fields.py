@@ -1,5 +1,4 @@
-"""Checks of TOML values. Each returns a valid value, or raises an error that says what to write.
-"""
+"""Checks of TOML values. Each returns a valid value, or raises an error that says what to write."""
 
 from __future__ import annotations
 
