@@ -115,7 +115,7 @@ class Plugins(Pictured):
         return {VARIABLE: ",".join(slot.place_and_id for slot in self._roster.loaded.values())}
 
     def origin_of(self, receiver: Connected) -> tuple[str, str | None] | None:
-        """Return the plugin that connected a receiver, and the operator's changes to it, or None."""
+        """Return a receiver's plugin, and the operator's changes to the receiver, or None."""
         return self._roster.origins.get(receiver)
 
     # -- changes -----------------------------------------------------------------------------------
