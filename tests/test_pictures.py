@@ -96,7 +96,7 @@ def test_a_recording_shows_who_was_called_in_which_call_and_what_receivers_did(b
     name = "Agent"
     expected = [
         (f"reply(msg='RM') of {name}: HookBlocked", "raised"),
-        ("lower changed msg: 'RM' → 'rm'", "changed"),
+        ("lower changed argument 'msg': 'RM' → 'rm'", "changed"),
         (f"act(command='rm') of {name}", "blocked"),
         ("careful blocked in pre: no removing", "blocked"),
     ]  # fmt: skip
@@ -213,7 +213,8 @@ def test_arguments_are_shown_only_where_the_bus_says_so_and_shortened():
         text, tree = bundle_of(fired)
         assert ("4711" in text) is shows and ("4711" in "".join(tree.itertext())) is shows
         assert ("<Unpresentable>" in "".join(tree.itertext())) is shows
-        assert "grow changed secret" in text and "x" * 100 not in "".join(tree.itertext())
+        assert "grow changed argument 'secret'" in text
+        assert "x" * 100 not in "".join(tree.itertext())
 
 
 def test_what_strangers_wrote_stays_text_in_every_picture(bus):
@@ -403,27 +404,27 @@ def test_a_value_that_changes_shows_the_first_place_where_it_does(bus, Agent, mo
     endless = []
     endless.append(endless)
     cases = [
-        ("a", "b", "command: 'a' → 'b'"),
-        (long + "me", long + "you", "command: '… then comes me' → '… then comes you'"),
-        (nested, {**nested, "page": {"limit": 3}}, "command['page']['limit']: 10 → 3"),
-        (nested, {**nested, "tags": ["a", "c", "b"]}, "command['tags'][1]: 'b' → 'c'"),
-        (nested, {**nested, "more": None}, "command['more']: nothing → None"),
-        ([1, 2], [1], "command[1]: 2 → nothing"),
-        ({"a": 1}, [1], "command: {'a': 1} → [1]"),
-        (1, True, "command: 1 → True"),
-        (Named("Ada"), Named("Bob"), "command: …es ', name='Ada') → …es ', name='Bob')"),
-        ([Odd()], [Odd()], "command"),
-        ([Odd()], [3], "command[0]: <Odd> → 3"),
-        (endless, [[[[]]]], "command[0]: '<list, which holds itself>' → [[[]]]"),
-        (["same"] * 10_000, ["same"] * 9_999 + ["other"], "command"),
-        ("a\x1b[31m", "b\u202e", "command: 'a\\x1b[31m' → 'b\\u202e'"),
+        ("a", "b", ": 'a' → 'b'"),
+        (long + "me", long + "you", ": '… then comes me' → '… then comes you'"),
+        (nested, {**nested, "page": {"limit": 3}}, " at ['page']['limit']: 10 → 3"),
+        (nested, {**nested, "tags": ["a", "c", "b"]}, " at ['tags'][1]: 'b' → 'c'"),
+        (nested, {**nested, "more": None}, " at ['more']: nothing → None"),
+        ([1, 2], [1], " at [1]: 2 → nothing"),
+        ({"a": 1}, [1], ": {'a': 1} → [1]"),
+        (1, True, ": 1 → True"),
+        (Named("Ada"), Named("Bob"), ": …es ', name='Ada') → …es ', name='Bob')"),
+        ([Odd()], [Odd()], ""),
+        ([Odd()], [3], " at [0]: <Odd> → 3"),
+        (endless, [[[[]]]], " at [0]: '<list, which holds itself>' → [[[]]]"),
+        (["same"] * 10_000, ["same"] * 9_999 + ["other"], ""),
+        ("a\x1b[31m", "b\u202e", ": 'a\\x1b[31m' → 'b\\u202e'"),
     ]
     for before, after, expected in cases:
         patch = lambda agent, after=after: {"command": after}  # noqa: E731
         with bus.signal("pre_act").connected_to(patch, name="it"), record(bus) as fired:
             Agent().act(before)
         said = whats(fired)[1]
-        assert said.startswith(f"it changed {expected}"), said
+        assert said.startswith(f"it changed argument 'command'{expected}"), said
         assert len(said) < 200
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Final
 
 from .._views.tables import brief, printable
-from .._views.values import changed, title
+from .._views.values import changed, place_of_change, title
 from .screen import COLOURS, clock, lasted
 
 Data = Mapping[str, Any]
@@ -46,8 +46,8 @@ def did(data: Data) -> str:
     kind, who = data["event"], brief(data.get("receiver") or "")
     if kind == "Mutated":
         verb = "dropped" if data.get("dropped") else "changed"
-        name = data["name"] if data.get("index") is None else f"item {data['index']}"
-        return f"{who} {verb} {name}{_from_to(data)}"
+        place = place_of_change(data["name"], data.get("index"))
+        return f"{who} {verb} {place}{_from_to(data)}"
     if kind == "Blocked":
         how = "blocked" if data.get("enforced", True) else "would have blocked"
         code = f" [{data['code']}]" if data.get("code") else ""

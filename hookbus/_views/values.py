@@ -52,9 +52,16 @@ def shortened(value: Any) -> str:
         return f"<{type(value).__name__}>"
 
 
+def place_of_change(name: str, index: int | None = None) -> str:
+    """Return the place that a receiver changed, such as `argument 'to'`, `result` or `item 3`."""
+    if name in ("result", "item"):
+        return name if index is None else f"{name} {index}"
+    return f"argument {name!r}"
+
+
 def changed(name: str, before: Any, after: Any) -> str:
     """Describe a change of a value: the first place where the two differ, and both values there,
-    such as `["limit"]: 10 → 3` after the name.
+    such as ` at ['limit']: 10 → 3` after the name.
 
     Only the name, if there is no difference to show.
     """
@@ -64,7 +71,8 @@ def changed(name: str, before: Any, after: Any) -> str:
         found = "", shortened(before), shortened(after)
     if found is None or found[1] == found[2]:
         return name
-    return f"{name}{found[0]}: {found[1]} → {found[2]}"
+    path = f" at {found[0]}" if found[0] else ""
+    return f"{name}{path}: {found[1]} → {found[2]}"
 
 
 _Found = tuple[str, str, str]

@@ -18,7 +18,7 @@ import attrs
 from ..events import HIDDEN, Attempted, Blocked, Event, Failed, Finished, Lost, Mutated, Started
 from .html import COLOURS, chip
 from .tables import brief, escaped, printable, width
-from .values import changed, shortened
+from .values import changed, place_of_change, shortened
 
 _MARGIN: Final = 24
 """The width of a text line besides the time bar and the description."""
@@ -186,7 +186,7 @@ def _change(event: Mutated, count: int = 1) -> str:
         values = changed("", event.before, event.after)
     if count > 1:
         return f"{who} {verb} {count} items{f', the first{values}' * bool(values)}"
-    return f"{who} {verb} {event.name}{values}"
+    return f"{who} {verb} {place_of_change(event.name)}{values}"
 
 
 # -- drawn -----------------------------------------------------------------------------------------

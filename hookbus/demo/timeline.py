@@ -12,6 +12,7 @@ from agentdojo.agent_pipeline.tool_execution import tool_result_to_str
 from agentdojo.functions_runtime import FunctionCall
 
 from hookbus import Bus, events
+from hookbus._views.values import place_of_change
 
 from .agent import Step
 from .benchmark import AttackedSuite, Pair
@@ -160,7 +161,7 @@ def _moment(step: Step, recorded: Sequence[events.Event]) -> Moment:
 
 def _change(event: events.Mutated) -> str:
     if event.name != "result":
-        return f"{event.name} changed by {event.receiver}"
+        return f"{place_of_change(event.name)} changed by {event.receiver}"
     before, after = (len(tool_result_to_str(result[0])) for result in (event.before, event.after))
     return f"result changed from {before} to {after} characters by {event.receiver}"
 

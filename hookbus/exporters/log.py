@@ -11,7 +11,7 @@ import attrs
 from .._errors import name_of_class
 from .._exporting import Exporter
 from .._keywords import named_options
-from .._views.values import title
+from .._views.values import place_of_change, title
 from ..events import Blocked, Event, Failed, Finished, Mutated, Started
 from ._under_way import UnderWay
 
@@ -99,7 +99,7 @@ def _did(event: Event) -> str | None:
     if isinstance(event, Failed):
         return f"{event.receiver} failed: {name_of_class(type(event.exception))}, {event.action}"
     if isinstance(event, Mutated) and not event.index:
-        return f"{event.receiver} changed {event.name}"
+        return f"{event.receiver} changed {place_of_change(event.name)}"
     return None
 
 

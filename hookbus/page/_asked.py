@@ -60,10 +60,11 @@ def since(request: Request, cases: Iterable[ApprovalRecord]) -> dict[str, Any] |
     if last is None:
         return None
     before, after = _arguments(last.request), _arguments(request)
-    changes = [changed(name, before[name], value) for name, value in after.items()
+    changes = [changed(f"argument {name!r}", before[name], value)
+               for name, value in after.items()
                if name in before and before[name] != value]  # fmt: skip
-    changes += [f"{name} is new" for name in after if name not in before]
-    changes += [f"{name} is gone" for name in before if name not in after]
+    changes += [f"argument {name!r} is new" for name in after if name not in before]
+    changes += [f"argument {name!r} is gone" for name in before if name not in after]
     return {"asked": last.asked, "state": last.state, "changes": changes}
 
 

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Final
 
 from .._views.tables import brief
-from .._views.values import changed, title
+from .._views.values import changed, place_of_change, title
 from ._rows import event_of, mark_of
 
 MOST: Final = 2_000
@@ -104,11 +104,11 @@ _Said = tuple[str, list[tuple[str, str]]]
 
 
 def _mutated(data: Mapping[str, Any]) -> _Said:
-    name = data["name"] if data.get("index") is None else f"{data['name']} {data['index']}"
+    place = place_of_change(data["name"], data.get("index"))
     if {"before", "after"} <= data.keys():  # on a bus with `values=True`
-        name = changed(name, data["before"], data["after"])
+        place = changed(place, data["before"], data["after"])
     facts = [*_fact("before", data.get("before")), *_fact("after", data.get("after"))]
-    return f"{data['receiver']} {'dropped' if data.get('dropped') else 'changed'} {name}", facts
+    return f"{data['receiver']} {'dropped' if data.get('dropped') else 'changed'} {place}", facts
 
 
 def _blocked(data: Mapping[str, Any]) -> _Said:

@@ -90,7 +90,8 @@ def test_a_line_says_when_which_how_and_what_receivers_did(hookbus, night):
     _, first, blocked, raised = out.splitlines()
     assert re.match(
         rf"\d\d:\d\d:\d\d\.\d{{3}} +{night + 1}  returned +[\d.]+ .?s  send of function send  "
-        r"redact changed text.*4711.*\*\*\*\*.*; archive failed in post, isolated: OSError", first
+        r"redact changed argument 'text'.*4711.*\*\*\*\*.*; "
+        r"archive failed in post, isolated: OSError", first
     ), first  # fmt: skip
     assert r"small blocked in pre: too much\x1b[31m [amount]" in blocked
     assert " raised " in raised and "ValueError at " in raised and "unlucky" not in raised
@@ -152,10 +153,10 @@ def test_where_turns_are_kept_a_call_says_who_agreed_and_for_how_long(hookbus, f
         pay(4)
         number = next(journal.records()).data["call_id"]
     _, out, _ = hookbus("log", "show", number, "--journal", NIGHT)
-    assert re.search(r"changes changed amount\n.*changes took [\d.]+ .?s\n", out)
+    assert re.search(r"changes changed argument 'amount'\n.*changes took [\d.]+ .?s\n", out)
     assert re.search(r"agrees returned nothing, [\d.]+ .?s\n", out)
     _, out, _ = hookbus("log", "--journal", NIGHT)
-    assert "changes changed amount" in out and "agrees" not in out and "took" not in out
+    assert "changes changed argument 'amount'" in out and "agrees" not in out and "took" not in out
 
 
 def test_a_call_that_several_runs_have_is_named_with_its_run(hookbus, night, folder):
@@ -219,7 +220,7 @@ def test_a_trace_holds_every_call_once_and_calls_inside_lie_inside(hookbus, nigh
     outer, inner, blocked, _ = calls
     assert outer["tid"] == inner["tid"] and outer["ts"] <= inner["ts"]
     assert inner["ts"] + inner["dur"] <= outer["ts"] + outer["dur"]
-    assert inner["args"]["receivers"][0].startswith("redact changed text")
+    assert inner["args"]["receivers"][0].startswith("redact changed argument 'text'")
     assert (blocked["cat"], blocked["args"]["session"]) == ("blocked", 's-"2"')
     assert hookbus("trace", "--journal", NIGHT, "--outcome", "failed", "--json")[0] == 0
     names = [e["name"] for e in json.loads((folder / "trace.json").read_text()) if e["ph"] == "X"]

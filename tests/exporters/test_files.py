@@ -149,7 +149,7 @@ def test_each_call_is_one_line_of_a_level_that_says_how_it_ended(bus, caplog):
     search = said["tool_call search"].getMessage()
     assert "returned after 0.0" in search and "\n" not in search
     assert search.endswith(
-        "; adds changed arguments; shadow would have blocked: it might be"
+        "; adds changed argument 'arguments'; shadow would have blocked: it might be"
         "; archive failed: OSError, isolated"
     )
     assert "blocked after" in said["tool_call leak"].getMessage()

@@ -73,7 +73,8 @@ def test_a_call_opens_by_keyboard_with_what_changed_and_closes_again(open_page, 
     for key in ("ArrowDown", "ArrowDown", "Enter"):
         page.keyboard.press(key)
     detail = page.locator("#detail")
-    detail.get_by_text("redact changed text: 'my pin is 4711' → 'my pin is ****'").wait_for()
+    change = "redact changed argument 'text': 'my pin is 4711' → 'my pin is ****'"
+    detail.get_by_text(change).wait_for()
     assert page.evaluate("document.activeElement.id") == "detail-title"
     chosen = page.locator("#calls").get_attribute("aria-activedescendant")
     assert page.locator(f"#{chosen}").get_attribute("aria-selected") == "true"
@@ -164,7 +165,7 @@ def test_somebody_approves_one_edits_one_and_denies_one(open_page, fresh):
 
     fresh.asked("Mallory", 901)
     mallory.get_by_role("heading", name="(denied)").wait_for()
-    assert mallory.locator(".since").inner_text() == "amount: 900 → 901"
+    assert mallory.locator(".since").inner_text() == "argument 'amount': 900 → 901"
 
     assert fresh.pay("Ada", 500) == "paid 500 to Ada"
     assert fresh.pay("Edith", 700) == "paid 3 to Edith"

@@ -24,7 +24,7 @@ def test_everybody_can_read_it_large_and_small_light_and_dark(open_page, fresh):
     page = open_page()
     page.locator("#waiting li").wait_for()
     until(page, 13).nth(4).click()
-    page.get_by_text("redact changed text").wait_for()
+    page.get_by_text("redact changed argument 'text'").wait_for()
     page.locator("#receivers tbody tr").first.wait_for()
     page.evaluate("document.activeElement.blur()")
     page.evaluate(chromium.axe())

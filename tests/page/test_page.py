@@ -75,7 +75,7 @@ def test_a_call_is_shown_with_all_that_was_called_inside_it_and_what_changed(age
     assert [(line["depth"], line["word"], line["what"]) for line in lines] == [
         (0, "returned", "agent_run(text)"), (1, "returned", "agent_run(text)"),
         (2, "returned", "tool_call write(name, text)"),
-        (3, "changed", "redact changed text: 'my pin is 4711' → 'my pin is ****'"),
+        (3, "changed", "redact changed argument 'text': 'my pin is 4711' → 'my pin is ****'"),
     ]
     assert dict(lines[2]["end"]) == {"result": '"MY PIN IS ****"'}
     assert json.loads(dict(lines[2]["facts"])["arguments"])["text"] == "my pin is 4711"
@@ -231,7 +231,7 @@ def test_what_is_new_since_it_was_last_asked_for_is_told(agency, browser, served
     agency.asked("Sam", 700)
     _, waiting, _ = events_of(served, "approvals")[-1]
     since = waiting[-1]["since"]
-    assert (since["state"], since["changes"]) == ("denied", ["amount: 500 → 700"])
+    assert (since["state"], since["changes"]) == ("denied", ["argument 'amount': 500 → 700"])
 
 
 def test_of_a_tool_its_own_last_request_counts(agency, tmp_path):
@@ -249,7 +249,9 @@ def test_of_a_tool_its_own_last_request_counts(agency, tmp_path):
     with serving(pages.app(agency.journal.path, token=TOKEN, approvals=store)) as address:
         _, (first, read, pay), _ = events_of(address, "approvals")[-1]
     assert first["since"] is None and read["since"] is None
-    assert pay["since"]["changes"] == ["to[1]: 'bob' → 'eve'", "cc is new", "n is gone"]
+    assert pay["since"]["changes"] == [
+        "argument 'to' at [1]: 'bob' → 'eve'", "argument 'cc' is new", "argument 'n' is gone",
+    ]  # fmt: skip
 
 
 def test_a_payload_in_any_text_is_told_as_json_alone(agency, browser):
