@@ -1,5 +1,6 @@
 """Write pictures into the documentation: `python -m tests.pictures --write`, or with names.
 
+`guard-under-langchain` needs `langchain`, which the extra `demo` installs.
 The pictures of the live page are made by `HOOKBUS_SCREENSHOTS=1 pytest tests/page`, in a browser.
 """
 
@@ -8,12 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from . import attacks, flame, recording
+from . import attacks, flame, recording, seam, spans
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "docs" / "_static"
 PICTURES: Final[dict[str, Callable[[], str]]] = {
     "attacks": attacks.picture,
+    "guard-under-langchain": seam.picture,
     "recording": recording.picture,
+    "spans": spans.picture,
     "trace": flame.picture,
 }
 

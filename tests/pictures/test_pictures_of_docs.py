@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from . import attacks, flame, recording
+from . import attacks, flame, recording, seam, spans
 from .__main__ import FOLDER, PICTURES
 
 REMAKE = "python -m tests.pictures --write"
@@ -49,3 +49,19 @@ def test_the_recording_has_the_lines_of_a_fresh_run():
     assert recording.without_times(committed("recording")) == fresh, REMAKE
     assert fresh.index("paid 500 to bob") > fresh.index("$ hookbus approvals approve ID "
                                                          "--store approvals.db")  # fmt: skip
+
+
+def test_the_spans_are_those_of_a_fresh_run():
+    fresh = spans.picture()
+    assert spans.without_times(committed("spans")) == spans.without_times(fresh), REMAKE
+    assert "execute_tool fetch error (hookbus.blocked by public_hosts)" in fresh
+    assert fresh.count('class="bad"') == 1 and fresh.count('class="first"') == 5
+
+
+def test_the_guard_is_between_the_function_of_langchain_that_calls_it_and_the_tool():
+    pytest.importorskip("langchain.agents", reason="the extra `demo` has no langchain 1 here")
+    found = seam.facts()
+    assert [name for _, _, name in found.receivers] == ["small_amounts_only", "hide_names", "audit"]
+    assert found.runs == [20] and "more than 100 needs a person" in found.refusal
+    assert found.inside[0] == "BaseTool.run"  # the method that the adapter replaces
+    assert committed("guard-under-langchain") == seam.picture(), REMAKE
