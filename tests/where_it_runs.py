@@ -21,18 +21,17 @@ RUNNERS: Final = {
     "Python 3.14 and 3.15 are Debian's builds from its distribution `sid`",
     ".ci/nightly": "`.ci/nightly` repeats the tests of `.ci/run` with more trials, on the same "
     "machine",
-    "GitHub": "`.github/workflows/ci.yml` runs where the repository is on GitHub. Its results are "
-    "not known here",
-    "by hand": "a maintainer ran it once",
-    "nobody": "it may work, but it has not been tried",
+    "GitHub": "`.github/workflows/ci.yml` runs on GitHub. This table does not contain its results",
+    "by hand": "a maintainer ran the tests once",
+    "nobody": "the combination may work, but it has not been tried",
 }
 """The runners, and what the page says about each."""
 
 HEAD: Final = """\
 # Tested platforms
 
-This page lists the Python versions, platforms and servers on which hookbus was run.
-Anything that is not in the table was not run.
+This page lists the Python versions, platforms and servers on which hookbus was tested.
+Other combinations have not been tested.
 `python -m tests.where_it_runs --write` generates the page from `tests/where_it_runs.tsv`.
 """
 

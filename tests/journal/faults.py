@@ -137,7 +137,7 @@ def played(rows):
 
 def main():
     print("| fault | mode | hook | a call that is not durable | a durable call | its body |"
-          " once it is over | verifies | lost, of 2 |")  # fmt: skip
+          " a durable call afterwards | verifies | lost, of 2 |")  # fmt: skip
     print("|---" * 9 + "|")
     for (fault, durability, way), seen in played(ROWS):
         kind = "async def" if way == "pay_async" else "def"
