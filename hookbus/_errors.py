@@ -79,13 +79,13 @@ cause_of: Final[Any] = _BASE["__cause__"].__get__
 _context_of: Final[Any] = _BASE["__context__"].__get__
 set_context: Final[Any] = _BASE["__context__"].__set__
 args_of: Final[Any] = _BASE["args"].__get__
-_attributes_of: Final[Any] = _BASE["__dict__"].__get__
+attributes_of: Final[Any] = _BASE["__dict__"].__get__
 name_of_class: Final[Any] = type.__dict__["__name__"].__get__
 
 
 def call_id_of(blocked: BaseException) -> int | None:
     """Return the number of the call that `blocked` ends, without running code of its class."""
-    number: int | None = _attributes_of(blocked).get("call_id")
+    number: int | None = attributes_of(blocked).get("call_id")
     return number
 
 
@@ -96,7 +96,7 @@ def leave_frame(error: BaseException) -> None:
 
 def note(error: BaseException, text: str) -> None:
     """Add a text to an error as a note, without running code of its class."""
-    notes = _attributes_of(error).setdefault("__notes__", [])
+    notes = attributes_of(error).setdefault("__notes__", [])
     if type(notes) is list:
         notes.append(text)
 

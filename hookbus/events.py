@@ -246,6 +246,27 @@ class Switched(Event):
     by: str
 
 
+new_event: Final[Any] = object.__new__
+set_fields: Final[Any] = Event.__dict__["__dict__"].__set__
+"""Make an event without its `__init__`, which takes longer than all else that an event costs."""
+
+
+def make_event(kind: type[Event], fields: dict[str, Any]) -> Event:
+    """Return an event that has these fields: all those of its class, in their order."""
+    event: Event = new_event(kind)
+    set_fields(event, fields)
+    return event
+
+
+def default_fields(kind: type[Event]) -> dict[str, Any]:
+    """Return all fields of a kind of events in their order, each with its default or None."""
+    fields: dict[str, Any] = {}
+    for field in attrs.fields(kind):
+        is_given = field.default is attrs.NOTHING or isinstance(field.default, attrs.Factory)
+        fields[field.name] = None if is_given else field.default
+    return fields
+
+
 KINDS: Final[tuple[type[Event], ...]] = (
     Started, Invoked, Mutated, Blocked, Failed, Attempted, Finished, Lost, Switched,
 )  # fmt: skip

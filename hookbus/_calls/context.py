@@ -198,7 +198,7 @@ class Call:
     Attributes:
         plan: the receivers of the call.
         sender: the object whose method runs.
-        description: the description of the sender in events.
+        described: the description of the sender, once it was needed.
         id: its number.
         parent_id: the number of the observed call that made it.
         began: when it started, by `time.perf_counter`.
@@ -225,12 +225,9 @@ class Call:
         said: the answer of the receiver that is being called, for `Invoked`.
     """
 
-    state = _Made(lambda call: {})
     results = _Made(lambda call: {})
     tries = _Made(lambda call: {})
-    description = _Made(
-        lambda call: describe(call.sender, is_named=call.plan.hook.given.sender is not None)
-    )
+    described = ""
     parent_id: int | None = None
     labels: Mapping[str, str] = NOTHING_AROUND
     blocked: Any = None
@@ -252,3 +249,11 @@ class Call:
         self.plan = plan
         self.sender = sender
         self.id = next_call_id()
+        self.state: dict[Any, Any] = {}
+
+    @property
+    def description(self) -> str:
+        """The description of the sender in events, made at the first access."""
+        if not self.described:
+            self.described = self.plan.describe_sender(self.sender)
+        return self.described

@@ -43,7 +43,7 @@ def revised(
     plan, kind = call.plan, type(answer)
     before = dict(zip(plan.signature.names, values))
     after = dict(before if draft is None else draft)
-    if issubclass(kind, Mapping):
+    if kind is dict or issubclass(kind, Mapping):
         after.update(answer)
     elif issubclass(kind, Ask):
         block_asking(call, seat, answer)

@@ -10,6 +10,7 @@ from .._connections.callables import place_of, written
 from .._connections.failures import ERROR, is_of_engine, log, traces_of
 from .._connections.wanted import close_unawaited, is_awaitable
 from .._errors import (
+    attributes_of,
     call_id_of,
     cause_of,
     chain,
@@ -58,7 +59,8 @@ def outcome_of(call: Call | None, error: BaseException) -> str:
 def parted(call: Call | None, blocked: HookBlocked) -> bool:
     """Return whether this ends this very call, with a value instead of an exception for its caller.
     """
-    if call is None or call.blocked is None or call_id_of(blocked) != call.id:
+    is_blocked = call is not None and call.blocked is not None
+    if not is_blocked or attributes_of(blocked).get("call_id") != call.id:
         clear(blocked)
         return False
     if call.plan.phases["around"].modify:  # only they add frames to the call's own block
@@ -86,8 +88,8 @@ def block(call: Call, seat: Seat, verdict: Block) -> NoReturn:
 
 def blocking(call: Call, seat: Seat, verdict: Block) -> HookBlocked:
     """Return the exception that ends the call with this verdict."""
-    plan = call.plan
-    if plan.heard or not seat.receiver.has_blocked:
+    plan, receiver = call.plan, seat.receiver
+    if plan.heard or not receiver.has_blocked:
         tell_block(call, seat, verdict)
     if call.blocked is not None:  # of parallel attempts, the first block gives the reason
         return _blocked(call)
@@ -96,7 +98,9 @@ def blocking(call: Call, seat: Seat, verdict: Block) -> HookBlocked:
         call.parting = verdict.result
     elif plan.site.on_block is not None:
         call.parting = _of_host(call)
-    return _blocked(call)
+    raised = verdict.raises(verdict.reason, receiver.name, plan.hook.name)
+    raised.verdict, raised.call_id = verdict, call.id
+    return raised
 
 
 def tell_block(call: Call, seat: Seat, verdict: Block) -> None:
@@ -133,8 +137,7 @@ def _of_host(call: Call) -> Any:
 def _blocked(call: Call) -> HookBlocked:
     seat, verdict = call.blocked
     raised: HookBlocked = verdict.raises(verdict.reason, seat.receiver.name, call.plan.hook.name)
-    raised.verdict = verdict
-    raised.call_id = call.id
+    raised.verdict, raised.call_id = verdict, call.id
     return raised
 
 
@@ -168,8 +171,8 @@ def failed(
     Args:
         noted: the exception on its way to the caller, which gets a note about the failure.
     """
-    receiver, is_failure = seat.receiver, is_a(error, Exception)
-    if not is_failure or is_a(error, HookBlocked, RuntimeError):
+    receiver, is_failure = seat.receiver, issubclass(type(error), Exception)
+    if not is_failure or issubclass(type(error), (HookBlocked, RuntimeError)):
         is_cancel = is_cancelled_error(error)
         if is_own_block(call, error) or is_closing(error) or (is_cancel and _is_of_caller(call)):
             raise

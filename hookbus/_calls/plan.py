@@ -15,6 +15,7 @@ from .._connections.options import options_of
 from .._connections.order import in_order
 from .._connections.phases import PHASES, Served
 from .._connections.receiver import Connected
+from .._connections.senders import describe, description_of
 from .._connections.signal import HookSignal
 from .._hooks.hook import Hook
 from .._hooks.signature import Signature
@@ -69,6 +70,9 @@ class Plan:
         signature: the parameters that receivers may have; of a method, without the first.
         answers: the receivers of a question.
         turns: a function to call each receiver alone, if a mode decides which ones to call.
+        describe_sender: returns the description of the sender of a call, for its events.
+        templates: by kind of event, the fields that are the same in every call; None if the kind
+            has no listener. A kind is added when it is first needed.
     """
 
     hook: Hook
@@ -79,7 +83,9 @@ class Plan:
     shows_values: bool
     signature: Signature
     answers: tuple[Seat, ...] = ()
+    describe_sender: Callable[[Any], str] = describe
     turns: dict[Seat, Any] = attrs.field(factory=dict)
+    templates: dict[Any, dict[str, Any] | None] = attrs.field(factory=dict, init=False)
 
     @property
     def is_empty(self) -> bool:
@@ -118,6 +124,7 @@ def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
     return Plan(
         hook, site, phases, unaskable, bus._heard, bus.values,
         hook.method_signature if is_method else hook.function_signature,
+        describe_sender=description_of(sender, is_named=hook.given.sender is not None),
     )  # fmt: skip
 
 

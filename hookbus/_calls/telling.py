@@ -19,16 +19,21 @@ from .._connections.failures import (
 from .._connections.senders import attributes_of
 from .._errors import args_of, is_a, name_of_class, traceback_of
 from .._plain import copy_containers
-from ..events import HIDDEN, Event, Failed, Finished, Invoked, Mutated, Started
+from ..events import (
+    Event,
+    Failed,
+    Finished,
+    Invoked,
+    Mutated,
+    Started,
+    default_fields,
+)
 from ..exceptions import HookBlocked, HookError
 from .carried import Carried, changes_since, leave_context
 from .context import ENCLOSING, FIXED_ARGUMENTS, FIXED_CONTEXT, Call
-from .plan import Seat
+from .plan import Plan, Seat
 
 _CHANGES: Final = frozenset((Mutated, Invoked))
-
-_VALUES: Final = ("values", "before", "after", "result")
-"""The fields of events that may be containers, which may change after the event."""
 
 Action = Literal["isolated", "blocked", "raised"]
 
@@ -49,6 +54,9 @@ _SETTINGS: Final = ("config", "_create_args")
 
 _LONGEST_LABEL: Final = 200
 
+_OF_MISUSE: Final = (HookError, PermissionError, TypeError, AttributeError, RecursionError)
+"""The exceptions by which a misuse of hookbus can show."""
+
 
 def begun(
     call: Call, values: Mapping[str, Any] | None, labels: Mapping[str, Any] | None = None
@@ -62,10 +70,14 @@ def begun(
     if labels:
         said = {name: _label(each) for name, each in labels.items() if each is not None}
         call.labels = Baggage(said)
-    tell(
-        call, Started, arguments=call.plan.signature.names, labels=call.labels,
-        values=HIDDEN if values is None else values,
-    )  # fmt: skip
+    fields = _new_fields(call.plan, Started)
+    if fields is not None:
+        fields["at"] = time.time()
+        if values is not None:
+            fields["values"] = copy_containers(values)
+        fields["labels"] = call.labels
+        call.described = call.plan.describe_sender(call.sender)
+        _emit(call, Started, fields)
 
 
 def begun_stream(
@@ -110,11 +122,16 @@ def finished(call: Call, outcome: str, error: BaseException | None, result: Any)
     shown_error = error if outcome in ("raised", "cancelled") else None
     seconds = time.perf_counter() - call.began
     if call.began:
-        given = result if call.plan.shows_values else HIDDEN
-        tell(
-            call, Finished, outcome=outcome, seconds=seconds, error=shown_error, result=given,
-            labels=call.labels,
-        )  # fmt: skip
+        fields = _new_fields(call.plan, Finished)
+        if fields is not None:
+            fields["at"] = time.time()
+            fields["outcome"] = outcome
+            fields["seconds"] = seconds
+            fields["error"] = shown_error
+            if call.plan.shows_values:
+                fields["result"] = copy_containers(result)
+            fields["labels"] = call.labels
+            _emit(call, Finished, fields)
         if call.carried:
             leave_context(call.carried)
         call.began = 0.0
@@ -125,31 +142,57 @@ def tell(call: Call, kind: type[Event], **facts: Any) -> bool:
     """Emit an event to the listeners of its kind. Return whether there was any. Its time is now,
     unless `at` is among the facts.
     """
-    plan = call.plan
-    if kind not in plan.heard:
+    fields = _new_fields(call.plan, kind)
+    if fields is None:
         return False
-    bus = plan.hook.bus
-    facts.setdefault("at", time.time())
-    if plan.shows_values:
-        facts |= {name: copy_containers(facts[name]) for name in _VALUES if name in facts}
+    fields["at"] = time.time()
+    fields.update(facts)
+    return _emit(call, kind, fields)
+
+
+def _new_fields(plan: Plan, kind: type[Event]) -> dict[str, Any] | None:
+    """Return new fields for an event, as far as they are the same in all calls of the plan; None if
+    the kind has no listener.
+    """
+    try:
+        template = plan.templates[kind]
+    except KeyError:
+        template = plan.templates[kind] = _make_template(plan, kind)
+    return None if template is None else template.copy()
+
+
+def _make_template(plan: Plan, kind: type[Event]) -> dict[str, Any] | None:
+    if kind not in plan.heard:
+        return None
+    template = {**default_fields(kind), "hook": plan.hook.name}
+    if kind is Started:
+        template["arguments"] = plan.signature.names
+    return template
+
+
+def _emit(call: Call, kind: type[Event], fields: dict[str, Any]) -> bool:
+    """Complete the fields of an event and deliver it. Return whether it had a listener."""
     around = current_baggage()
     if not around.is_fixed:
         around = Baggage(copy_containers(around))
-    parent_id = call.parent_id if call.inside or call.parent_id else enclosing()
-    is_taken: bool = bus.events.tell(bus, kind(
-        call_id=call.id, parent_id=parent_id, hook=plan.hook.name, sender=call.description,
-        baggage=around, **facts,
-    ))  # fmt: skip
-    return is_taken
+    fields["call_id"] = call.id
+    fields["parent_id"] = call.parent_id if call.inside or call.parent_id else enclosing()
+    fields["sender"] = call.described or call.description
+    fields["baggage"] = around
+    events = call.plan.hook.bus.events
+    emit = (events.by_kind or events.find_listeners())[kind]
+    return emit is not None and emit(fields)
 
 
 def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) -> str:
     """Count a failure and emit it; log it if it has no listener. Return what a model may read."""
-    receiver, is_open = seat.receiver, action == "isolated"
-    meant = _meant(seat, error)
-    is_ours = meant is not error or is_worded_here(error)
-    said = str(meant) if is_ours else _of_odd_use(receiver.name, seat, error)
-    sentence = said and said.replace(receiver.label, receiver.name)
+    receiver, is_open, kind = seat.receiver, action == "isolated", type(error)
+    meant, sentence = error, None
+    if issubclass(kind, _OF_MISUSE):
+        meant = _meant(seat, error)
+        is_ours = meant is not error or is_worded_here(error)
+        said = str(meant) if is_ours else _of_odd_use(receiver.name, seat, error)
+        sentence = said and said.replace(receiver.label, receiver.name)
     place = receiver.count_failure(meant, is_open=is_open, sentence=sentence)
     is_heard = Failed in call.plan.heard and tell(
         call, Failed, receiver=receiver.name, role=receiver.role, phase=seat.phase,
@@ -158,11 +201,11 @@ def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) ->
     )  # fmt: skip
     # The caller gets what an around raises, or an interrupt, unchanged.
     is_passed_on = action == "raised" and (
-        receiver.role == "around" or not is_a(error, Exception)
+        receiver.role == "around" or not issubclass(kind, Exception)
     )
     if not (is_heard or is_passed_on or receiver.is_logged):
         receiver.log_failure(_THEN[action], is_open=is_open)
-    return sentence or str(name_of_class(type(error)))
+    return sentence or str(name_of_class(kind))
 
 
 def tell_changes(
@@ -179,11 +222,17 @@ def tell_change(
     dropped: bool = False,
 ) -> None:  # fmt: skip
     call.said = "changed"
-    before, after = (before, after) if call.plan.shows_values else (HIDDEN, HIDDEN)
-    tell(
-        call, Mutated, receiver=seat.receiver.name, name=name, before=before, after=after,
-        index=index, dropped=dropped,
-    )  # fmt: skip
+    fields = _new_fields(call.plan, Mutated)
+    if fields is not None:
+        fields["at"] = time.time()
+        fields["receiver"] = seat.receiver.name
+        fields["name"] = name
+        if call.plan.shows_values:
+            fields["before"] = copy_containers(before)
+            fields["after"] = copy_containers(after)
+        fields["index"] = index
+        fields["dropped"] = dropped
+        _emit(call, Mutated, fields)
 
 
 def tell_turn(call: Call, seat: Seat, began: float) -> None:

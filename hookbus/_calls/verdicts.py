@@ -24,7 +24,7 @@ NOTHING: Final[Any] = _Nothing.NOTHING
 
 
 @named_options
-@attrs.frozen
+@attrs.frozen(slots=False)  # its `__init__` then fills `__dict__`, in half the time
 class Block:
     """A verdict: this call must not run, or its result must not be returned.
 

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._errors import first_error
@@ -25,6 +26,8 @@ from .wanted import not_awaited
 if TYPE_CHECKING:
     from ..events import Event
 
+    Emit = Callable[[dict[str, Any]], bool]
+
 
 class _Busy(threading.local):
     """The listeners that are being called, in each thread."""
@@ -36,11 +39,16 @@ class _Busy(threading.local):
 class EventSignal(HookSignal):
     """The type of `bus.events`. Its sender is the bus. Its receivers are plain functions, are
     called as `receiver(bus, event)`, and never affect a call.
+
+    Attributes:
+        by_kind: functions that make an event of a kind from its fields, deliver it to its listeners
+            and return whether any got it; None without listeners. Empty until they are needed.
+        redactors: what is removed from events.
     """
 
     def __init__(self, bus: Any) -> None:
         super().__init__("events", bus)
-        self._told: dict[type[Event], list[Connected]] = {}
+        self.by_kind: dict[type[Event], Emit | None] = {}
         self._busy = _Busy()
         self.redactors: list[Any] = []
 
@@ -90,33 +98,79 @@ class EventSignal(HookSignal):
 
     @serialize_writers
     def forget(self) -> None:
-        """Clear the cached lists of listeners."""
-        self._told = {}
+        """Clear the cached listeners of each kind."""
+        self.by_kind = {}
 
-    def _by_kind(self) -> dict[type[Event], list[Connected]]:
-        told = self._told
-        if not told:
+    def find_listeners(self) -> dict[type[Event], Emit | None]:
+        """Return `by_kind`, found first if it is empty."""
+        by_kind = self.by_kind
+        if not by_kind:
             from ..events import KINDS, Invoked
 
             all_but_invoked = tuple(kind for kind in KINDS if kind is not Invoked)
             ordered = in_order((0.0, each) for each in self.connections() if each.is_enabled)
             hear = [(each, each.options.kinds or all_but_invoked) for each in ordered]
             found = {kind: [each for each, kinds in hear if kind in kinds] for kind in KINDS}
-            return self._publish(told, found)
-        return told
+            made = {kind: self._emitter(kind, each) for kind, each in found.items()}
+            return self._publish(by_kind, made)
+        return by_kind
 
     @serialize_writers
     def _publish(
-        self, old: dict[type[Event], list[Connected]], found: dict[type[Event], list[Connected]]
-    ) -> dict[type[Event], list[Connected]]:
-        """Publish the lists to all threads at once, unless the listeners have changed since."""
-        if self._told is old: self._told = found  # noqa: E701
+        self, old: dict[type[Event], Emit | None], found: dict[type[Event], Emit | None]
+    ) -> dict[type[Event], Emit | None]:
+        """Publish the listeners to all threads at once, unless they have changed since."""
+        if self.by_kind is old: self.by_kind = found  # noqa: E701
         return found
+
+    def _emitter(self, kind: type[Event], listeners: list[Connected]) -> Emit | None:
+        """Return the function of `by_kind` for these listeners."""
+        if not listeners:
+            return None
+        first, emit = listeners[0], partial(self._deliver, kind, listeners)
+        is_usual = len(listeners) == 1 and not (first.is_weak or first.is_by_name)
+        return self._emitter_to_one(kind, first, emit) if is_usual else emit
+
+    def _emitter_to_one(
+        self, kind: type[Event], connected: Connected, emit_in_loop: Emit
+    ) -> Emit:
+        """Return a function that does the same as `_deliver`, but faster, for a single listener."""
+        from ..events import new_event, set_fields
+
+        listener: Any = connected.held
+        mark, bus, here = id(connected), self._home, self._busy
+        redactors, muted_by = self.redactors, self._muted_by
+
+        def emit(fields: dict[str, Any]) -> bool:
+            if redactors or muted_by:
+                return emit_in_loop(fields)
+            busy = here.listeners
+            if mark in busy:
+                return False
+            event = new_event(kind)
+            set_fields(event, fields)
+            try:
+                try:
+                    busy.add(mark)
+                    answer = listener(bus, event)
+                    if answer is not None:
+                        _reject_awaitable(connected, answer)
+                except Exception as error:
+                    _note_failure(connected, error)
+                    return False
+                finally:
+                    busy.discard(mark)
+            except BaseException:
+                busy.discard(mark)  # the interrupt may have arrived before it was removed
+                raise
+            return True
+
+        return emit
 
     @property
     def heard(self) -> frozenset[type[Event]]:
         """The kinds of events that have a listener."""
-        return frozenset(kind for kind, listeners in self._by_kind().items() if listeners)
+        return frozenset(kind for kind, emit in self.find_listeners().items() if emit)
 
     def redacted(self, event: Event) -> Event | None:
         """Return the redacted event that listeners get, or None if it could not be created.
@@ -143,24 +197,36 @@ class EventSignal(HookSignal):
         self, kind: Any, connected: Connected, sender: str = "unknown", **facts: Any
     ) -> None:
         """Emit an event about a connection, outside of any call."""
-        if kind in self.heard:
-            self.tell(self._home, kind(
-                call_id=0, parent_id=None, hook=connected.signal.hook, sender=sender,
-                at=time.time(), receiver=connected.name, **facts,
-            ))  # fmt: skip
+        from ..events import copy_baggage, default_fields
 
-    def tell(self, bus: Any, told: Event) -> bool:
-        """Deliver an event to all listeners of its kind. An exception is logged once per listener,
-        and no listener is re-entered by itself. Return whether any listener got the event.
+        if self.find_listeners()[kind] is not None:
+            common = {"call_id": 0, "hook": connected.signal.hook, "sender": sender}
+            now = {"at": time.time(), "baggage": copy_baggage()}
+            own = {"receiver": connected.name, **facts}
+            self.emit(kind, {**default_fields(kind), **common, **now, **own})
+
+    def emit(self, kind: type[Event], fields: dict[str, Any]) -> bool:
+        """Emit an event with all fields of its kind. Return whether any listener got it."""
+        emit = self.find_listeners()[kind]
+        return emit is not None and emit(fields)
+
+    def _deliver(
+        self, kind: type[Event], listeners: list[Connected], fields: dict[str, Any]
+    ) -> bool:
+        """Deliver an event to listeners. An exception is logged once per listener, and no listener
+        is re-entered by itself. Return whether any listener got the event.
         """
+        from ..events import make_event
+
+        bus, emitted = self._home, make_event(kind, fields)
         busy = self._busy.listeners
         fatal: BaseException | None = None
         is_taken = False
-        if (event := self.redacted(told) if self.redactors else told) is None:
+        if (event := self.redacted(emitted) if self.redactors else emitted) is None:
             return False
         mark = 0
         try:
-            for connected in (self._told or self._by_kind()).get(type(event), ()):
+            for connected in listeners:
                 function: Any = connected.function if connected.is_weak else connected.held
                 if id(connected) in busy or (self._muted_by and self.is_muted) or function is None:
                     continue
@@ -170,12 +236,10 @@ class EventSignal(HookSignal):
                     is_by_name = connected.is_by_name
                     answer = function(bus, event=event) if is_by_name else function(bus, event)
                     if answer is not None:
-                        plain = "but a listener of events must be a plain function"
-                        not_awaited(answer, f"{connected.label} is async, {plain}")
+                        _reject_awaitable(connected, answer)
                     is_taken = True
                 except Exception as error:
-                    connected.count_failure(error, is_open=True)
-                    connected.log_failure("", is_open=False)
+                    _note_failure(connected, error)
                 except BaseException as error:
                     fatal = first_error(fatal, error)
                 finally:
@@ -185,6 +249,17 @@ class EventSignal(HookSignal):
         if fatal is not None:
             raise fatal
         return is_taken
+
+
+def _reject_awaitable(connected: Connected, answer: Any) -> None:
+    plain = "but a listener of events must be a plain function"
+    not_awaited(answer, f"{connected.label} is async, {plain}")
+
+
+def _note_failure(connected: Connected, error: Exception) -> None:
+    """Count the failure of a listener, and log its first one."""
+    connected.count_failure(error, is_open=True)
+    connected.log_failure("", is_open=False)
 
 
 class Redacts:

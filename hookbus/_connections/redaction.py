@@ -82,7 +82,7 @@ def redactor(
 
 def redacted(event: Event, asked: Iterable[Redactor]) -> Event:
     """Return an event without the secrets that the redactors remove."""
-    from ..events import HIDDEN
+    from ..events import HIDDEN, make_event
 
     fields, redactors = dict(vars(event)), tuple(asked)
     is_item = fields.get("index") is not None and any(each.reads_texts for each in redactors)
@@ -102,7 +102,7 @@ def redacted(event: Event, asked: Iterable[Redactor]) -> Event:
         if is_change and is_item:
             fields[field] = ITEM  # a secret may be split over several
     fields["baggage"] = Baggage(fields["baggage"])
-    return type(event)(**fields)
+    return make_event(type(event), fields)
 
 
 def redacted_values(

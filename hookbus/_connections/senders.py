@@ -66,6 +66,22 @@ def describe(sender: Any, *, is_named: bool = False) -> str:
     return f"{called} at {id(sender):#x}"
 
 
+def description_of(sender: Any, *, is_named: bool) -> Callable[[Any], str]:
+    """Return what describes this sender, and all others of the same class."""
+    if is_named:
+        return _describe_named
+    is_instance = not is_class(sender) and type(sender) is not FunctionType
+    return _describe_instance if is_instance else describe
+
+
+def _describe_named(sender: Any) -> str:
+    return describe(sender, is_named=True)
+
+
+def _describe_instance(sender: Any) -> str:
+    return f"{type(sender).__qualname__} at {hex(id(sender))}"
+
+
 def attributes_of(sender: Any) -> dict[str, Any]:
     """Return the `__dict__` of an object, without running any code of its own."""
     try:

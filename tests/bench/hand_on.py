@@ -1,4 +1,4 @@
-"""Optional features written by hand: records, predicates, deadlines, streams, verdicts.
+"""Optional features written by hand: predicates, deadlines, streams, verdicts.
 
 Nothing here imports hookbus.
 """
@@ -6,100 +6,15 @@ Nothing here imports hookbus.
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from itertools import count
 from typing import Any
 
-import attrs
-
 from .hand import own
 from .parts import Colour, Function
 
-# -- records ---------------------------------------------------------------------------------------
-
-
-@attrs.frozen(kw_only=True)
-class Record:
-    call_id: int
-    parent_id: int | None
-    hook: str
-    sender: str
-    at: float
-
-
-@attrs.frozen(kw_only=True)
-class Began(Record):
-    arguments: tuple[str, ...]
-    values: Any = None
-
-
-@attrs.frozen(kw_only=True)
-class Ended(Record):
-    outcome: str
-    seconds: float
-    error: BaseException | None = None
-    result: Any = None
-
-
-NAMES = ("msg", "temperature")
 number_of_call: Callable[[], int] = count(1).__next__
-
-
-def began(agent: Any, call: int) -> Began:
-    """Return the record of a call that begins."""
-    who = f"{type(agent).__qualname__} at {id(agent):#x}"
-    return Began(
-        call_id=call, parent_id=None, hook="reply", sender=who, at=time.time(), arguments=NAMES
-    )
-
-
-def ended(agent: Any, call: int, since: float, outcome: str, error: Any = None) -> Ended:
-    """Return the record of a call that has ended."""
-    who = f"{type(agent).__qualname__} at {id(agent):#x}"
-    return Ended(
-        call_id=call, parent_id=None, hook="reply", sender=who, at=time.time(), outcome=outcome,
-        seconds=time.perf_counter() - since, error=error,
-    )  # fmt: skip
-
-
-def told(colour: Colour, pre: Function, post: Function, body: Function, tell: Function) -> Any:
-    """Return an object whose `reply` has one receiver before and one after, and tells of it all."""
-
-    class Told:
-        def reply(self, msg: Any, temperature: float = 0.7) -> Any:
-            call, since = number_of_call(), time.perf_counter()
-            tell(None, began(self, call))
-            try:
-                if (patch := pre(self, msg)) is not None:
-                    msg, temperature = patched(patch, msg, temperature)
-                result = body(self, msg, temperature)
-                if (new := post(self, result)) is not None:
-                    result = new
-            except BaseException as error:
-                tell(None, ended(self, call, since, "raised", error))
-                raise
-            tell(None, ended(self, call, since, "returned"))
-            return result
-
-    class ToldAsync:
-        async def reply(self, msg: Any, temperature: float = 0.7) -> Any:
-            call, since = number_of_call(), time.perf_counter()
-            tell(None, began(self, call))
-            try:
-                if (patch := pre(self, msg)) is not None:
-                    msg, temperature = patched(patch, msg, temperature)
-                result = await body(self, msg, temperature)
-                if (new := post(self, result)) is not None:
-                    result = new
-            except BaseException as error:
-                tell(None, ended(self, call, since, "raised", error))
-                raise
-            tell(None, ended(self, call, since, "returned"))
-            return result
-
-    return own(Told if colour == "sync" else ToldAsync)
 
 
 def patched(patch: Mapping[str, Any], msg: Any, temperature: float) -> tuple[Any, float]:
@@ -243,6 +158,36 @@ def guarded(colour: Colour, guard: Function, body: Function) -> Any:
     return own(Guarded if colour == "sync" else GuardedAsync)
 
 
+class RefusedBy(Refused):
+    """A refusal that has the verdict and the number of its call, as hookbus's has."""
+
+    verdict: Any
+    call_id: int
+
+
+def guarded_by_verdict(colour: Colour, guard: Function, body: Function) -> Any:
+    """Return an object whose `reply` raises an exception that has the verdict of its guard."""
+
+    def refusal(verdict: Any) -> RefusedBy:
+        raised = RefusedBy(verdict.reason, "guard", "reply")
+        raised.verdict, raised.call_id = verdict, number_of_call()
+        return raised
+
+    class Guarded:
+        def reply(self, msg: Any, temperature: float = 0.7) -> Any:
+            if (verdict := guard(self, msg)) is not None:
+                raise refusal(verdict)
+            return body(self, msg, temperature)
+
+    class GuardedAsync:
+        async def reply(self, msg: Any, temperature: float = 0.7) -> Any:
+            if (verdict := guard(self, msg)) is not None:
+                raise refusal(verdict)
+            return await body(self, msg, temperature)
+
+    return own(Guarded if colour == "sync" else GuardedAsync)
+
+
 def asked_after(colour: Colour, guard: Function, receiver: Function) -> Function:
     """Return a function that asks a guard, then one receiver."""
 
@@ -278,55 +223,3 @@ def itemised(colour: Colour, receiver: Function, stream: Function) -> Any:
                 yield item if new is None else new
 
     return own(Itemised if colour == "sync" else ItemisedAsync)
-
-
-# -- everything at once ----------------------------------------------------------------------------
-
-
-def everything(
-    pres: Sequence[Function], posts: Sequence[Function], asks: Function, guard: Function,
-    seconds: float, tell: Function, body: Function,
-) -> Any:  # fmt: skip
-    """Return an object whose `reply` has five receivers before and five after, the first two under
-    a condition, a guard that is awaited no longer than this, and tells of it all.
-    """
-    p1, p2, p3, p4, p5 = pres
-    q1, q2, q3, q4, q5 = posts
-
-    class Everything:
-        async def reply(self, msg: Any, temperature: float = 0.7) -> Any:
-            call, since = number_of_call(), time.perf_counter()
-            tell(None, began(self, call))
-            try:
-                if asks(msg) and (patch := p1(self, msg)) is not None:
-                    msg, temperature = patched(patch, msg, temperature)
-                if asks(msg) and (patch := p2(self, msg)) is not None:
-                    msg, temperature = patched(patch, msg, temperature)
-                if (patch := p3(self, msg)) is not None:
-                    msg, temperature = patched(patch, msg, temperature)
-                if (patch := p4(self, msg)) is not None:
-                    msg, temperature = patched(patch, msg, temperature)
-                if (patch := p5(self, msg)) is not None:
-                    msg, temperature = patched(patch, msg, temperature)
-                async with asyncio.timeout(seconds):
-                    reason = await guard(self, msg)
-                if reason is not None:
-                    raise Refused(reason, "guard", "reply")
-                result = await body(self, msg, temperature)
-                if (new := q1(self, result)) is not None:
-                    result = new
-                if (new := q2(self, result)) is not None:
-                    result = new
-                if (new := q3(self, result)) is not None:
-                    result = new
-                if (new := q4(self, result)) is not None:
-                    result = new
-                if (new := q5(self, result)) is not None:
-                    result = new
-            except BaseException as error:
-                tell(None, ended(self, call, since, "raised", error))
-                raise
-            tell(None, ended(self, call, since, "returned"))
-            return result
-
-    return own(Everything)

@@ -15,7 +15,7 @@ from typing import Any
 from hookbus import Block, Bus, HookBlocked, explain, hookable, hookspec, modes
 from hookbus.events import Blocked, Failed
 
-from . import hand_on
+from . import hand_on, hand_told
 from .agents import hooked
 from .calls import asking, method, refused
 from .harness import Case, Expect, Row
@@ -61,7 +61,9 @@ def rows() -> Iterator[Row]:
     yield _row("P21 known form", "first call / compile and exec", partial(first_call, False))
     yield _row("P21 new form", "first call / compile and exec", partial(first_call, True))
     for c in COLOURS:
-        yield _row(f"P22 {c}", "blocked / raised and caught by hand", partial(blocked, c))
+        yield _row(f"P22 {c}", "blocked / a string raised by hand", partial(blocked, c))
+        key, title = f"P22 {c}, same Block", "blocked / the same Block raised by hand"
+        yield _row(key, title, partial(blocked_by_verdict, c))
     for c in COLOURS:
         yield _row(f"P23 {c}", "1 pre that fails / try, except by hand", partial(isolated, c))
     for c in COLOURS:
@@ -89,7 +91,7 @@ def make_listener() -> Function:
 def heard(colour: Colour) -> dict[str, Case]:
     pre, post, listener, bus = make_pre("sync"), make_post("sync"), make_listener(), Bus()
     bus.events.connect(listener)
-    by_hand = hand_on.told(colour, pre, post, BODY[colour], listener)
+    by_hand = hand_told.told(colour, pre, post, BODY[colour], listener)
     agent, expect = hooked(colour, bus=bus, pre=[pre], post=[post]), Expect(4, RESULT)
     return {
         "by hand": method(by_hand, expect, pre, post, listener),
@@ -300,6 +302,20 @@ def blocked(colour: Colour) -> dict[str, Case]:
     }
 
 
+def blocked_by_verdict(colour: Colour) -> dict[str, Case]:
+    expect = Expect(1, "no")
+
+    def guard(agent: Any, msg: Any) -> Any:
+        return Block("no")
+
+    by_hand = hand_on.guarded_by_verdict(colour, guard, BODY[colour])
+    agent = hooked(colour, {"role": "guard"}, pre=[guard])
+    return {
+        "by hand": refused(by_hand, hand_on.Refused, expect, guard),
+        "hookbus": refused(agent, HookBlocked, expect, guard),
+    }
+
+
 def isolated(colour: Colour) -> dict[str, Case]:
     def pre(agent: Any, msg: Any) -> Any:
         raise KeyError("gone")
@@ -341,7 +357,7 @@ def everything() -> dict[str, Case]:
     async def guard(agent: Any, msg: Any) -> Any:
         return None
 
-    by_hand = hand_on.everything(
+    by_hand = hand_told.everything(
         pres, posts, condition, guard, SECONDS, listener, BODY["async"]
     )
     agent = hooked("async", bus=bus, post=posts)
