@@ -1,6 +1,7 @@
 """What is told of a call, and that telling never hurts it."""
 
 import asyncio
+import gc
 import logging
 
 import attrs
@@ -54,6 +55,42 @@ def test_a_call_tells_its_start_its_changes_and_its_end(bus, told):
     )  # fmt: skip
     assert finished.seconds > 0 and finished.at >= started.at > 1e9
     assert len({event.call_id for event in told}) == 1
+
+
+@pytest.mark.parametrize("is_redacted", [False, True])
+def test_events_of_every_kind_have_the_fields_that_their_class_gives_them(is_redacted):
+    bus, told = Bus(values=True), []
+    bus.events.connect(lambda bus, event: told.append(event), kinds=events.KINDS)
+    if is_redacted:
+        bus.redact(names="nothing here")
+    agent, pre = agent_on(bus), bus.signal("pre_reply")
+
+    def twice(agent, call_next):
+        call_next()
+        return call_next()
+
+    def fails(agent):
+        raise ValueError
+
+    def leaves(agent):
+        return None
+
+    bus.signal("around_reply").connect(twice)
+    pre.connect(fails)
+    pre.connect(lambda agent, msg: {"msg": msg.upper()})
+    pre.connect(lambda agent, msg: Block("no") if msg == "B" else None, role="guard", name="g")
+    bus.signal("pre_outer").connect(leaves, weak=True)
+    agent.reply("a")
+    with pytest.raises(HookBlocked):
+        agent.reply("b")
+    del leaves
+    gc.collect()
+    bus.switch("g", "shadow", by="a test")
+    assert {type(event) for event in told} == {*events.KINDS}
+    for event in told:
+        kind = type(event)
+        assert [*vars(event)] == [field.name for field in attrs.fields(kind)]
+        assert kind(**vars(event)) == event
 
 
 def test_values_stay_out_of_events_unless_the_bus_asks_for_them():

@@ -16,10 +16,10 @@ from .._errors import article, name_of_class
 from ..exceptions import HookError
 from .contents import read_only
 from .context import Call, ReadOnly
-from .odd_answers import note_bool, note_lost_keys
+from .odd_answers import note_bool, with_keys
 from .outcome import block, failed, tell_block
 from .plan import Seat
-from .telling import ONLY_A_MODIFIER, tell_change, tell_changes, tell_failed
+from .telling import ONLY_A_MODIFIER, tell_change, tell_failed
 from .verdicts import VERDICTS, Ask, Block, Drop, Replace
 
 DROPPED: Final = object()
@@ -40,10 +40,16 @@ def revised(
     """Return the arguments after a modifier of `pre`: what it wrote to its draft, and what it
     returned.
     """
-    plan, kind = call.plan, type(answer)
-    before = dict(zip(plan.signature.names, values))
+    signature, kind = call.plan.signature, type(answer)
+    before = dict(zip(signature.names, values))
     after = dict(before if draft is None else draft)
-    if kind is dict or issubclass(kind, Mapping):
+    if kind is dict:  # the usual answer
+        after.update(answer)
+        is_known = draft is None and len(after) == len(before)
+        if not is_known or signature.star or signature.double_star:
+            signature.check(after)
+        return _changed_values(call, seat, before, after)
+    if issubclass(kind, Mapping):
         after.update(answer)
     elif issubclass(kind, Ask):
         block_asking(call, seat, answer)
@@ -51,15 +57,13 @@ def revised(
         wrong_return(seat, answer, "None, a mapping of arguments, Replace(result) or Block(reason)")
     if issubclass(kind, Replace):
         check_items(call, seat, answer)
-    plan.signature.check(after)
+    signature.check(after)
     if issubclass(kind, Block):
         block(call, seat, answer)
-    note_lost_keys(seat, before, after)
-    _show(call, before, after)
-    tell_changes(call, seat, before, after)
+    changed = _changed_values(call, seat, before, after)
     if issubclass(kind, Replace):
         tell_change(call, seat, "result", None, answer.result)
-    return tuple(after[name] for name in plan.signature.names)
+    return changed
 
 
 def patched(
@@ -70,23 +74,31 @@ def patched(
     before = dict(zip(signature.names, values))
     after = {**before, **patch}
     signature.check(after)
-    if seat.phase == "around":  # an approver may leave out any key
-        note_lost_keys(seat, before, after)
-    _show(call, before, after)
-    tell_changes(call, seat, before, after)
-    return tuple(after[name] for name in signature.names)
+    return _changed_values(call, seat, before, after)
 
 
-def _show(call: Call, before: dict[str, Any], after: dict[str, Any]) -> None:
-    """Show receivers the contents of new arguments as read-only, if the hook says so."""
-    for name in call.plan.hook.given.read_only:
-        if name in after and after[name] is not before[name]:
-            after[name] = read_only(after[name], name)
+def _changed_values(
+    call: Call, seat: Seat, before: dict[str, Any], after: dict[str, Any]
+) -> tuple[Any, ...]:
+    """Return the values of the arguments; record and emit those that changed."""
+    shown, is_approval = call.plan.hook.given.read_only, seat.receiver.role == "guard"
+    for name, value in before.items():
+        if after[name] is not value:
+            if not is_approval:  # an approver may leave out any key
+                with_keys(seat, name, value, after[name])
+            if name in shown:  # receivers may only read its contents
+                after[name] = read_only(after[name], name)
+    values = []
+    for name, value in before.items():
+        values.append(after[name])
+        if after[name] is not value:
+            tell_change(call, seat, name, value, after[name])
+    return tuple(values)
 
 
 def judged(call: Call, seat: Seat, answer: Any, before: Any, index: int | None = None) -> Any:
     """Return what an answer of `post` or `item` makes of a value, or `DROPPED`."""
-    after = meant(call, seat, answer)
+    after = answer if type(answer) in PLAIN else meant(call, seat, answer)
     if type(answer) is bool:
         note_bool(seat, before)
     if after is not before:

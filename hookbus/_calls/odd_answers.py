@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from .._connections.failures import WARNING, log
@@ -11,13 +10,6 @@ from .plan import Seat
 
 _LONGEST_KEY: Final = 40
 _DEEPEST: Final = 8
-
-
-def note_lost_keys(seat: Seat, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-    """Record the keys that arguments lost when a receiver changed them."""
-    for name, value in after.items():
-        if value is not before.get(name):
-            with_keys(seat, name, before.get(name), value)
 
 
 def with_keys(seat: Seat, name: str, before: Any, after: Any) -> Any:

@@ -10,7 +10,6 @@ from .._connections.callables import place_of, written
 from .._connections.failures import ERROR, is_of_engine, log, traces_of
 from .._connections.wanted import close_unawaited, is_awaitable
 from .._errors import (
-    attributes_of,
     call_id_of,
     cause_of,
     chain,
@@ -59,16 +58,18 @@ def outcome_of(call: Call | None, error: BaseException) -> str:
 def parted(call: Call | None, blocked: HookBlocked) -> bool:
     """Return whether this ends this very call, with a value instead of an exception for its caller.
     """
-    is_blocked = call is not None and call.blocked is not None
-    if not is_blocked or attributes_of(blocked).get("call_id") != call.id:
+    if call is None or call.blocked is None or call_id_of(blocked) != call.id:
         clear(blocked)
         return False
+    # The exception that is being handled must not be shown, because a model may read it.
     if call.plan.phases["around"].modify:  # only they add frames to the call's own block
         clear(blocked)
+        set_context(blocked, None)
+    elif type(blocked) is HookBlocked:
+        blocked.__traceback__ = blocked.__context__ = None
     else:
         set_traceback(blocked, None)
-    # It must not show the exception that is being handled, because a model may read it.
-    set_context(blocked, None)
+        set_context(blocked, None)
     return call.parting is not NOTHING
 
 

@@ -33,8 +33,6 @@ from .carried import Carried, changes_since, leave_context
 from .context import ENCLOSING, FIXED_ARGUMENTS, FIXED_CONTEXT, Call
 from .plan import Plan, Seat
 
-_CHANGES: Final = frozenset((Mutated, Invoked))
-
 Action = Literal["isolated", "blocked", "raised"]
 
 ONLY_A_MODIFIER: Final = "which only a modifier of `pre` may do"
@@ -206,15 +204,6 @@ def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) ->
     if not (is_heard or is_passed_on or receiver.is_logged):
         receiver.log_failure(_THEN[action], is_open=is_open)
     return sentence or str(name_of_class(kind))
-
-
-def tell_changes(
-    call: Call, seat: Seat, before: Mapping[str, Any], after: Mapping[str, Any]
-) -> None:
-    if not call.plan.heard.isdisjoint(_CHANGES):
-        for name, value in after.items():
-            if value is not before[name]:
-                tell_change(call, seat, name, before[name], value)
 
 
 def tell_change(

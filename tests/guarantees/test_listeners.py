@@ -117,6 +117,32 @@ def test_a_listener_that_calls_a_hooked_method_is_not_told_of_its_own_call(bus):
     assert [type(event) for event in heard] == [events.Started, events.Finished]
 
 
+def test_what_changes_during_a_call_applies_to_its_end_even_with_a_single_listener(bus):
+    agent, heard, second, muting = make_agent(bus, "sync"), [], [], bus.events.muted()
+    change = []
+    bus.events.connect(lambda bus, event: heard.append(event))
+    bus.signal("pre_reply").connect(lambda agent: change.pop()(), role="observe")
+
+    def users_at_the_end(during_the_call):
+        heard.clear()
+        second.clear()
+        change.append(during_the_call)
+        with baggage(user="ada"):
+            agent.reply("hello")
+        ends = [event for event in (*heard, *second) if type(event) is events.Finished]
+        return [event.baggage["user"] for event in ends]
+
+    def also(bus, event):
+        second.append(event)
+
+    assert users_at_the_end(lambda: None) == ["ada"]
+    assert users_at_the_end(lambda: bus.events.connect(also)) == ["ada", "ada"]
+    assert users_at_the_end(lambda: bus.events.disconnect(also)) == ["ada"]
+    assert users_at_the_end(muting.__enter__) == []
+    assert users_at_the_end(lambda: muting.__exit__(None, None, None)) == ["ada"]
+    assert users_at_the_end(lambda: bus.redact(names="user")) == ["<redacted>"]
+
+
 @pytest.mark.parametrize("colour", TARGETS)
 def test_a_broken_listener_does_not_open_a_closed_guard(bus, agent, colour):
     bus.events.connect(breaks("value_error"))
