@@ -260,10 +260,11 @@ def make_event(kind: type[Event], fields: dict[str, Any]) -> Event:
 
 def default_fields(kind: type[Event]) -> dict[str, Any]:
     """Return all fields of a kind of events in their order, each with its default or None."""
-    fields: dict[str, Any] = {}
-    for field in attrs.fields(kind):
-        is_given = field.default is attrs.NOTHING or isinstance(field.default, attrs.Factory)
-        fields[field.name] = None if is_given else field.default
+    factory: Any = attrs.Factory
+    fields = {field.name: field.default for field in attrs.fields(kind)}
+    for name, default in fields.items():
+        if default is attrs.NOTHING or isinstance(default, factory):
+            fields[name] = None
     return fields
 
 

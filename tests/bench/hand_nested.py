@@ -59,6 +59,26 @@ def nested_five(colour: Colour, arounds: Sequence[Function], body: Function) -> 
     return own(Nested if colour == "sync" else NestedAsync)
 
 
+def decorated_five(colour: Colour, body: Function) -> tuple[Any, Function]:
+    """Return an object whose `reply` has five of the usual decorators, and one of their wrappers:
+    all of them have the same code.
+    """
+
+    def decorate(inner: Function) -> Function:
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            return inner(*args, **kwargs)
+
+        async def awaiting_wrapper(*args: Any, **kwargs: Any) -> Any:
+            return await inner(*args, **kwargs)
+
+        return wrapper if colour == "sync" else awaiting_wrapper
+
+    reply = body
+    for _ in range(5):
+        reply = decorate(reply)
+    return type("Decorated", (), {"reply": reply})(), reply
+
+
 class Context:
     """What somebody would pass to receivers that want to see everything of a call."""
 

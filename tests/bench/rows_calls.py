@@ -11,7 +11,7 @@ from hookbus import Bus
 from .agents import classic_wrapper, hooked, overriding
 from .calls import method
 from .hand import looped, unrolled, unrolled_five
-from .hand_nested import nested_five, overridden, with_context
+from .hand_nested import decorated_five, nested_five, overridden, with_context
 from .harness import Case, Expect, Row
 from .limits import LIMITS
 from .parts import (
@@ -52,6 +52,8 @@ def rows() -> Iterator[Row]:
         )  # fmt: skip
     for colour in COLOURS:
         yield _row(f"P4 {colour}", "around, 5 deep / nested by hand", partial(five_deep, colour))
+        key, title = f"P4 {colour}, decorators", "around, 5 deep / 5 decorators"
+        yield _row(key, title, partial(five_decorators, colour))
 
 
 def rows_of_classes() -> Iterator[Row]:
@@ -145,6 +147,15 @@ def five_deep(colour: Colour) -> dict[str, Case]:
     if colour == "sync":  # pluggy's wrappers cannot await, and blinker has none
         cases["pluggy"] = method(wrapped_by_pluggy(5, body), expect, pass_on)
     return cases
+
+
+def five_decorators(colour: Colour) -> dict[str, Case]:
+    arounds, expect = [make_around(colour) for _ in range(5)], Expect(5, RESULT)
+    by_hand, wrapper = decorated_five(colour, BODY[colour])
+    return {
+        "by hand": method(by_hand, expect, wrapper),
+        "hookbus": method(hooked(colour, around=arounds), expect, *arounds),
+    }
 
 
 def on_another(colour: Colour) -> dict[str, Case]:
