@@ -84,7 +84,7 @@ def _changed_values(
     shown, is_approval = call.plan.hook.given.read_only, seat.receiver.role == "guard"
     for name, value in before.items():
         if after[name] is not value:
-            if not is_approval:  # an approver may leave out any key
+            if not is_approval and issubclass(type(value), dict):  # an approver may drop any key
                 with_keys(seat, name, value, after[name])
             if name in shown:  # receivers may only read its contents
                 after[name] = read_only(after[name], name)

@@ -62,14 +62,15 @@ def parted(call: Call | None, blocked: HookBlocked) -> bool:
         clear(blocked)
         return False
     # The exception that is being handled must not be shown, because a model may read it.
-    if call.plan.phases["around"].modify:  # only they add frames to the call's own block
-        clear(blocked)
-        set_context(blocked, None)
-    elif type(blocked) is HookBlocked:
+    is_deep = bool(call.plan.phases["around"].modify)  # only they add frames to the own block
+    if type(blocked) is HookBlocked and not is_deep:  # the usual case, without descriptors
         blocked.__traceback__ = blocked.__context__ = None
+        return call.parting is not NOTHING
+    if is_deep:
+        clear(blocked)
     else:
         set_traceback(blocked, None)
-        set_context(blocked, None)
+    set_context(blocked, None)
     return call.parting is not NOTHING
 
 
