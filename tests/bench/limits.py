@@ -103,7 +103,7 @@ KNOWN_MISSES: dict[str, KnownMiss] = {
     "P21 known form": KnownMiss("the plan is made and its text is put together", 2.0),
     "P21 new form": KnownMiss("the text is written before it is compiled", 4.0),
     "P22 sync": KnownMiss("the exception passes one frame more, and its traceback is cleared", 6.8),
-    "P25 async": KnownMiss("four events are made and told", 3.2),
+    "P25 async": KnownMiss("each change is compared with what was there before", 3.0),
 }
 
 Verdict = Literal["pass", "miss", "known miss", "wrong", "not there yet", ""]
