@@ -8,6 +8,7 @@ Containers in the values are copied when the event is created, so later changes 
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
@@ -258,8 +259,11 @@ def make_event(kind: type[Event], fields: dict[str, Any]) -> Event:
     return event
 
 
+@functools.cache
 def default_fields(kind: type[Event]) -> dict[str, Any]:
-    """Return all fields of a kind of events in their order, each with its default or None."""
+    """Return all fields of a kind of events in their order, each with its default or None. The
+    dict is the same each time: copy it before you change it.
+    """
     factory: Any = attrs.Factory
     fields = {field.name: field.default for field in attrs.fields(kind)}
     for name, default in fields.items():

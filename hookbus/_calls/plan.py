@@ -21,6 +21,7 @@ from .._hooks.hook import Hook
 from .._hooks.signature import Signature
 from .._hooks.site import Site
 from .._hooks.statics import inherited
+from ..events import default_fields
 from .verdicts import Block
 
 
@@ -71,8 +72,8 @@ class Plan:
         answers: the receivers of a question.
         turns: a function to call each receiver alone, if a mode decides which ones to call.
         describe_sender: returns the description of the sender of a call, for its events.
-        templates: by kind of event, the fields that are the same in every call; None if the kind
-            has no listener. A kind is added when it is first needed.
+        templates: by kind of event that has a listener, its fields as far as they are the same in
+            every call.
     """
 
     hook: Hook
@@ -85,7 +86,7 @@ class Plan:
     answers: tuple[Seat, ...] = ()
     describe_sender: Callable[[Any], str] = describe
     turns: dict[Seat, Any] = attrs.field(factory=dict)
-    templates: dict[Any, dict[str, Any] | None] = attrs.field(factory=dict, init=False)
+    templates: dict[Any, dict[str, Any]] = attrs.field(factory=dict)
 
     @property
     def is_empty(self) -> bool:
@@ -121,11 +122,19 @@ def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
     if site.is_guarded and not any(seat.receiver.binds for seat in phases["pre"].guard):
         guards = *phases["pre"].guard, _closing_seat(hook)
         phases["pre"] = attrs.evolve(phases["pre"], guard=guards)
+    signature = hook.method_signature if is_method else hook.function_signature
+    heard = bus._heard
     return Plan(
-        hook, site, phases, unaskable, bus._heard, bus.values,
-        hook.method_signature if is_method else hook.function_signature,
+        hook, site, phases, unaskable, heard, bus.values, signature,
         describe_sender=description_of(sender, is_named=hook.given.sender is not None),
+        templates={kind: _template(kind, hook.name, signature.names) for kind in heard},
     )  # fmt: skip
+
+
+def _template(kind: Any, hook: str, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields of a kind of events as far as they are the same in every call."""
+    known: dict[str, Any] = {"hook": hook, "arguments": names}
+    return {name: known.get(name, each) for name, each in default_fields(kind).items()}
 
 
 def _closing_seat(hook: Hook) -> Seat:

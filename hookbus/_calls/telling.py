@@ -19,19 +19,11 @@ from .._connections.failures import (
 from .._connections.senders import attributes_of
 from .._errors import args_of, is_a, name_of_class, traceback_of
 from .._plain import copy_containers
-from ..events import (
-    Event,
-    Failed,
-    Finished,
-    Invoked,
-    Mutated,
-    Started,
-    default_fields,
-)
+from ..events import Event, Failed, Finished, Invoked, Mutated, Started
 from ..exceptions import HookBlocked, HookError
 from .carried import Carried, changes_since, leave_context
 from .context import ENCLOSING, FIXED_ARGUMENTS, FIXED_CONTEXT, Call
-from .plan import Plan, Seat
+from .plan import Seat
 
 Action = Literal["isolated", "blocked", "raised"]
 
@@ -68,8 +60,9 @@ def begun(
     if labels:
         said = {name: _label(each) for name, each in labels.items() if each is not None}
         call.labels = Baggage(said)
-    fields = _new_fields(call.plan, Started)
-    if fields is not None:
+    template = call.plan.templates.get(Started)
+    if template is not None:
+        fields = template.copy()
         fields["at"] = time.time()
         if values is not None:
             fields["values"] = copy_containers(values)
@@ -120,8 +113,9 @@ def finished(call: Call, outcome: str, error: BaseException | None, result: Any)
     shown_error = error if outcome in ("raised", "cancelled") else None
     seconds = time.perf_counter() - call.began
     if call.began:
-        fields = _new_fields(call.plan, Finished)
-        if fields is not None:
+        template = call.plan.templates.get(Finished)
+        if template is not None:
+            fields = template.copy()
             fields["at"] = time.time()
             fields["outcome"] = outcome
             fields["seconds"] = seconds
@@ -140,32 +134,8 @@ def tell(call: Call, kind: type[Event], **facts: Any) -> bool:
     """Emit an event to the listeners of its kind. Return whether there was any. Its time is now,
     unless `at` is among the facts.
     """
-    fields = _new_fields(call.plan, kind)
-    if fields is None:
-        return False
-    fields["at"] = time.time()
-    fields.update(facts)
-    return _emit(call, kind, fields)
-
-
-def _new_fields(plan: Plan, kind: type[Event]) -> dict[str, Any] | None:
-    """Return new fields for an event, as far as they are the same in all calls of the plan; None if
-    the kind has no listener.
-    """
-    try:
-        template = plan.templates[kind]
-    except KeyError:
-        template = plan.templates[kind] = _make_template(plan, kind)
-    return None if template is None else template.copy()
-
-
-def _make_template(plan: Plan, kind: type[Event]) -> dict[str, Any] | None:
-    if kind not in plan.heard:
-        return None
-    template = {**default_fields(kind), "hook": plan.hook.name}
-    if kind is Started:
-        template["arguments"] = plan.signature.names
-    return template
+    template = call.plan.templates.get(kind)
+    return template is not None and _emit(call, kind, {**template, "at": time.time(), **facts})
 
 
 def _emit(call: Call, kind: type[Event], fields: dict[str, Any]) -> bool:
@@ -211,8 +181,9 @@ def tell_change(
     dropped: bool = False,
 ) -> None:  # fmt: skip
     call.said = "changed"
-    fields = _new_fields(call.plan, Mutated)
-    if fields is not None:
+    template = call.plan.templates.get(Mutated)
+    if template is not None:
+        fields = template.copy()
         fields["at"] = time.time()
         fields["receiver"] = seat.receiver.name
         fields["name"] = name

@@ -91,6 +91,7 @@ KNOWN_MISSES: dict[str, KnownMiss] = {
     "P3 sync": KnownMiss("as P2 sync", 1.8),
     "P3 async": KnownMiss("as P2 sync, and each answer may be one to await", 1.8),
     "P4 sync": KnownMiss("each level notes how what it has inside has ended", 3.2),
+    "P4 sync, decorators": KnownMiss("as P4 sync", 4.6),
     "P4 async": KnownMiss("each level awaits once more than by hand, to judge what came out", 3.0),
     "P5 sync": KnownMiss("who has had a turn is noted at the turn", 1.4),
     "P5 async": KnownMiss("as P5 sync", 1.4),
