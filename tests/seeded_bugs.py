@@ -834,7 +834,7 @@ ENGINE = [
     Bug('the only listener gets what redactors take out, and what is muted', '_connections/listeners.py',
         'if redactors or muted_by:',
         'if False:',
-        'tests/test_events.py tests/test_redact_events.py'),
+        'tests/guarantees/test_listeners.py'),
     # -- the front rooms -------------------------------------------------------
     Bug('half a plugin object stays registered', '_bus.py',
         '        with ExitStack() as registered:\n',
