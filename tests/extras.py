@@ -37,14 +37,16 @@ Everything else is an extra, so you install only what you use:
 
 The columns *packages* and *size* show what an extra adds to an empty environment, with the newest
 releases in {month}, on Linux with Python 3.12 and without bytecode. Packages that are already
-installed, such as your framework, add nothing. Extras share packages, so do not add up the sizes.
+installed, such as your framework, add nothing. Extras share packages, so you cannot add up their
+sizes.
 """
 TAIL: Final = """\
 `python -m tests.extras --write` generates this page from `tests/extras.tsv`. `python -m
 tests.extras --measure` measures the sizes again.
 """
 ABOUT: Final = {
-    "Features": "If an extra is not installed, the error message of its feature names the extra.",
+    "Features": "If you use a feature whose extra is not installed, the error message names the "
+    "extra.",
     "Frameworks": "Each extra requires the releases that its adapter was tested with. The adapter "
     "itself is part of hookbus.",
     "Development": "You need these extras only to work on hookbus itself.",

@@ -18,10 +18,11 @@ PAGE: Final = ROOT / "docs" / "explanation" / "where-it-runs.md"
 
 RUNNERS: Final = {
     ".ci/run": "every change must pass `.ci/run`, on one machine with Debian 12. "
-    "Python 3.14 and 3.15 are Debian's builds from its distribution `sid`",
+    "Python 3.14 and 3.15 are the builds of Debian `sid`",
     ".ci/nightly": "`.ci/nightly` repeats the tests of `.ci/run` with more trials, on the same "
     "machine",
-    "GitHub": "`.github/workflows/ci.yml` runs on GitHub. This table does not contain its results",
+    "GitHub": "`.github/workflows/ci.yml` runs these tests on GitHub. The table does not show "
+    "their results",
     "by hand": "a maintainer ran the tests once",
     "nobody": "the combination may work, but it has not been tried",
 }
