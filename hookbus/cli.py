@@ -93,16 +93,16 @@ def demo(
     json: Path | None = None,
 ) -> None:
     """Run AgentDojo's attacks against an agent that always obeys, without hooks and under five
-    policies. Needs hookbus[demo].
+    policies. Requires hookbus[demo].
 
     It measures the enforcement, not a model: it uses no model, no network and no API key.
 
     Args:
         suite: banking, slack, travel, workspace, or all.
-        attack: an attack of AgentDojo with an injected goal, such as direct or tool_knowledge; or
-            plain, the goal alone; or all of them.
-        policy: run only this policy; repeat for more: tools, provenance, quarantine, ask or
-            together.
+        attack: the AgentDojo attack that injects the goal, such as direct or tool_knowledge;
+            or plain, for the goal alone; or all.
+        policy: run only this policy: tools, provenance, quarantine, ask or together; can be
+            repeated.
         json: write every result to this file.
     """
     from .demo.main import main as play

@@ -113,7 +113,7 @@ def approve(
     Args:
         id: the id of the request; a unique prefix is enough.
         by: your name, recorded together with the user of this terminal.
-        remember: for how many seconds the same call needs no new approval.
+        remember: the number of seconds for which the same call needs no further approval.
     """
     from ..approvals import Approved
 

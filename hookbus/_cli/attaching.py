@@ -21,12 +21,12 @@ def attach(
     """Inspect a running program of yours, or switch its receivers.
 
     Start the program with hookbus run, or set HOOKBUS_JOURNAL. Its journal records every switch. A
-    guard with locked=True stays on.
+    guard with locked=True cannot be switched.
 
     Args:
         pid: the id of the process.
-        act: report: its receivers and findings; tail: events as they happen; disable, shadow or
-            enable: switch a receiver.
+        act: report: print its receivers and findings; tail: print events as they happen;
+            disable, shadow or enable: switch a receiver.
         receiver: the name of the receiver to disable, shadow or enable.
     """
     is_switch = act not in ("report", "tail")

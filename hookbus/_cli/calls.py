@@ -39,8 +39,8 @@ class Wanted:
     hook: str | None = None
     """only calls of this hook."""
     outcome: str | None = None
-    """only calls with this outcome: returned, replaced, blocked, raised, cancelled or paused;
-    failed: a receiver failed in it; unfinished: it has not ended."""
+    """only calls with this outcome: returned, replaced, blocked, raised, cancelled, paused,
+    failed (a receiver failed) or unfinished (the call has not ended)."""
     receiver: str | None = None
     """only calls with a recorded action of this receiver."""
     since: str | None = None

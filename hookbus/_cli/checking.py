@@ -18,7 +18,7 @@ from .target import buses_of, module_of
 def check(
     module: str, /, *, rules: Several = (), tool: Several = (), shown: Shown = TABLES
 ) -> int:
-    """Import a module and report mistakes in its hooks. The exit code is 1 if there are any.
+    """Import a module and report mistakes in its hooks. The exit code is 1 if it finds any.
 
     It reports signals that no hook emits, receivers that can never run, cycles of before= and
     after=, overrides that are not hooked, hooks that require a guard and have none, modifiers that
@@ -27,8 +27,8 @@ def check(
 
     Args:
         module: package.module, or the path of a file. It is imported.
-        rules: a TOML file of guards.tool_policy; repeat for more.
-        tool: the name of an additional tool for the rules; repeat for more.
+        rules: a TOML file with rules for guards.tool_policy; can be repeated.
+        tool: the name of an additional tool for the rules; can be repeated.
     """
     from .._views.findings import Note
 

@@ -20,8 +20,8 @@ _PACKAGES: Final = (
 
 
 def doctor(*, shown: Shown = TABLES) -> int:
-    """Check versions, adapters, plugins, the settings and the files they name. The exit code is 1
-    if there is a problem.
+    """Check versions, adapters, plugins, the settings and the files that they name. If there is a
+    problem, the exit code is 1.
     """
     wrong: list[str] = []
     settings = _settings(wrong)

@@ -82,10 +82,11 @@ def _lines_of(found: list[Call], *, is_json: bool) -> list[tuple[float, str]]:
 def verify(
     *checkpoints: str, key: str | None = None, read: Read = ANY_FILE, shown: Shown = TABLES
 ) -> int:
-    """Check whether any record was changed, removed, inserted or moved. The exit code is 1 if so.
+    """Check whether any record was changed, removed, inserted or moved. If so, the exit code
+    is 1.
 
     Args:
-        checkpoints: checkpoints of this journal that you kept elsewhere.
+        checkpoints: checkpoints of this journal that you stored separately.
         key: the PEM file of the public key that verifies the checkpoints' signatures.
     """
     pem = None
@@ -115,6 +116,7 @@ def show(call_id: str, /, *, read: Read = ANY_FILE, shown: Shown = TABLES) -> No
     --turns. Otherwise, hookbus explain shows which receivers are called.
 
     Args:
-        call_id: the number of the call in hookbus log; RUN:17 if several runs have it.
+        call_id: the number of the call as shown by hookbus log; RUN:17 if several runs have
+            a call with this number.
     """
     print_call(read.opened(), call_id, shown)

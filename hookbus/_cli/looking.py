@@ -40,7 +40,7 @@ def hooks(module: str, /, *, shown: Shown = TABLES) -> None:
 def explain(
     target: str, /, *, hook: str | None = None, source: Flag = False, shown: Shown = TABLES
 ) -> None:
-    """Show the receivers of one method, in order, with their place, policy and deadline, and the
+    """Show the receivers of one method, in order, with their location, policy and deadline, and the
     receivers that can never run.
 
     Args:

@@ -18,7 +18,7 @@ def replay(module: str, /, *, read: Read = ANY_FILE, shown: Shown = TABLES) -> i
     different verdict. The exit code is 1 if any verdict differs. No method runs.
 
     Args:
-        module: package.module, or the path of a file, which connects guards.
+        module: the module that connects guards: package.module, or the path of a file.
     """
     from ..journal import replay as replayed
 

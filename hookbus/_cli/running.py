@@ -59,13 +59,15 @@ def run(
     Args:
         program: a script, or a folder that Python can run; or with -m a module.
         arguments: the arguments of the program.
-        plugin: the id of a plugin, or its folder; repeat for more. If one cannot be loaded, the
-            program does not start.
-        instrument: module:Class.method, or module:function, to make hookable; repeat for more.
+        plugin: the id of a plugin, or its folder; can be repeated. If a plugin cannot be loaded,
+            the program does not start.
+        instrument: a method or function to make hookable, as module:Class.method or
+            module:function; can be repeated.
         approvals: the file of approvals.Store, where people answer requests for approval. Default:
             the file in the settings.
-        wait: how many seconds a call waits for an answer before it is blocked.
-        adapters: frameworks to run on hookbus, separated by commas: langchain,mcp.
+        wait: the number of seconds that a call waits for an answer before it is blocked.
+        adapters: the frameworks whose adapters to install, separated by commas, such as
+            langchain,mcp.
         journal: the file to record events in. Default: HOOKBUS_JOURNAL, or the file in the
             settings.
         turns: also record every call of every receiver: its answer, and how long it took.

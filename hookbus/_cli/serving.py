@@ -18,8 +18,8 @@ def serve(
 
     Args:
         port: the port to listen on. 0 picks any free port.
-        approvals: the file of approvals.Store, to answer on the page. Default: the file in the
-            settings.
+        approvals: the file of approvals.Store whose requests you can answer on the page. Default:
+            the file in the settings.
         open: open the page in a browser.
         traceback: show the full traceback of an error, as HOOKBUS_TRACEBACK=1 does.
     """
