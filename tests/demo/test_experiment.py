@@ -178,8 +178,8 @@ def test_the_page_and_the_readme_say_what_the_demo_prints(
     attacks, together = (ROWS[name][2] for name in (UNHOOKED, "together"))
     readme = " ".join((ROOT / "README.md").read_text().split())
     figures_of_readme = (
-        f"Of 144 attacks in its banking suite, {attacks} succeed without guards and {together} succeed "
-        "against all ready-made guards together."
+        f"Of 144 attacks in its banking suite, {attacks} succeed without guards and {together} "
+        "succeed against all ready-made guards together."
     )
     assert figures_of_readme in readme
 
