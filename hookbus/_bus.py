@@ -2,47 +2,33 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable
-from contextlib import ExitStack
-from functools import partial
-from operator import call
-from types import FunctionType
-from typing import TYPE_CHECKING, Any, Final, Literal
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
+from importlib import import_module
+from typing import Any, Final, Literal, TypeVar
 
-from blinker import ANY
-
-from ._approver import Answered
 from ._connections.globs import Globs
-from ._connections.listeners import EventSignal, Redacts
+from ._connections.listeners import EventSignal
 from ._connections.marks import marked
 from ._connections.options import check_timeout, odd_timeout
-from ._connections.phases import ANSWER, PHASES
-from ._connections.receiver import Connected
-from ._connections.senders import check_can_call, is_shared, own_class
 from ._connections.signal import HookSignal
-from ._connections.switches import Switches
+from ._connections.switches import Switch, Switches
 from ._errors import warn
-from ._hooks.holders import check_sender, check_serves, class_of
-from ._hooks.hook import Hook, hook_of
-from ._hooks.identity import IdentityMap
-from ._hooks.operator import Operated
-from ._hooks.overrides import say_overrides, uncovered_overrides, with_subclasses
-from ._hooks.requirement import check_required
-from ._hooks.statics import holder_of, static_holders
-from ._hooks.strangers import Strangers
+from ._hooks.checks import Checks
+from ._hooks.hook import Hook
+from ._hooks.operator import prepare, switch_receivers
+from ._hooks.switchboard import Switchboard
 from ._keywords import named_options
-from ._under_way import Drained, UnderWay
+from ._under_way import UnderWay
 from .exceptions import HookError
 
-if TYPE_CHECKING:
-    from .events import Event
+A = TypeVar("A")
 
 
 @named_options
-class Bus(Answered, Drained, Operated, Redacts):
-    """A set of hooks and signals that belong together. `default_bus` always exists; create another
-    bus to isolate tests or tenants.
+class Bus:
+    """A set of hooks and signals that belong together. `default_bus` always exists; make a bus of
+    your own to keep tests or tenants apart.
 
     Args:
         timeout: the time limit in seconds for receivers without their own `timeout=`; None means no
@@ -68,14 +54,14 @@ class Bus(Answered, Drained, Operated, Redacts):
         self.timeout, self.values = timeout, values
         self._under_way = UnderWay(max_background)
         self._signals: dict[str, HookSignal] = {}
-        self._by_hook: dict[str, dict[str, HookSignal]] = {}
-        self._hooks: dict[str, dict[int, weakref.ref[Hook]]] = {}
-        self._looked_at: IdentityMap[set[str]] = IdentityMap()
+        self._switchboard = Switchboard()
         self.events: EventSignal = EventSignal(self)
-        self._switches: Switches = Switches()
+        self._switchboard.events = self.events
+        self._switches = Switches()
+        self._checks = Checks(self)
+        self._globs = Globs(self)
+        self._approver: Any = None
         self.plugins: Any = None
-        self._strangers: Strangers = Strangers(self)
-        self._globs: Globs = Globs(self)
 
     def __reduce__(self) -> str:
         if self is not default_bus:
@@ -105,19 +91,35 @@ class Bus(Answered, Drained, Operated, Redacts):
             made = HookSignal(name, self, doc)
             if made.phase is not None:
                 # Set it here first: whoever finds the signal by name may connect to it at once.
-                made = self._by_hook.setdefault(made.hook, {}).setdefault(made.phase, made)
+                of_hook = self._switchboard.signals.setdefault(made.hook, {})
+                made = of_hook.setdefault(made.phase, made)
             found = self._signals.setdefault(name, made)
         return found
 
-    @property
-    def _heard(self) -> frozenset[type[Event]]:
-        """The kinds of events that have a listener right now."""
-        return self.events.heard
+    def hook_names(self) -> list[str]:
+        """Return the names of the hooks declared on this bus."""
+        return sorted({hook.name for hook in self._switchboard.hooks()})
 
-    @property
-    def _is_observed(self) -> bool:
-        """Whether any listener receives events of calls."""
-        return any(kind.__name__ not in ("Lost", "Switched") for kind in self._heard)
+    def signals(self) -> list[HookSignal]:
+        """Return every signal that has been created so far, sorted by name."""
+        return [signal for _, signal in sorted(self._signals.items())]
+
+    def register(self, plugin: object) -> Callable[[], None]:
+        """Connect every method of the object `plugin` that is marked with `receives`. Return a
+        function that disconnects them.
+
+        A mark with a glob, such as `pre_send_*`, applies to every hook that matches, including
+        hooks that are declared later.
+
+        Raises:
+            HookError: if no method is marked, or if one of them cannot be connected. Then none is
+                connected.
+        """
+        with ExitStack() as registered:
+            for attribute, name, options in marked(plugin):
+                receiver = getattr(plugin, attribute)
+                registered.callback(self._globs.connect(name, receiver, options))
+            return registered.pop_all().close
 
     @named_options
     def require_guard(
@@ -140,160 +142,149 @@ class Bus(Answered, Drained, Operated, Redacts):
                 overrides of it are not hooked. For `tool_call` without a sender, also if an agent
                 framework is imported but its adapter is not installed.
         """
-        check_required(self, hook, phase, sender, default_bus)
+        self._checks.require_guard(hook, phase, sender, default_bus)
 
-    def register(self, plugin: object) -> Callable[[], None]:
-        """Connect every method of the object `plugin` that is marked with `receives`. Return a
-        function that disconnects them.
+    @named_options
+    def approver(self, approver: A, *, timeout: float | None = None) -> A:
+        """Set the approver of this bus, which decides when a guard returns `Ask`.
 
-        A mark with a glob, such as `pre_send_*`, applies to every hook that matches, including
-        hooks that are declared later.
+        Without an approver, every such call is blocked. You can use this method as a decorator.
+
+        Args:
+            approver: a function that takes an `approvals.Request` and returns `Approved`, `Denied`
+                or `Parked`. It may be async if the hook is async. It can also be a `Inbox`, a
+                `Store` or the `terminal`. None removes the current approver.
+            timeout: how many seconds the approver has. After that, the call is denied.
+
+        Returns:
+            The approver.
 
         Raises:
-            HookError: if no method is marked, or if one of them cannot be connected. In that case,
-                none is connected.
+            HookError: if the bus already has another approver, if this object cannot be an
+                approver, or if the extra `approvals` is not installed.
         """
-        with ExitStack() as registered:
-            for attribute, name, options in marked(plugin):
-                receiver = getattr(plugin, attribute)
-                registered.callback(self._globs.connect(name, receiver, options))
-            return registered.pop_all().close
+        made, before = None, self._approver
+        if approver is not None:
+            made = import_module("hookbus.approvals._answering").answering(approver, timeout)
+            if before is not None:
+                if timeout is None and (made.key, made.name) == (before.key, before.name):
+                    return approver
+                raise HookError(
+                    f"this bus already has an approver, {before.name}: call bus.approver(None) "
+                    "first to remove it"
+                )
+        self._approver = made
+        return approver
 
-    def hook_names(self) -> list[str]:
-        """Return the names of the hooks declared on this bus."""
-        return sorted(name for name in list(self._hooks) if self._declared(name))
+    async def drain(self, seconds: float) -> int:
+        """Wait until no background observer is running, on any event loop or thread.
 
-    def signals(self) -> list[HookSignal]:
-        """Return every signal that has been created so far, sorted by name."""
-        return [signal for _, signal in sorted(self._signals.items())]
+        If a background observer calls it, it waits for the other ones.
 
-    # -- what hookables and signals report to the bus ----------------------------------------------
+        Args:
+            seconds: how long to wait at most; 0 does not wait.
 
-    def _declared(self, name: str) -> list[Hook]:
-        hooks = self._hooks.get(name)
-        if not hooks:
-            return []
-        return [*filter(None, map(call, list(hooks.values())))]
+        Returns:
+            How many observers are still running: 0 if all have finished.
 
-    def _signals_of(self, hook: str) -> list[HookSignal]:
-        """Return the existing signals of a hook, in the order of the phases."""
-        by_phase = self._by_hook.get(hook)
-        return [by_phase[phase] for phase in PHASES if phase in by_phase] if by_phase else []
+        Raises:
+            HookError: if no asyncio event loop is running, or if `seconds` is not a valid time.
+        """
+        return await self._under_way.drain(seconds)
+
+    def drain_sync(self, seconds: float) -> int:
+        """Wait as `drain` does, in code that is not async.
+
+        Args:
+            seconds: how long to wait at most; 0 does not wait.
+
+        Returns:
+            How many observers are still running: 0 if all have finished.
+
+        Raises:
+            HookError: if an event loop is running in this thread, which this would block, or if
+                `seconds` is not a valid time.
+        """
+        return self._under_way.drain_sync(seconds)
+
+    @named_options
+    def redact(
+        self, *, names: str | Iterable[str] = (), patterns: str | Iterable[str] = (),
+        guards: Any = None, function: Callable[[str, Any], Any] | None = None,
+    ) -> Callable[[], None]:  # fmt: skip
+        """Remove secrets from events before listeners get them. Calls, their arguments and results
+        stay unchanged. From then on, values in events are plain data, as in `as_dict`. If redaction
+        fails, the event contains `<could not be redacted>`.
+
+        Args:
+            names: globs for names at any depth, regardless of case: `"*password*"`.
+            patterns: regular expressions. They have a tenth of a second per event if the library
+                `regex` is installed (`hookbus[guards]`), else no limit.
+            guards: a `hookbus.guards.redact`, for strings of at most 4,000 characters.
+            function: called with the name of a value and the value, which is a string, a number,
+                True, False or None. It returns the replacement.
+
+        Returns:
+            A function that undoes it.
+
+        Raises:
+            HookError: for an invalid glob or pattern, or if there is nothing to look for.
+        """
+        from ._connections.redaction import redactor
+
+        made = redactor(names, patterns, guards, function)
+        self.events.redactors.append(made)
+
+        def undo() -> None:
+            with suppress(ValueError):
+                self.events.redactors.remove(made)
+
+        return undo
+
+    @named_options
+    def switch(self, receiver: str, act: Switch, *, by: str) -> list[str]:
+        """Switch all receivers with this name, while the program runs. This is for an operator.
+
+        It applies from the next call on, and to whatever is connected under the name later, as
+        after a reload, until the operator switches again. What the program itself connects,
+        disables or enables does not change it. For each present connection, an event `Switched` is
+        emitted.
+
+        Args:
+            receiver: its name, or the last part of it.
+            act: `"disable"`: it is not called. `"shadow"`, for guards: it is called, but blocks
+                nothing. `"enable"`: it works as the program has set it.
+            by: who switches it, for the event.
+
+        Returns:
+            The receivers that were switched, each with its signal and its place. The list is empty
+            if no receiver has the name at present.
+
+        Raises:
+            HookError: if no receiver has or had the name, or if one of them is locked or cannot be
+                in shadow. Then none is switched.
+        """
+        return switch_receivers(self, receiver, act, by)
+
+    def _operate(self, *, shadow: Iterable[str] = (), require_guard: Iterable[str] = ()) -> None:
+        """Set, before a program runs, what applies to all that it will connect and declare.
+
+        Args:
+            shadow: names of guards that are called but block nothing. It has no effect on a locked
+                guard.
+            require_guard: names of hooks whose calls are blocked if no guard covers them.
+        """
+        prepare(self, shadow, require_guard)
 
     def _declare(self, hook: Hook) -> None:
-        for other in self._declared(hook.name):
-            bodies = hook.body, other.body
-            # The same question declared again, because its module was reloaded, is not a conflict.
-            is_again = len({(body.__module__, body.__qualname__) for body in bodies}) == 1
-            if other.is_question != hook.is_question or (hook.is_question and not is_again):
-                raise HookError(
-                    f"the name {hook.name!r} is already used on this bus by {other!r}: a hookspec "
-                    "needs a name of its own, so pass another name= to one of them"
-                )
-        self._strangers.expect(hook)
-        hooks, key = self._hooks.setdefault(hook.name, {}), id(hook)
-        hooks[key] = weakref.ref(hook, partial(hooks.pop, key))
-        self._forget(hook.name)
+        """Add a hook, and connect what was registered for names that it matches."""
+        self._checks.expect(hook)
+        self._switchboard.declare(hook)
         self._globs.declared(hook.name)
 
-    def _strike(self, hook: Hook) -> None:
-        self._hooks.get(hook.name, {}).pop(id(hook), None)
-        self._forget(hook.name)
-
-    def _forget(self, name: str) -> None:
-        """Invalidate the cached lookups of all hooks of this name: a class or the set of hookables
-        has changed.
-        """
-        signals = self._signals_of(name)
-        for signal in signals:
-            signal._era = object()
-        owners = [sender for signal in signals for sender in signal._own_senders()]
-        for hook in self._declared(name):
-            hook.forget()
-            for sender in owners:
-                hook.settle(sender)
-            hook.settle()
-
-    def _look_at(self, cls: type) -> set[str]:
-        """Record a class. Return the hooks whose overrides were already searched for in it."""
-        if (found := self._looked_at.get(cls)) is None:
-            self._looked_at.set(cls, found := set())
-        return found
-
-    def _uncovered(self) -> list[str]:
-        """List the overrides of hookable methods that are not hooked, and what receivers see of
-        them. Only classes that were a sender, or were called, are listed.
-        """
-        declared = [hook for name in list(self._hooks) for hook in self._declared(name)]
-        classes = [*self._looked_at.owners(), *(cls for _, cls in static_holders(declared))]
-        return uncovered_overrides(self, with_subclasses(classes))
-
-    def _class_of(self, hook: Hook) -> type | None:
-        """Return the class whose method a hook is, or None if it is not known. It is known once it
-        was a sender, was called, or can be imported by name.
-        """
-        return class_of(hook, self._looked_at.owners)
-
-    def _changing(self, signal: HookSignal, sender: Any) -> None:
-        """Note that a connection of this signal is about to be added or removed."""
-        if not is_shared(sender):
-            for hook in self._declared(signal.hook):
-                hook._own_changed = object()  # plans that are being made now are not cached
-
-    def _changed(self, signal: HookSignal, sender: Any, *, is_more: bool = False) -> None:
-        """Update plans and switches after a connection of this signal was added, removed or
-        changed.
-
-        `sender` is what it was connected to; None if that object is dead and its plan is gone.
-        """
-        if signal is self.events:
-            self.events.forget()
-            for name in list(self._hooks):
-                self._forget(name)
-            return
-        for hook in self._declared(signal.hook):
-            if not is_shared(sender):
-                hook.settle(sender)
-                continue
-            hook.forget()
-            if not (is_more and hook.is_surely_on()):
-                hook.settle()
-
-    def _muting(self, signal: HookSignal) -> None:
-        """Make every call check again whether the signal is muted: muting began or ended."""
-        for hook in self._declared(signal.hook):
-            hook.forget()
-
-    def _check_sender(self, signal: HookSignal, sender: Any) -> None:
-        if signal is self.events and sender is not ANY and sender is not self:
-            raise HookError(
-                "the sender of events is always the bus: leave out sender=, and to decorate "
-                "write @events.connect_via()"
-            )
-        if signal.phase == ANSWER and sender is not ANY:
-            name = signal.name
-            raise HookError(
-                f"{name} is a hookspec and takes no sender: write @{name}.connect or "
-                f"@{name}.connect_via(priority=1)"
-            )
-        if sender is not ANY and signal.phase is not None:
-            check_can_call(sender)
-            if isinstance(sender, FunctionType):
-                check_sender(self._declared(signal.hook), sender, self._looked_at.owners)
-
-    def _check(self, signal: HookSignal, receiver: Connected, sender: Any) -> None:
-        """Reject a connection that cannot work; warn about a guard that can be bypassed."""
-        if signal is self.events:
-            self.events.check(receiver)
-            return
-        is_met = check_serves(receiver, self._declared(signal.hook), sender)
-        if receiver.role == "guard" and not (signal.phase and is_met):
-            self._strangers.wait(signal)
-        if receiver.on_error == "block" and sender is not ANY:
-            own = hook_of(sender)
-            cls = (own and holder_of(own)) or own_class(sender)
-            classes = with_subclasses([cls]) if cls is sender or own else [cls]
-            say_overrides(self, receiver.label, signal.hook, classes, warn)
+    @property
+    def _is_observed(self) -> bool:
+        return self._switchboard.is_observed
 
 
 default_bus: Final = Bus()

@@ -15,8 +15,8 @@ from ._calls.verdicts import NOTHING
 from ._errors import did_you_mean
 from ._hookable import hooked
 from ._hooks.awaitables import awaited, deferred
-from ._hooks.hook import Hook, hook_of
-from ._hooks.overrides import all_hooks_in, with_subclasses
+from ._hooks.hook import Hook, held_in, hook_of
+from ._hooks.overrides import with_subclasses
 from ._hooks.signature import colour_of
 from ._hooks.site import NOTHING_SAID, Given, HookOptions, given_of
 from ._keywords import check_bus
@@ -131,7 +131,7 @@ def hook_overrides(cls: C) -> C:
     """
     if not isinstance(cls, type):
         raise HookError(f"hook_overrides takes a class, not {cls!r:.60}: write it above `class`")
-    found = list(all_hooks_in(cls.__mro__))
+    found = [(attribute, hook) for attribute, hook, _ in held_in(cls.__mro__)]
     if not found:
         raise HookError(f"{cls.__qualname__} has no hookable method: put @hookable above a method")
     made = {hook.bus: _Made(hook.bus) for _, hook in found}
@@ -250,7 +250,7 @@ def _wrap(cls: type, attribute: str, name: str, made: _Made, undos: ExitStack) -
         setattr(cls, attribute, wrapped)
     except TypeError as error:
         raise HookError(f"{cls.__qualname__}.{attribute} cannot be set: {error}") from None
-    made.bus._forget(name)
+    made.bus._switchboard.discard(name)
 
 
 def _wrap_function(

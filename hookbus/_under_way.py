@@ -99,6 +99,23 @@ class UnderWay:
         """Return the label of every running observer, each once."""
         return sorted({run.label for run in self._runs.copy()})
 
+    async def drain(self, seconds: float) -> int:
+        """Wait until none is running; see `Bus.drain`."""
+        _check(seconds)
+        asyncio = running_asyncio()
+        if asyncio is None:
+            raise HookError("drain() needs a running asyncio event loop: call drain_sync() here")
+        with self.awaited() as (future, run):
+            await asyncio.wait({asyncio.wrap_future(future)}, timeout=seconds)
+            return self.left(run)
+
+    def drain_sync(self, seconds: float) -> int:
+        """Wait as `drain` does, in code that is not async; see `Bus.drain_sync`."""
+        _check(seconds)
+        if running_asyncio() is not None:
+            raise HookError("drain_sync() would block the event loop: write await bus.drain()")
+        return _wait(self, seconds)
+
     @contextmanager
     def awaited(self) -> Iterator[tuple[Future[None], Any]]:
         """Yield a future that is done when no observer is running, and the run that waits, or None.
@@ -128,52 +145,6 @@ class UnderWay:
             ]  # fmt: skip
         for future in done:
             future.set_result(None)
-
-
-class Drained:
-    """The part of `Bus` that waits for its background observers."""
-
-    _under_way: UnderWay
-
-    async def drain(self, seconds: float) -> int:
-        """Wait until no background observer is running, on any event loop or thread.
-
-        If a background observer calls it, it waits for the other ones.
-
-        Args:
-            seconds: how long to wait at most; 0 does not wait.
-
-        Returns:
-            How many observers are still running: 0 if all have finished.
-
-        Raises:
-            HookError: if no asyncio event loop is running, or if `seconds` is not a valid time.
-        """
-        _check(seconds)
-        asyncio = running_asyncio()
-        if asyncio is None:
-            raise HookError("drain() needs a running asyncio event loop: call drain_sync() here")
-        with self._under_way.awaited() as (future, run):
-            await asyncio.wait({asyncio.wrap_future(future)}, timeout=seconds)
-            return self._under_way.left(run)
-
-    def drain_sync(self, seconds: float) -> int:
-        """Wait as `drain` does, in code that is not async.
-
-        Args:
-            seconds: how long to wait at most; 0 does not wait.
-
-        Returns:
-            How many observers are still running: 0 if all have finished.
-
-        Raises:
-            HookError: if an event loop is running in this thread, which this would block, or if
-                `seconds` is not a valid time.
-        """
-        _check(seconds)
-        if running_asyncio() is not None:
-            raise HookError("drain_sync() would block the event loop: write await bus.drain()")
-        return _wait(self._under_way, seconds)
 
 
 def belong_to(run: Any) -> None:

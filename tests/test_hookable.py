@@ -761,7 +761,7 @@ def test_what_instrument_is_told_to_place_above_stands_for_the_hookable(bus):
     undo = instrument_with(Agent, "reply", bus=bus, above=above)
     bus.signal("pre_reply").connect(lambda agent, msg: {"msg": msg.upper()}, sender=Agent)
     assert Agent().reply("a") == ["above", "A"]
-    assert explain(Agent().reply).rows and bus._uncovered() == []
+    assert explain(Agent().reply).rows and bus._checks.uncovered() == []
     undo()
     assert Agent.reply is bare and Agent().reply("a") == ["a"]
 

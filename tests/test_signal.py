@@ -424,7 +424,7 @@ def test_H14_nothing_remains_of_connections_that_were_taken_back(bus, Agent):
         del agent
     gc.collect()
     assert not signal.receivers and not signal.connections() and not signal._registry._own
-    assert len(Agent.reply.__hookbus__.table) <= 1 and not Agent.reply.__hookbus__._own
+    assert len(Agent.reply.__hookbus__.table) <= 1 and not Agent.reply.__hookbus__.own_runs
 
 
 def test_H15_a_method_connected_on_its_own_agent_does_not_keep_it_alive(bus):

@@ -90,13 +90,14 @@ class Plan:
 
     @property
     def is_empty(self) -> bool:
-        return not self.heard and not any(True for _ in self.seats())
+        return not self.heard and not self.seats()
 
-    def seats(self) -> Iterator[Seat]:
-        yield from self.unaskable
+    def seats(self) -> tuple[Seat, ...]:
+        """Return the seat of every receiver."""
+        seats = self.unaskable
         for phase in self.phases.values():
-            yield from phase
-        yield from self.answers
+            seats += phase.modify + phase.guard + phase.observe
+        return seats + self.answers
 
 
 NO_PHASE: Final = Phase()
@@ -108,11 +109,9 @@ def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
     site, more = inherited(hook, site, sender)
     is_method = site.attribute is not None
     served = hook.served(as_method=is_method)
-    signals = {signal.phase: signal for signal in bus._signals_of(hook.name)}
-    phases = {
-        name: _phase(hook, served, sender, signals[name], more) if name in signals else NO_PHASE
-        for name in PHASES
-    }
+    phases = dict.fromkeys(PHASES, NO_PHASE)
+    for signal in bus._switchboard.signals_of(hook.name):
+        phases[signal.phase] = _phase(hook, served, sender, signal, more)
     missing = "post" if hook.is_stream else "item"
     unaskable = phases[missing].guard
     if hook.is_stream:
@@ -123,7 +122,7 @@ def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
         guards = *phases["pre"].guard, _closing_seat(hook)
         phases["pre"] = attrs.evolve(phases["pre"], guard=guards)
     signature = hook.method_signature if is_method else hook.function_signature
-    heard = bus._heard
+    heard = bus.events.heard
     return Plan(
         hook, site, phases, unaskable, heard, bus.values, signature,
         describe_sender=description_of(sender, is_named=hook.given.sender is not None),
@@ -162,25 +161,19 @@ def seat_of_guard(
 def _phase(
     hook: Hook, served: Served, sender: Any, signal: HookSignal, more: list[Any]
 ) -> Phase:  # fmt: skip
+    """Return the seats of the connections that match a sender, then those of further senders."""
     by_role: dict[str, list[tuple[float, Connected]]] = {}
-    for distance, receiver in _matching(signal, sender, more):
-        role = "modify" if receiver.role == "around" else receiver.role
-        by_role.setdefault(role, []).append((distance, receiver))
-    return Phase(**{
-        role: seats_of(hook, signal, found, served, sender) for role, found in by_role.items()
-    })  # fmt: skip
-
-
-def _matching(
-    signal: HookSignal, sender: Any, more: list[Any]
-) -> Iterator[tuple[float, Connected]]:  # fmt: skip
-    """Yield the connections that match a sender, then those of further senders."""
     seen: set[int] = set()
     for far, each in enumerate((sender, *more)):
         for distance, receiver in signal._matching(each):
             if id(receiver) not in seen:
                 seen.add(id(receiver))
-                yield distance + far, receiver
+                role = "modify" if receiver.role == "around" else receiver.role
+                by_role.setdefault(role, []).append((distance + far, receiver))
+    seats: dict[str, tuple[Seat, ...]] = {}
+    for role, found in by_role.items():
+        seats[role] = seats_of(hook, signal, found, served, sender)
+    return Phase(**seats)
 
 
 def seats_of(
@@ -205,8 +198,8 @@ def seats_of(
         problem = receiver.problem_with(served)
         is_muted = signal._is_muted_somewhere and receiver.role != "guard"
         is_own = (
-            receiver.owner is sender and ismethod(held := receiver.function)
-            and held.__self__ is sender
+            ismethod(held := receiver.function) and held.__self__ is sender
+            and receiver.owner is sender
         )  # fmt: skip
         phase = signal.phase or ""
         seats.append(Seat(receiver, signal, phase, timeout, problem, is_muted, is_own))

@@ -47,13 +47,13 @@ class Broadcast(NamedSignal):
         try:
             try:
                 self._muted_by[block] = _current_owner()
-                self._home._muting(self)
+                self._home._switchboard.muting(self)
                 yield
             finally:
                 self._muted_by.pop(block, None)
         finally:  # an interrupt may have arrived earlier
             self._muted_by.pop(block, None)
-            self._home._muting(self)
+            self._home._switchboard.muting(self)
 
     @property
     def _is_muted_somewhere(self) -> bool:

@@ -33,9 +33,10 @@ class Connection:
 
     def _switch(self, on: bool) -> None:
         connected, signal = self._receiver, self._signal
-        signal._home._changing(signal, connected.owner)
+        board = signal._home._switchboard
+        board.changing(signal, connected.owner)
         connected.is_on = on
-        signal._home._changed(signal, connected.owner)
+        board.changed(signal, connected.owner)
 
     def __enter__(self) -> Connection:
         return self

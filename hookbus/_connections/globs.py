@@ -47,7 +47,7 @@ class Globs:
             made.undo.close()
 
         try:
-            for hook in list(self._bus._hooks):
+            for hook in self._bus._switchboard.names():
                 made.meet(hook)
         except BaseException:
             take_back()
@@ -78,7 +78,7 @@ class _Glob:
         """Connect the receiver to a hook that the glob matches; hookspecs have no phases."""
         if hook in self.met or not self._matches(hook):
             return
-        if any(each.is_question for each in self._bus._declared(hook)):
+        if any(each.is_question for each in self._bus._switchboard.declared(hook)):
             return
         made = self._bus.signal(f"{self._phase}_{hook}").connected_to(
             self._receiver, **self._options

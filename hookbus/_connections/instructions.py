@@ -10,6 +10,7 @@ import dis
 import functools
 from collections.abc import Callable
 from itertools import pairwise
+from operator import attrgetter
 from types import CodeType, TracebackType
 from typing import Any
 
@@ -18,13 +19,13 @@ from typing import Any
 def returns_nothing(code: CodeType) -> bool:
     """Return whether a function with this code always returns None."""
     value_return, returns, nothing = _learn_returns()
-    ends = [
-        # A jump may lead to a return with another value than the previous instruction loads.
-        before if each.opname == value_return and not each.is_jump_target else each
-        for before, each in pairwise(dis.get_instructions(code))
-        if each.opname in returns
-    ]
-    return all((each.opname, each.argval) in nothing for each in ends)
+    for before, each in pairwise(dis.get_instructions(code)):
+        if each.opname in returns:
+            # A jump may lead to a return with another value than the previous instruction loads.
+            end = before if each.opname == value_return and not each.is_jump_target else each
+            if (end.opname, end.argval) not in nothing:
+                return False
+    return True
 
 
 def awaits(code: CodeType) -> bool:
@@ -95,4 +96,4 @@ def _opcode_at(trace: TracebackType) -> int:
 
 
 def _names_in(code: CodeType) -> frozenset[str]:
-    return frozenset(each.opname for each in dis.get_instructions(code))
+    return frozenset(map(attrgetter("opname"), dis.get_instructions(code)))

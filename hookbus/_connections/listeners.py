@@ -6,13 +6,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._errors import first_error
-from .._keywords import named_options
 from .._locks import serialize_writers
 from .._signatures import signature_of
 from ..exceptions import HookError
@@ -260,43 +258,3 @@ def _note_failure(connected: Connected, error: Exception) -> None:
     """Count the failure of a listener, and log its first one."""
     connected.count_failure(error, is_open=True)
     connected.log_failure("", is_open=False)
-
-
-class Redacts:
-    """The part of `Bus` that keeps secrets out of its events."""
-
-    events: EventSignal
-
-    @named_options
-    def redact(
-        self, *, names: str | Iterable[str] = (), patterns: str | Iterable[str] = (),
-        guards: Any = None, function: Callable[[str, Any], Any] | None = None,
-    ) -> Callable[[], None]:  # fmt: skip
-        """Remove secrets from events before listeners get them. Calls, their arguments and results
-        stay unchanged. After this, values in events are plain data, as in `as_dict`. If redaction
-        fails, the event contains `<could not be redacted>`.
-
-        Args:
-            names: globs for names at any depth, ignoring case, such as `"*password*"`.
-            patterns: regular expressions. If the library `regex` is installed (`hookbus[guards]`),
-                they have a time limit of 0.1 seconds per event, otherwise none.
-            guards: a `hookbus.guards.redact`, which redacts strings of at most 4,000 characters.
-            function: called with the name of a value and the value, which is a string, a number,
-                True, False or None. It returns the replacement.
-
-        Returns:
-            A function that undoes it.
-
-        Raises:
-            HookError: for an invalid glob or pattern, or if no argument is given.
-        """
-        from .redaction import redactor
-
-        made = redactor(names, patterns, guards, function)
-        self.events.redactors.append(made)
-
-        def undo() -> None:
-            with suppress(ValueError):
-                self.events.redactors.remove(made)
-
-        return undo

@@ -89,12 +89,8 @@ class Options(NamedTuple):
     background: bool = False
     locked: bool = False
 
-    def check(self) -> None:
-        check_timeout(self.timeout)
-        if (problem := next(self._problems(), None)) is not None:
-            raise HookError(problem)
-
-    def _problems(self) -> Iterator[str]:
+    def problems(self) -> Iterator[str]:
+        """Yield what is wrong with the values."""
         # Only NaN is not equal to itself.
         if not _is_number(self.priority) or self.priority != self.priority:
             yield f"priority={self.priority!r} must be a number; higher runs first"
@@ -185,7 +181,10 @@ def options_of(**given: Any) -> Options:
         if name in ("before", "after") or (name == "kinds" and value is not None):
             given[name] = _several(value)
     options = Options(**given)
-    options.check()
+    if options.timeout is not None:
+        check_timeout(options.timeout)
+    for problem in options.problems():
+        raise HookError(problem)
     return options
 
 

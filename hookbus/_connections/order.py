@@ -19,12 +19,16 @@ def in_order(receivers: Iterable[tuple[float, Connected]]) -> list[Connected]:
     Raises:
         HookError: if `before=` and `after=` form a cycle.
     """
-    def rank(pair: tuple[float, Connected]) -> tuple[float, float, int]:
-        return -pair[1].options.priority, pair[0], pair[1].sequence
-
-    in_turn = [each for _, each in sorted(receivers, key=rank)]
-    is_constrained = any(each.options.before or each.options.after for each in in_turn)
+    in_turn: list[Connected] = []
+    is_constrained = False
+    for _, each in sorted(receivers, key=_rank):
+        in_turn.append(each)
+        is_constrained = is_constrained or bool(each.options.before or each.options.after)
     return _constrained(in_turn) if is_constrained else in_turn
+
+
+def _rank(pair: tuple[float, Connected]) -> tuple[float, float, int]:
+    return -pair[1].options.priority, pair[0], pair[1].sequence
 
 
 def _constrained(waiting: list[Connected]) -> list[Connected]:

@@ -103,7 +103,7 @@ class Connected(Tally):
         if options.background and self.role != "observe":
             only = 'only a receiver with role="observe" can run in the background'
             problem = f"has background=True: {only}"
-        self.asks = asks = Asks.of(function, with_sender=self.takes_sender)
+        self.asks = asks = Asks.of(function, with_sender=signal.phase != ANSWER)
         if signal.phase == "around" and "call_next" not in (asks.sender, *asks.names):
             instead = f"a modifier of pre_{signal.hook} that returns Replace(result)"
             asked = "does not take call_next: write (agent, call_next)"
@@ -255,7 +255,7 @@ class Connected(Tally):
     def _lacks(self, hook: str, on_offer: frozenset[str], sender: str | None) -> str | None:
         when = self.when and self.when.asks
         taken = self.asks.sender
-        if self.takes_sender and taken in on_offer - {sender} and taken.strip("_"):
+        if self.signal.phase != ANSWER and taken in on_offer - {sender} and taken.strip("_"):
             others = {*on_offer, *self.asks.names}
             first = next((name for name in _FIRST if name not in others), f"not_{taken}")
             write = ", ".join((first, taken, *self.asks.names))

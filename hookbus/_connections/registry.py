@@ -57,7 +57,7 @@ class Scope(dict[ReceiverKey, Stack]):
 
     def earlier(self, new: Connected) -> Connected | None:
         """Return the connection of the same receiver before it was redefined."""
-        function = new.function
+        function = new.held() if new.is_weak else new.held
         origin = origin_of(function)
         if origin is None:
             return None
@@ -75,7 +75,7 @@ class Scope(dict[ReceiverKey, Stack]):
             old = self.setdefault(key, ())
             if old:
                 new.sequence = old[0].sequence
-            stay = old if new.is_layer else [each for each in old if each.is_layer]
+            stay = old if new.is_layer or not old else [each for each in old if each.is_layer]
             if self._exchange(key, old, (*stay, new) if new.is_layer else (new, *stay)):
                 return
 
@@ -153,10 +153,11 @@ class Registry:
         """Return the scope for the name of this class or function; create it if there is none. None
         if it cannot be found by its name.
         """
-        scope = self._named.get(name_of_sender(sender))
-        if scope is None and (bearer := Bearer.of(sender)) is not None:
-            scope = self._named.setdefault(bearer.name, NamedScope(bearer))
-        if scope is not None:
+        name = name_of_sender(sender)
+        scope = self._named.get(name)
+        if scope is None and name is not None and (bearer := Bearer.of(sender, name)) is not None:
+            scope = self._named.setdefault(name, NamedScope(bearer))
+        if scope is not None and scope.bearer.latest() is not sender:
             scope.bearer.see(sender, is_heir=bool(scope))
         return scope
 
@@ -226,14 +227,16 @@ class Registry:
 
     def matching(self, sender: Any) -> list[tuple[float, Connected]]:
         """Return the active connections for this sender, each with the distance of its scope."""
-        nearest: dict[int, tuple[float, Scope]] = {}
+        found: list[tuple[float, Connected]] = []
+        seen: set[int] = set()
         for distance, scope_id, scoped in scopes_of(sender):
             for scope in self._of(scope_id, scoped):
-                nearest.setdefault(id(scope), (distance, scope))
-        return [
-            (distance, each) for distance, scope in nearest.values()
-            for each in scope.in_force() if each.is_enabled and not each.is_spent
-        ]  # fmt: skip
+                if id(scope) not in seen:
+                    seen.add(id(scope))
+                    for stack in list(scope.values()):
+                        if stack and stack[-1].is_enabled and not stack[-1].is_spent:
+                            found.append((distance, stack[-1]))
+        return found
 
     def connections(self) -> list[Connected]:
         """Return every active connection, in the order of connecting."""
@@ -241,8 +244,12 @@ class Registry:
         return sorted(found, key=lambda each: each.sequence)
 
     def has_own(self, sender: Any) -> bool:
-        """Return whether anything is connected to exactly this sender."""
-        return any(scope.is_of(sender) for scope in self._at(id(sender)))
+        """Tell whether anything is connected to exactly this sender."""
+        for scopes in (self._shared, self._own):
+            scope = scopes.get(id(sender))
+            if scope and scope.is_of(sender):
+                return True
+        return False
 
     def has_shared(self) -> bool:
         """Return whether anything is connected to a class, a function or `ANY`."""
@@ -262,7 +269,11 @@ class Registry:
 
     def _of(self, sender_id: int, sender: Any) -> list[Scope]:
         """Return the scopes of exactly this sender, and of its name."""
-        found = [scope for scope in self._at(sender_id) if scope.is_of(sender)]
+        found: list[Scope] = []
+        for scopes in (self._shared, self._own):
+            scope = scopes.get(sender_id)
+            if scope and scope.is_of(sender):
+                found.append(scope)
         if self._named and sender is not ANY and is_shared(sender):
             named = self._named.get(name_of_sender(sender))
             if named:

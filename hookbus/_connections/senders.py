@@ -48,8 +48,9 @@ def own_class(sender: Any) -> type:
 
 
 def is_shared(sender: object) -> bool:
-    """Return whether calls of several objects may have this sender: a class, function or `ANY`."""
-    return sender is ANY or type(sender) is FunctionType or is_class(sender)
+    """Tell whether calls of several objects may have this sender: a class, function or `ANY`."""
+    kind = type(sender)
+    return sender is ANY or kind is FunctionType or issubclass(kind, type)
 
 
 def describe(sender: Any, *, is_named: bool = False) -> str:
@@ -98,7 +99,7 @@ _QUALNAME: Final = type.__dict__["__qualname__"].__get__
 
 def name_of_sender(sender: Any) -> Name | None:
     """Return the name under which a module may hold a class or a function, or None."""
-    if is_class(sender):
+    if issubclass(type(sender), type):
         module, name = _MODULE(sender), _QUALNAME(sender)
     else:
         module, name = sender.__module__, sender.__qualname__
@@ -119,16 +120,16 @@ class Bearer:
         self.name, self.latest = name, weakref.ref(sender)
 
     @classmethod
-    def of(cls, sender: Any) -> Bearer | None:
+    def of(cls, sender: Any, name: Name) -> Bearer | None:
         """Return the holder of this class's or function's name. None if its module does not hold it
         under its name, because another object of this name may be unrelated.
         """
-        name = name_of_sender(sender)
-        if name is None:
-            return None
-        is_held = any(held is sender for held in _held_as(name))
-        if not is_held and not is_typed_in(name[0]):
-            return None
+        for held in _held_as(name):
+            if held is sender:
+                break
+        else:
+            if not is_typed_in(name[0]):
+                return None
         return cls._by_name.setdefault(name, cls(name, sender))
 
     def __call__(self) -> Any:
@@ -157,7 +158,7 @@ def _held_as(name: Name) -> list[Any]:
     for part in name[1].split("."):
         held = getattr(held, "__dict__", {}).get(part)
     held = getattr(held, "__func__", held)
-    return [held, *layers(held)]
+    return [held] if type(held) is type else [held, *layers(held)]
 
 
 def weak(sender: Any, on_death: Callable[[Any], None]) -> weakref.ref[Any]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator
 from itertools import count
+from types import MethodType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 
 from blinker import ANY
 
 from .._errors import warn
 from ..exceptions import HookError
-from .callables import code_of, key_of
+from .callables import key_of
 from .connection import Connection as Connection
 from .failures import WARNING, log
-from .instructions import returns_nothing
 from .options import ConnectOptions, Options, Unguarded, check_weak, odd_timeout, options_of
 from .phases import split_signal_name
 from .receiver import Connected
@@ -25,6 +25,7 @@ from .wanted import Connectable
 if TYPE_CHECKING:
     from .._bus import Bus
     from .._calls.verdicts import Ask, Block
+    from .._hooks.switchboard import Switchboard
 
     Guard = Callable[..., Block | Ask | Awaitable[Block | Ask | None] | None]
 
@@ -53,6 +54,7 @@ class HookSignal(Sending):
         split = split_signal_name(name)
         self.phase: str | None = split[0] if split else None
         self.hook: str = split[1] if split else name
+        self._board: Switchboard = home._switchboard
         registry = self._registry = Registry(self._bury)
         self._matching, self.connections = registry.matching, registry.connections
         self._has_own, self._own_senders = registry.has_own, registry.own_senders
@@ -152,7 +154,8 @@ class HookSignal(Sending):
         `options` are those of `connect`.
         """
         check_weak(weak)
-        self._home._check_sender(self, sender)
+        if sender is not ANY:
+            self._home._checks.check_sender(self, sender)
 
         def decorate(receiver: F) -> F:
             return self.connect(receiver, sender, weak, **options)
@@ -186,32 +189,36 @@ class HookSignal(Sending):
         is_layer: bool = False,
     ) -> Connected:  # fmt: skip
         home, registry = self._home, self._registry
+        board, checks = self._board, home._checks
         check_weak(weak)
         if options.kinds is not None:
             self._check_kinds(options)
         if sender is not ANY:
-            home._check_sender(self, sender)
+            checks.check_sender(self, sender)
         scope = registry.scope_of(sender)
         new = Connected(self, function, scope.sender, options, self._next())
         if new.role == "guard":
-            _warn_of_lost_verdict(new)
+            checks.warn_of_lost_verdict(new)
         if self is not home.events:
             home._switches.meet(new)
-        if weak or (weak is None and sender is not ANY):
+        if weak or (weak is None and sender is not ANY and isinstance(function, MethodType)):
             new.hold(weak, lambda key: registry.bury(scope, key))
-        if odd := odd_timeout(options.timeout):
+        if options.timeout is not None and (odd := odd_timeout(options.timeout)):
             warn(f"{new.label} on {self.name}: {odd}")
-        new.is_layer = is_layer
+        new.is_layer, is_of_many = is_layer, is_shared(sender)
         shape = self._era, new.asks, new.is_async, new.role
         if new.when is not None or shape not in scope.served:
-            home._check(self, new, sender)
-            is_said_once = sender is ANY or (new.role != "guard" and is_shared(sender))
+            if self is home.events:
+                home.events.check(new)
+            else:
+                checks.check(new, sender)
+            is_said_once = sender is ANY or (new.role != "guard" and is_of_many)
             if self.phase is not None and new.when is None and is_said_once:
                 scope.served |= {shape}
-        if sender is not ANY:
-            home._changing(self, sender)
+        if not is_of_many:
+            board.changing(self, sender)
         registry.add(scope, new)
-        home._changed(self, sender, is_more=True)
+        board.changed(self, sender, is_more=True)
         return new
 
     def _check_kinds(self, options: Options) -> None:
@@ -223,11 +230,11 @@ class HookSignal(Sending):
         """Disconnect a receiver from one sender, or from all senders if none is given. If it is not
         connected, nothing happens.
         """
-        self._home._changing(self, sender)
+        self._board.changing(self, sender)
         for owner in self._registry.remove(key_of(receiver), sender):
-            self._home._changed(self, owner)
+            self._board.changed(self, owner)
         if is_shared(sender):
-            self._home._changed(self, sender)
+            self._board.changed(self, sender)
         if "receiver_disconnected" in self.__dict__ and self.receiver_disconnected.receivers:
             self.receiver_disconnected.send(self, receiver=receiver, sender=sender)
 
@@ -238,22 +245,22 @@ class HookSignal(Sending):
             connected: one of `connections()`; nothing happens if it is already gone.
         """
         sender = connected.owner
-        self._home._changing(self, sender)
+        self._board.changing(self, sender)
         if self._registry.drop(connected):
-            self._home._changed(self, sender)
+            self._board.changed(self, sender)
 
     def _clear_state(self) -> None:
         """Disconnect everything, as blinker's method of this name does for tests."""
         owners = self._registry.own_senders()
         self._registry.clear()
         for owner in (ANY, *owners):
-            self._home._changed(self, owner)
+            self._board.changed(self, owner)
 
     def _bury(self, lost: list[Connected], orphans: list[Connected]) -> None:
         """Remove what was freed: weakly referenced receivers, or an object with guards that no call
         has had among its receivers.
         """
-        self._home._changed(self, None)
+        self._board.changed(self, None)
         from ..events import Lost
 
         for guard in orphans if self.phase else ():
@@ -290,15 +297,3 @@ class HookSignal(Sending):
     def has_receivers_for(self, sender: Any) -> bool:
         """Return whether any connected receiver would run for this sender."""
         return bool(self._matching(sender))
-
-
-_VERDICTS: Final = {"Block": "a Block", "Ask": "an Ask"}
-
-
-def _warn_of_lost_verdict(guard: Connected) -> None:
-    """Warn about a guard that can never block, because it does not return the verdict it makes."""
-    code = code_of(guard.held)
-    made = code and next((each for each in _VERDICTS if each in code.co_names), None)
-    if code is not None and made and returns_nothing(code):
-        said = f"{guard.label} on {guard.signal.name} makes {_VERDICTS[made]} but never returns it"
-        warn(f"{said}: write return {made}({'reason' if made == 'Block' else 'question'})")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from functools import lru_cache
-from inspect import Parameter
-from types import CellType, CodeType, CoroutineType, FunctionType, GeneratorType, MethodType
+from inspect import CO_VARARGS, CO_VARKEYWORDS, Parameter
+from types import CodeType, CoroutineType, GeneratorType, MethodType
 from typing import Any, NamedTuple
 
 from .._errors import did_you_mean
@@ -38,13 +38,13 @@ class Asks(NamedTuple):
     @classmethod
     def of(cls, function: Connectable, *, with_sender: bool = True) -> Asks:
         code = code_of(function)
-        if code is None:
+        is_bound = type(function) is MethodType
+        if code is None or (is_bound and not (code.co_argcount or code.co_flags & CO_VARARGS)):
             asks = _asked(function, with_sender)
         else:
             method: Any = function
-            plain = method.__func__ if type(function) is MethodType else method
+            plain = method.__func__ if is_bound else method
             defaults, by_keyword = plain.__defaults__ or (), plain.__kwdefaults__ or ()
-            is_bound = plain is not function
             asks = _asked_by_code(code, len(defaults), tuple(by_keyword), is_bound, with_sender)
         if asks is None:
             raise HookError(
@@ -59,6 +59,8 @@ class Asks(NamedTuple):
 
     def missing(self, on_offer: Collection[str]) -> list[str]:
         """Return the required names that are not available."""
+        if self.needed.issubset(on_offer):
+            return []
         return [name for name in self.names if name not in on_offer and name in self.needed]
 
     def written(self, on_offer: Iterable[str]) -> tuple[tuple[str, str], ...]:
@@ -103,10 +105,14 @@ def _asked_by_code(
     """Return the parameters of functions with this code, which all of them share. The values of
     their defaults do not matter.
     """
-    cells = tuple(CellType() for _ in code.co_freevars)
-    stand_in = FunctionType(code, {}, None, (None,) * defaults, cells)
-    stand_in.__kwdefaults__ = dict.fromkeys(by_keyword)
-    return _asked(MethodType(stand_in, code) if is_bound else stand_in, with_sender)
+    names, count, only = code.co_varnames, code.co_argcount, code.co_posonlyargcount
+    first = 1 if is_bound and count else 0
+    optional = {*names[max(0, count - defaults) : count], *by_keyword}
+    return _with_sender(
+        with_sender, names[first:only], names[max(first, only) : count],
+        bool(code.co_flags & CO_VARARGS), names[count : count + code.co_kwonlyargcount],
+        bool(code.co_flags & CO_VARKEYWORDS), optional, leads=True,
+    )  # fmt: skip
 
 
 def _asked(function: Connectable, with_sender: bool) -> Asks | None:
@@ -119,18 +125,31 @@ def _asked(function: Connectable, with_sender: bool) -> Asks | None:
             f"{name_of(function)} has no readable signature; wrap it as `{instead}`"
         ) from None
     only, either, star, keyword_only, double_star = by_kind(parameters)
+    optional = {p.name for p in parameters if p.default is not p.empty}
+    return _with_sender(
+        with_sender, only, either, bool(star), keyword_only, bool(double_star), optional,
+        leads=is_plain(function),
+    )  # fmt: skip
+
+
+def _with_sender(
+    with_sender: bool, only: tuple[str, ...], either: tuple[str, ...], has_star: bool,
+    keyword_only: tuple[str, ...], takes_all: bool, optional: set[str], *, leads: bool,
+) -> Asks | None:  # fmt: skip
+    """Return these parameters, of which the first takes the sender; None if nothing takes it.
+    `leads` means that those that may be passed by keyword are passed by position if possible.
+    """
     sender = None
     if with_sender and only:
         sender, only = only[0], only[1:]
     elif with_sender and either:
         sender, either = either[0], either[1:]
-    elif with_sender and not star:
+    elif with_sender and not has_star:
         return None
-    optional = {p.name for p in parameters if p.default is not p.empty}
     by_name = either + keyword_only
-    leading = len(either) if is_plain(function) and (sender or not with_sender) else 0
+    leading = len(either) if leads and (sender or not with_sender) else 0
     needed = frozenset(only + by_name) - optional
-    return Asks(sender, only, by_name, needed, bool(double_star), leading)
+    return Asks(sender, only, by_name, needed, takes_all, leading)
 
 
 def by_kind(parameters: Collection[Parameter]) -> list[tuple[str, ...]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -15,7 +15,7 @@ from ..exceptions import HookError
 from .hook import Hook, hook_of, hooks_in
 from .identity import attributes_of_class
 from .overrides import with_subclasses
-from .statics import holder_of
+from .statics import class_of, holder_of
 
 
 def check_sender(
@@ -70,20 +70,6 @@ def check_serves(receiver: Connected, hooks: list[Hook], sender: Any) -> bool:
     return False
 
 
-def class_of(hook: Hook, looked_at: Callable[[], list[type]]) -> type | None:
-    """Return the class whose method a hookable is: one of these, or one that can be found by its
-    name.
-    """
-    named: Any = inspect.getmodule(hook.body)
-    for part in hook.body.__qualname__.split(".")[:-1]:
-        named = getattr(named, part, None)
-    candidates = [*([named] if isinstance(named, type) else []), *looked_at()]
-    for cls in candidates:
-        if any(held is hook for _, held in hooks_in((cls,))):
-            return cls
-    return None
-
-
 def _check_functions_of(hooks: list[Hook], sender: Any) -> None:
     """Reject a class or an object in which these hooks are only functions, which are their own
     senders.
@@ -110,17 +96,20 @@ def hooks_called_by(hooks: list[Hook], sender: Any) -> Iterator[tuple[Hook, bool
         return
     own = hook_of(sender)
     if not isinstance(sender, FunctionType):
-        yield from ((hook, False) for hook in hooks if hook.given.sender)
+        for hook in hooks:
+            if hook.given.sender:
+                yield hook, False
     if own is not None:
         if own in hooks:
             yield own, False
         return
     mro = own_class(sender).__mro__
-    for attribute in {hook.body.__name__ for hook in hooks}:
-        for raw in [attributes_of_class(base).get(attribute) for base in mro]:
-            hook = hook_of(raw) if isinstance(raw, (FunctionType, classmethod)) else None
-            if hook in hooks:
-                yield hook, True
+    for attribute in dict.fromkeys(map(attrgetter("body.__name__"), hooks)):
+        for base in mro:
+            raw = attributes_of_class(base).get(attribute)
+            held = hook_of(raw) if isinstance(raw, (FunctionType, classmethod)) else None
+            if held is not None and held in hooks:
+                yield held, True
                 break
     nearest = dict(reversed([pair for pair in hooks_in(mro) if pair[1] in hooks]))
     yield from ((hook, True) for hook in nearest.values())

@@ -80,13 +80,15 @@ def hold(cls: type, mro: tuple[type, ...], holder: object) -> bool:
     """
     if cls.__flags__ & _IMMUTABLE:
         return True  # the bases of a built-in class never change
-    entry = id(holder), mro
-    while not any(held == entry[0] and kept is mro for held, kept in vars(cls).get(_MROS, ())):
+    while True:
+        held = vars(cls).get(_MROS, ())
+        for holder_id, kept in held:
+            if holder_id == id(holder) and kept is mro:
+                return True
         try:
-            _in_c(cls, "__setattr__")(cls, _MROS, (*vars(cls).get(_MROS, ()), entry))
+            _in_c(cls, "__setattr__")(cls, _MROS, (*held, (id(holder), mro)))
         except Exception:
             return False
-    return True
 
 
 def write_checks(name: str, first: Any) -> tuple[list[str], tuple[int, ...]]:
@@ -139,8 +141,10 @@ def release(cls: type, holder: object) -> None:
 
 def _in_c(cls: type, name: str) -> Any:
     """Return how to change attributes of a class, bypassing a metaclass written in Python."""
-    found = (vars(kind).get(name) for kind in mro_of(type(cls)))
-    return next(each for each in found if type(each) is WrapperDescriptorType)
+    kinds = iter(mro_of(type(cls)))
+    while type(found := vars(next(kinds)).get(name)) is not WrapperDescriptorType:
+        pass
+    return found
 
 
 class Ended(weakref.ref[type]):
@@ -167,7 +171,7 @@ class Runs(Unshipped):
 
     @serialize_writers
     def mark_used(self) -> None:
-        """Note that a plan is about to be made for it: from now on `Hook.forget` replaces it."""
+        """Note that a plan is about to be made for it: from now on `discard_plans` replaces it."""
         self.is_used = True
 
     def keep(self, cls: type, mro: tuple[type, ...], run: Run) -> None:

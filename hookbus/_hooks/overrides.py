@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import Any
 
 from .._connections.callables import layers
-from .hook import Hook, hook_of, hooks_in
+from .hook import Hook, held_in, hook_of
 from .identity import attributes_of_class, mro_of
 
 
@@ -20,32 +20,26 @@ def uncovered_overrides(
     """
     found: set[str] = set()
     for cls in classes:
-        for attribute, hook in all_hooks_in(mro_of(cls)):
+        for attribute, hook, _ in held_in(mro_of(cls)):
             if hook.bus is bus and hook_name in (None, hook.name):
                 found.update(_uncovered(cls, attribute, hook))
     return sorted(found)
 
 
-def say_overrides(
-    bus: Any, label: str, hook_name: str, classes: list[type], say: Callable[[str], Any]
-) -> None:
-    """Report for some classes what a receiver that blocks does not see."""
-    for cls in classes:
-        bus._look_at(cls).add(hook_name)
-    for override in uncovered_overrides(bus, classes, hook_name):
-        say(f"{label} does not guard all of {override}")
-
-
 def _uncovered(cls: type, attribute: str, hook: Hook) -> Iterator[str]:
     mro = mro_of(cls)
-    holders = ((at, base) for at, base in enumerate(mro) if attribute in attributes_of_class(base))
-    place, holder = next(holders)
-    above = mro[place + 1 :]
-    passes_on = _passes_on(above, attribute, attributes_of_class(holder)[attribute])
+    place = 0
+    while attribute not in attributes_of_class(mro[place]):
+        place += 1
+    holder, above = mro[place], mro[place + 1 :]
+    override = attributes_of_class(holder)[attribute]
+    if hook_of(override) is not None:
+        return
+    passes_on = _passes_on(above, attribute, override)
     if passes_on is None:
         return
     where = f"{holder.__module__}.{holder.__qualname__}.{attribute}"
-    if all(held is not hook for _, held in all_hooks_in(mro_of(holder)[1:])):
+    if all(held is not hook for _, held, _ in held_in(mro_of(holder)[1:])):
         where += f" (ahead of it in {cls.__qualname__})"
     sees = "receivers see only what it passes to super()"
     seen = sees if passes_on else "no receiver sees it"
@@ -53,15 +47,6 @@ def _uncovered(cls: type, attribute: str, hook: Hook) -> Iterator[str]:
         f"{where}, which overrides a hookable: {seen}; decorate it with @hookable({hook.name!r}), "
         "or its base class with @hook_overrides"
     )
-
-
-def all_hooks_in(mro: tuple[type, ...]) -> Iterator[tuple[str, Hook]]:
-    """Yield attribute and hook of every hookable that the classes hold, static methods included."""
-    yield from hooks_in(mro)
-    for attribute, raw in [pair for cls in mro for pair in list(attributes_of_class(cls).items())]:
-        if issubclass(type(raw), staticmethod):
-            held = (hook_of(function) for function in layers(raw.__func__))
-            yield from ((attribute, hook) for hook in held if hook is not None)
 
 
 def with_subclasses(classes: Iterable[type]) -> list[type]:
@@ -81,10 +66,10 @@ def _passes_on(above: tuple[type, ...], attribute: str, override: Any) -> bool |
 
     That it claims to wrap that method, as `functools.wraps` does, does not prove that it calls it.
     """
-    inherited = {hook for _, hook in all_hooks_in(above)}
+    inherited = {hook for _, hook, _ in held_in(above)}
     held = layers(getattr(override, "__func__", override))
     own = list(takewhile(lambda layer: hook_of(layer) not in inherited, held))
-    if hook_of(override) is not None or any(hook_of(layer) is not None for layer in own):
+    if any(hook_of(layer) is not None for layer in own):
         return None
     parents = {"super", *(base.__name__ for base in above)}
     codes = [function.__code__ for function in own]

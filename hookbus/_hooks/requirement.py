@@ -18,6 +18,7 @@ from .frameworks import TOOL_HOOK, check_adapters
 from .holders import hooks_called_by
 from .hook import Hook, hook_of, hooks_in
 from .overrides import uncovered_overrides, with_subclasses
+from .placement import site_as
 from .statics import inherited, static_holders
 
 PHASES_WITH_GUARDS: Final = ("pre", "item", "post")
@@ -37,11 +38,12 @@ def check_required(bus: Any, name: str, phase: str, sender: Any, default: Any) -
     """
     if name == TOOL_HOOK and sender is None:
         check_adapters()
-    hooks = bus._declared(name)
+    hooks = bus._switchboard.declared(name)
     if not hooks:
         raise HookError(f"nothing declares the hook {name!r}{undeclared(name, bus.hook_names())}")
-    astray = [] if bus is default or default._declared(name) else default._signals_of(name)
-    check_guarded(hooks, [*bus._signals_of(name), *astray], phase, sender)
+    board, other = bus._switchboard, default._switchboard
+    astray = [] if bus is default or other.declared(name) else other.signals_of(name)
+    check_guarded(hooks, [*board.signals_of(name), *astray], phase, sender)
 
 
 def check_guarded(
@@ -117,12 +119,12 @@ def _callers(hooks: list[Hook], held: list[Held]) -> Iterator[tuple[str, Whose]]
             continue  # only its overrides are called
         own = [place for place in held if place[0] is hook]
         for _, cls, attribute, is_classmethod in own:
-            _, more = inherited(hook, hook.site_as(attribute), cls)
+            _, more = inherited(hook, site_as(hook, attribute), cls)
             yield cls.__qualname__, (cls, None if is_classmethod else cls.__mro__, *more)
         if not own:
             is_of_any = hook.is_question or hook.given.sender
             sender = None if is_of_any else hook.shell
-            _, more = inherited(hook, hook.site_as(None), sender)
+            _, more = inherited(hook, site_as(hook, None), sender)
             argument = hook.given.sender
             who = f"any {argument}" if argument else hook.body.__qualname__
             yield who, (sender, None, *more)
@@ -161,10 +163,10 @@ def _further(hooks: list[Hook], sender: Any) -> list[Any]:
     """
     if isinstance(sender, FunctionType):
         own = hook_of(sender)
-        return inherited(own, own.site_as(None), sender)[1] if own is not None else []
+        return inherited(own, site_as(own, None), sender)[1] if own is not None else []
     held = ((name, hook) for name, hook in hooks_in(own_class(sender).__mro__) if hook in hooks)
     attribute, hook = next(held, (None, hooks[0]))
-    return inherited(hook, hook.site_as(attribute), sender)[1] if attribute is not None else []
+    return inherited(hook, site_as(hook, attribute), sender)[1] if attribute is not None else []
 
 
 def _in_vain(signals: list[HookSignal], phase: str) -> Iterator[str]:
@@ -185,7 +187,7 @@ def may_block(receiver: Connected) -> bool:
 
 
 def _why(receiver: Connected, signal: HookSignal, phase: str) -> str:
-    if not signal._home._declared(signal.hook):
+    if not signal._home._switchboard.declared(signal.hook):
         return "is on another bus, where nothing declares the hook"
     if signal.phase != phase:
         return f"is on {signal.name}"

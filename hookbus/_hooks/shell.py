@@ -82,6 +82,8 @@ class Shell:
                 raise HookError(
                     f"{body!r} has a parameter named {parameter.name!r}, which is not a valid name"
                 )
+        self._declared, self._passed = declared(parameters), passed(parameters)
+        self._values = f"({''.join([f'{p.name}, ' for p in parameters])})"
         self._codes: dict[tuple[bool, bool], CodeType] = Unshipped()
         taken = {p.name for p in parameters}
         self._names = {name: free_name(name, taken) for name in _GIVEN}
@@ -121,11 +123,12 @@ class Shell:
         """
         code = self._codes.get((is_on, has_own))
         if code is None:
-            way = self._way(is_on, has_own) if is_on or has_own else REST
-            code = self._codes[is_on, has_own] = self._code(way)
+            code = self._codes[is_on, has_own] = self._code(self._way(is_on, has_own))
         return code
 
     def _way(self, is_on: bool, has_own: bool) -> str:
+        if not (is_on or has_own):
+            return REST
         if self._first is None:
             return EVERY
         if self._first:
@@ -158,17 +161,15 @@ class Shell:
         """Write a function that returns `way`, in which the names in braces stand for the given
         objects.
         """
-        parameters, first = self.parameters, self._first or ""
-        values = "({})".format("".join(f"{p.name}, " for p in parameters))
         text = "return " + way.format(
-            **self._names, values=values, passed=passed(parameters), first=first
+            **self._names, values=self._values, passed=self._passed, first=self._first or ""
         )
         if self._colour == "sync":  # the frame of any other kind has ended before its call begins
             text = OUT.format(way=text, **self._names)
         return "\n".join([
             f"def make({', '.join(free)}):",
-            f"    def forward({declared(parameters)}):",
-            *(f"        {line}" for line in text.splitlines()),
+            f"    def forward({self._declared}):",
+            "        " + text.replace("\n", "\n        "),
             f"        {', '.join(free)}",
             "    return forward\n",
         ])  # fmt: skip

@@ -69,14 +69,16 @@ class Given(NamedTuple):
 NOTHING_SAID: Final = Given()
 
 
-def site_of(
+def make_site(
     settings: list[Given], attribute: str | None, is_owner: bool, is_required: bool
 ) -> Site:
     """Return the place of a hookable, by its own settings, then those of what it overrides."""
 
     def setting(name: str, default: Any) -> Any:
-        values = (getattr(each, name) for each in settings)
-        return next((value for value in values if value is not None), default)
+        for each in settings:
+            if (value := getattr(each, name)) is not None:
+                return value
+        return default
 
     return Site(
         attribute, is_owner, setting("require_guard", False) or is_required,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .._connections.callables import layers
 from .._connections.senders import own_class
-from .hook import Hook, hook_of
+from .hook import Hook, hook_of, hooks_in
 from .identity import attributes_of_class
 from .overrides import with_subclasses
-from .site import Site, site_of
+from .site import Site, make_site
 
 
 def static_holders(hooks: Iterable[Hook]) -> Iterator[tuple[Hook, type]]:
@@ -52,12 +52,27 @@ def _places_below(hook: Hook) -> Iterator[tuple[type, str]]:
     """Yield where classes hold a function from outside as a static method that overrides an
     inherited hookable of this name.
     """
-    others = [each for each in hook.bus._declared(hook.name) if each.looks_like_method]
+    board = hook.bus._switchboard
+    others = [each for each in board.declared(hook.name) if each.looks_like_method]
     for other in others:
-        base = _place_of(other)[0] or hook.bus._class_of(other)
+        base = _place_of(other)[0] or class_of(other, board.looked_at.owners)
         for cls in with_subclasses([base]) if base is not None else ():
             names = list(attributes_of_class(cls))
             yield from ((cls, name) for name in names if _is_held_as(hook, cls, name))
+
+
+def class_of(hook: Hook, looked_at: Callable[[], list[type]]) -> type | None:
+    """Return the class whose method a hookable is: one of these, or one that can be found by its
+    name.
+    """
+    named: Any = inspect.getmodule(hook.body)
+    for part in hook.body.__qualname__.split(".")[:-1]:
+        named = getattr(named, part, None)
+    candidates = [*([named] if isinstance(named, type) else []), *looked_at()]
+    for cls in candidates:
+        if any(held is hook for _, held in hooks_in((cls,))):
+            return cls
+    return None
 
 
 def is_method(hook: Hook) -> bool:
@@ -72,6 +87,9 @@ def inherited(hook: Hook, site: Site, sender: Any) -> tuple[Site, list[Any]]:
     Those are the static methods that it overrides; for a static method that overrides a method,
     the classes that have the method.
     """
+    is_alone = len(hook.bus._switchboard.declared(hook.name)) == 1
+    if is_alone and site.is_owner and site.attribute is not None:
+        return site, []  # it overrides nothing
     if site.attribute is not None:
         line, attribute = own_class(sender).__mro__, site.attribute
     else:
@@ -86,7 +104,7 @@ def inherited(hook: Hook, site: Site, sender: Any) -> tuple[Site, list[Any]]:
         statics = [each for each, _ in kin]
         senders += line[:-1] if any(not is_static for _, is_static in kin) else ()
     settings = [each.given for each in (hook, *statics)]
-    made = site_of(settings, site.attribute, site.is_owner, site.is_guarded)
+    made = make_site(settings, site.attribute, site.is_owner, site.is_guarded)
     return site._replace(
         is_guarded=made.is_guarded, on_block=site.on_block or made.on_block
     ), senders

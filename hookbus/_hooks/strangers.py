@@ -14,6 +14,7 @@ from .._connections.senders import describe
 from .._connections.signal import HookSignal
 from .holders import may_call
 from .hook import Hook
+from .statics import class_of
 
 NEAR: Final = 0.75
 """How similar two names must be, from 0 to 1: `reply` and `replay` have 0.9, `read_file` and
@@ -27,20 +28,21 @@ class Strangers:
     """
 
     def __init__(self, bus: Any) -> None:
-        self._bus = bus
+        self._bus, self._board = bus, bus._switchboard
         self._signals: dict[str, HookSignal] = {}
         _all.add(self)
 
     def wait(self, signal: HookSignal) -> None:
         """Make every hook check at its next call whether it was meant by this signal."""
         self._signals[signal.name] = signal
-        is_named = signal.phase is not None and self._bus._declared(signal.hook)
-        for name in [signal.hook] if is_named else list(self._bus._hooks):
-            for hook in self._bus._declared(name):
+        board = self._board
+        is_named = signal.phase is not None and board.declared(signal.hook)
+        for name in [signal.hook] if is_named else board.names():
+            for hook in board.declared(name):
                 if hook.is_looked_at:
                     hook.is_looked_at = False
-                    hook.forget()
-                    hook.settle()
+                    board.discard_plans(hook)
+                    board.route(hook)
 
     def expect(self, hook: Hook) -> None:
         """Make a new hook check at its first call."""
@@ -51,7 +53,7 @@ class Strangers:
         hook.is_looked_at = True
         for name, signal in list(self._signals.items()):
             guards = [r for r in signal.connections() if r.role == "guard" and r.is_enabled]
-            declared = self._bus._declared(signal.hook) if signal.phase is not None else []
+            declared = self._board.declared(signal.hook) if signal.phase is not None else []
             if declared:
                 is_over = hook in declared
                 said = [self._of_strangers(g, hook, declared) for g in guards if is_over]
@@ -62,7 +64,7 @@ class Strangers:
                 self._signals.pop(name, None)
             for text in filter(None, said):
                 log(WARNING, text)
-        hook.settle()
+        self._board.route(hook)
 
     def _of_strangers(self, guard: Connected, hook: Hook, declared: list[Hook]) -> str | None:
         """Return a message if a guard's sender has none of these hooks; one of them was called."""
@@ -76,7 +78,7 @@ class Strangers:
             )
         owner = hook.body.__qualname__
         if hook.looks_like_method:
-            cls = self._bus._class_of(hook)
+            cls = class_of(hook, self._board.looked_at.owners)
             owner = owner.rpartition(".")[0] if cls is None else cls.__qualname__
         return (
             f"{guard.label} guards {describe(sender)}, which has no hookable {hook.name!r}. The "

@@ -114,14 +114,14 @@ class OpenScope:
             raise HookError(f"a scope of {name} can be used for only one with block: {again}")
         self._is_open = True
         self.spec.open_scopes[id(self)] = self
-        self.spec.forget()
+        self.spec.bus._switchboard.discard_plans(self.spec)
         _OPEN.set((*_OPEN.get(), self))
 
     def _end(self) -> list[tuple[Seat, Any]]:
         with self._lock:
             self._is_open = False
         self.spec.open_scopes.pop(id(self), None)
-        self.spec.forget()
+        self.spec.bus._switchboard.discard_plans(self.spec)
         # Without a token: a block may be left in another context than it was entered in, as pytest
         # fixtures do.
         _OPEN.set(tuple(scope for scope in _OPEN.get() if scope is not self))

@@ -13,6 +13,7 @@ from .._connections.phases import ANSWER
 from .._connections.signal import HookSignal
 from .._hooks.hook import Hook
 from .._hooks.identity import ALL
+from .._hooks.placement import site_as
 from .._modes import name_of
 from ..exceptions import HookError
 from ..modes import Receiver as Token
@@ -77,8 +78,8 @@ class Spec(Hook):
         self.history: list[Past] = []
         self.signal: HookSignal = self.bus.signal(self.name)
         _become_question(self.signal)
-        self.settle()
-        self.forget()
+        self.bus._switchboard.route(self)
+        self.bus._switchboard.discard_plans(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         make, _, state = super().__reduce__()
@@ -90,13 +91,10 @@ class Spec(Hook):
 
     # -- how calls find their plan -------------------------------------------------------------
 
-    def _is_on(self) -> bool:
-        return True  # there is no method that could run directly
-
     def find(self, values: tuple[Any, ...]) -> Callable[..., Any]:
         """Return the function that asks; it is compiled again after connections have changed."""
         if not self.is_looked_at:
-            self.bus._strangers.look(self)
+            self.bus._checks.report_misplaced(self)
         table = self.table
         run = table[ALL] = self.panel().written.run
         return run
@@ -104,7 +102,7 @@ class Spec(Hook):
     def panel(self) -> Panel:
         """Return the receivers and arounds; looked up again after connections have changed."""
         table = self.table
-        table.mark_used()  # before anything is read, so that `forget` sees it from now on
+        table.mark_used()  # before anything is read, so that `discard_plans` sees it from now on
         panel: Panel = table.get(_PANEL) or table.setdefault(_PANEL, Panel(self))
         return panel
 
@@ -128,7 +126,7 @@ class Panel:
         found = [(0.0, receiver) for _, receiver in matching]
         answers = seats_of(spec, spec.signal, found, spec.served(as_method=False))
         self.seats: Seats = tuple((_token(seat), seat) for seat in answers)
-        plan = build_plan(spec, spec.site_as(None), spec.shell)
+        plan = build_plan(spec, site_as(spec, None), spec.shell)
         self.plan: Plan = attrs.evolve(plan, answers=answers)
         self.written = QuestionWriter(self.plan, self.seats).written()
 

@@ -19,6 +19,7 @@ from .._connections.senders import describe
 from .._connections.signal import HookSignal
 from .._errors import did_you_mean, undeclared
 from .._hooks.hook import Hook, hook_of
+from .._hooks.placement import site_as, site_of, site_of_class
 from .._keywords import named_options
 from .._questions.spec import Spec
 from ..exceptions import HookError
@@ -167,17 +168,17 @@ def explain(
     if isinstance(hook, Spec):
         return _of_question(hook, source)
     owner = getattr(hookable, "__self__", None) if sender is None else sender
-    cls = None if owner is not None else hook.bus._class_of(hook)
+    cls = None if owner is not None else hook.bus._checks.class_of(hook)
     if owner is not None:
-        site, sender = hook.site_of(owner), owner
+        site, sender = site_of(hook, owner), owner
         by_argument = hook.given.sender is not None
         who = describe(owner, is_named=by_argument).partition(" at 0x")[0]
     elif hook.given.sender:
-        site, sender, who = hook.site_as(None), None, f"any {hook.given.sender}"
+        site, sender, who = site_as(hook, None), None, f"any {hook.given.sender}"
     elif cls is None:
-        site, sender, who = hook.site_as(None), hook.shell, describe(hook.shell)
+        site, sender, who = site_as(hook, None), hook.shell, describe(hook.shell)
     else:  # a class stands for its instances
-        site, sender, who = hook.site_of_class(cls), cls, f"any {cls.__qualname__}"
+        site, sender, who = site_of_class(hook, cls), cls, f"any {cls.__qualname__}"
     plan, made = written_for(hook, site, sender)
     title = f"{hook.name} of {who} ({hook.colour})"
     text = _source_of(made) if source else None
@@ -191,7 +192,7 @@ def hook_for(hookable: Any, bus: Bus = default_bus) -> Hook:
         HookError: if the function is not hookable, or if there is no such hook.
     """
     if isinstance(hookable, str):
-        hooks = [hook for name in bus.hook_names() for hook in bus._declared(name)]
+        hooks = list(bus._switchboard.hooks())
         named = {hook.name: hook for hook in reversed(hooks) if hook.given.sender}
         if hookable not in named:
             if hookable not in (known := bus.hook_names()):

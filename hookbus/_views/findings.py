@@ -50,7 +50,7 @@ def of_hook(hook: Hook) -> Iterator[str]:
 def pending(bus: Bus, signal: HookSignal) -> str:
     """Return why nothing emits a signal, as far as that is known."""
     if signal.phase is not None and any(
-        other._declared(signal.hook) for other in buses() if other is not bus
+        other._switchboard.declared(signal.hook) for other in buses() if other is not bus
     ):
         there = f"a hook {signal.hook!r} is on another bus"
         return f"; {there}: connect to the signal of that bus"
@@ -60,7 +60,7 @@ def pending(bus: Bus, signal: HookSignal) -> str:
     if meant:
         (nearest,) = get_close_matches(signal.name, meant, n=1, cutoff=0)
         return f"{unknown}; did you mean {nearest!r}?"
-    questions = [name for name in names if bus._declared(name)[0].is_question]
+    questions = [name for name in names if bus._switchboard.declared(name)[0].is_question]
     if signal.phase or not questions:
         questions = [f"{signal.phase or 'pre'}_{name}" for name in names]
     return (undeclared if signal.phase else did_you_mean)(signal.name, questions)
@@ -72,7 +72,8 @@ def unreached(bus: Bus, receiver: Connected, declared: list[Hook]) -> str:
     if sender is None or not declared or may_call(sender, declared):
         return ""
     name = declared[0].name
-    owners = {cls.__qualname__ for hook in declared if (cls := bus._class_of(hook)) is not None}
+    classes = [cls for hook in declared if (cls := bus._checks.class_of(hook)) is not None]
+    owners = {cls.__qualname__ for cls in classes}
     have = f"; {' and '.join(sorted(owners))} has" if owners else ""
     return f": it is connected to {describe(sender)}, which has no hookable {name!r}{have}"
 
@@ -137,7 +138,7 @@ def unguarded(bus: Bus, hook: Hook) -> Iterator[str]:
     """Yield a message if a hook with `require_guard=True` has no guard: its calls are blocked."""
     if hook.given.require_guard:
         try:
-            check_guarded([hook], bus._signals_of(hook.name), "pre")
+            check_guarded([hook], bus._switchboard.signals_of(hook.name), "pre")
         except HookError as error:
             yield f"require_guard=True blocks calls: {error}"
 
@@ -194,7 +195,7 @@ def left_behind(bus: Bus, receiver: Connected, signal: HookSignal) -> Iterator[s
     """Yield the classes with the same name as a guarded class that the guard does not cover."""
     guarded = receiver.sender() if receiver.role == "guard" and receiver.sender else None
     name = name_of_sender(guarded) if isinstance(guarded, type) else None
-    for cls in bus._looked_at.owners() if name else ():
+    for cls in bus._switchboard.looked_at.owners() if name else ():
         if name_of_sender(cls) == name and all(r is not receiver for _, r in signal._matching(cls)):
             yield (
                 f"{receiver.label} on {signal.name} does not guard another {describe(cls)} of "

@@ -122,17 +122,18 @@ def report(bus: Bus = default_bus) -> Report:
     """
     check_bus(bus)
     signals = [signal for signal in bus.signals() if signal.receivers]
-    rows = [_hook_row(bus, hook) for name in bus.hook_names() for hook in bus._declared(name)]
+    declared = [each for name in bus.hook_names() for each in bus._switchboard.declared(name)]
+    rows = [_hook_row(bus, hook) for hook in declared]
     # A class that a cell has redefined exists until it is garbage collected.
     hooks = tuple(row for at, row in enumerate(rows) if row not in rows[:at])
     receivers = tuple(_receiver_row(signal, r) for signal in signals for r in _connections(signal))
     found = [finding for signal in signals for finding in _findings_of(bus, signal)]
-    found += [each for name in bus.hook_names() for hook in bus._declared(name)
+    found += [each for hook in declared
               for each in (*findings.of_hook(hook), *findings.unguarded(bus, hook))]  # fmt: skip
     found += [each for signal in bus.signals()
               for each in (*findings.died(signal), *findings.orphaned(signal))]  # fmt: skip
     found += [f"Bus({odd})"] if (odd := odd_timeout(bus.timeout)) else []
-    found += [f"not hooked: {override}" for override in bus._uncovered()]
+    found += [f"not hooked: {override}" for override in bus._checks.uncovered()]
     found += unconnected()
     found += [f"no hook has a name that {glob!r} matches" for glob in bus._globs.unmet()]
     overdue = workers.overdue(bus)
@@ -167,7 +168,8 @@ def _connections(signal: HookSignal) -> list[Connected]:
 def _hook_row(bus: Bus, hook: Hook) -> dict[str, Any]:
     code = getattr(inspect.unwrap(hook.body), "__code__", None)
     where = f"{code.co_filename}:{code.co_firstlineno}" if code else hook.body.__module__
-    signals = bus._signals_of(hook.name) + ([hook.signal] if isinstance(hook, Spec) else [])
+    signals = bus._switchboard.signals_of(hook.name)
+    signals += [hook.signal] if isinstance(hook, Spec) else []
     return {
         "hook": hook.name, "function": hook.body.__qualname__, "kind": hook.colour,
         "mode": hook.rules.mode_name if isinstance(hook, Spec) else None,
@@ -196,7 +198,7 @@ def _state(receiver: Connected) -> str:
 
 def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
     receivers = signal.connections()
-    declared = bus._declared(signal.hook) if signal.phase else []
+    declared = bus._switchboard.declared(signal.hook) if signal.phase else []
     if not declared and not signal._was_asked:
         hint = findings.pending(bus, signal)
         first = receivers[0].label

@@ -305,6 +305,6 @@ def _retire_hooks(bus: Bus, code: Code) -> None:
     if code.leaves:
         homes = code.homes()
         for each in _buses(bus):
-            for hook in [hook for name in each.hook_names() for hook in each._declared(name)]:
+            for hook in list(each._switchboard.hooks()):
                 if home_of(hook.body) in homes:
                     hook.retire()

@@ -107,7 +107,7 @@ def folder(tmp_path, monkeypatch):
         sys.modules.pop(name, None)
     for signal in default_bus.signals():
         signal._clear_state()
-    default_bus._shadows = default_bus._required = frozenset()
+    default_bus._switchboard.required = frozenset()
     if default_bus.plugins is not None:
         default_bus.plugins.close()
     if default_bus.hook_names():

@@ -123,14 +123,15 @@ def test_a_plan_keeps_no_agent_alive_whose_own_method_is_its_receiver():
 def test_the_receivers_of_one_agent_are_asked_about_no_other_also_while_they_are_being_connected(
     stage, monkeypatch
 ):
-    other, changed = stage.Agent(), stage.bus._changed
+    other, board = stage.Agent(), stage.bus._switchboard
+    changed = board.changed
 
     def late(signal, sender, **more):
         stage.connect_later = [stage.agent.think([]), other.think([])]  # another thread's, just now
         changed(signal, sender, **more)
 
-    stage.bus._muting(stage.bus.signal("pre_think"))  # so that everything has to be looked up
-    monkeypatch.setattr(stage.bus, "_changed", late)
+    board.muting(stage.bus.signal("pre_think"))  # so that everything has to be looked up
+    monkeypatch.setattr(board, "changed", late)
     stage.connect("own", sender=stage.agent)
     monkeypatch.undo()
     for _ in range(3):
@@ -213,20 +214,21 @@ def test_a_receiver_of_one_agent_that_comes_while_a_plan_is_made_is_not_part_of_
     stage, monkeypatch
 ):
     other, build_plan, waiting = stage.Agent(), _runner.build_plan, []
+    board = stage.bus._switchboard
 
     def connect_meanwhile(*arguments):
         monkeypatch.undo()
         with (
             monkeypatch.context() as patch
         ):  # another thread has registered it, and is yet to say so
-            patch.setattr(stage.bus, "_changed", lambda *given, **more: waiting.append(given))
+            patch.setattr(board, "changed", lambda *given, **more: waiting.append(given))
             stage.connect("own", sender=stage.agent)
         return build_plan(*arguments)
 
     stage.connect("second")  # every plan has to be made anew
     monkeypatch.setattr(_runner, "build_plan", connect_meanwhile)
     stage.agent.think([])
-    stage.bus._changed(*waiting.pop())
+    board.changed(*waiting.pop())
     for _ in range(3):
         assert stage.agent.think([]) == ["own", "first", "second", "guard", "body"]
         assert other.think([]) == ["first", "second", "guard", "body"]

@@ -13,7 +13,7 @@ import pytest
 from hookbus import Block, Bus, HookBlocked, events, hookable
 from hookbus._connections.listeners import EventSignal
 from hookbus._connections.registry import Scope
-from hookbus._hooks.hook import Hook
+from hookbus._hooks.switchboard import Switchboard
 from hookbus._locks import IS_FREE_THREADED, serialize_writers
 
 IMPORT_ALL = """
@@ -43,8 +43,8 @@ def test_the_gil_stays_off_whatever_is_imported():
 
 
 WRITERS = (
-    Hook.settle, Hook.forget, Hook.is_surely_on, Scope._exchange, EventSignal.forget,
-    EventSignal._publish,
+    Switchboard.route, Switchboard.discard_plans, Switchboard._is_surely_on, Scope._exchange,
+    EventSignal.forget, EventSignal._publish,
 )  # fmt: skip
 
 

@@ -489,7 +489,7 @@ def test_hook_overrides_makes_present_and_future_overrides_hookable(bus, colour,
     bus.signal("pre_pay").connect(agrees, sender=Bank, role="guard")
     for cls in (Bank, Present, Future):
         assert call(colour, cls()) == [1]
-    assert not recwarn.list and bus._uncovered() == []
+    assert not recwarn.list and bus._checks.uncovered() == []
     bus.require_guard("pay")
 
 

@@ -105,7 +105,7 @@ def test_what_a_metaclass_says_of_equality_mixes_up_no_plans(bus, make, colour, 
     bus.signal("pre_reply").connect(blocks, sender=Guarded, role="guard")
     for _ in range(3):
         assert is_blocked(colour, Guarded()) and not is_blocked(colour, Free())
-    assert bus._uncovered() == []
+    assert bus._checks.uncovered() == []
 
 
 def test_an_object_that_changes_its_class_is_guarded_as_what_it_has_become(bus, make, colour):

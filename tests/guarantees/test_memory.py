@@ -158,7 +158,7 @@ def test_short_lived_agents_with_receivers_of_their_own_leave_nothing_behind():
     assert growth(live, AGENTS) < FEW
     signals = bus.signals()
     assert not any(signal.connections() or signal.receivers for signal in signals)
-    assert not hook._own and len(hook.table) <= 2
+    assert not hook.own_runs and len(hook.table) <= 2
     assert compiled.cache_info().currsize - texts <= 1
     assert len(linecache.cache) - lines <= 2
     assert Agent.think.__code__ is idle, "the last of them has switched the hook off"

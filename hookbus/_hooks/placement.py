@@ -1,0 +1,162 @@
+"""Where a call belongs: found once, before its plan is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import attrgetter
+from types import FunctionType
+from typing import Any
+
+from .._connections.senders import is_class, own_class
+from .hook import Hook, held_in, hooks_in
+from .identity import ALL, HEAP_TYPE, Line, Own, Run, attributes_of_class, hold, mro_of
+from .site import Site, make_site
+
+
+class Placement:
+    """Where one call belongs. It is recorded before the plan is made, so that an outdated plan is
+    never cached.
+
+    Attributes:
+        site: what the hookable is for this call.
+        sender: the sender of the call.
+    """
+
+    def __init__(self, hook: Hook, values: tuple[Any, ...]) -> None:
+        self._hook, self._own_changed, self._table = hook, hook.own_changed, hook.table
+        # Marked before anything is read, so that `discard_plans` replaces them from now on.
+        self._table.mark_used()
+        self._first = first_of(hook, values)
+        self._own = _own_runs_of(hook, self._first[0]) if self._first else None
+        # Before anything else of them is read: a plan belongs to the MROs it was made for.
+        self._mros = lines_of(self._first)
+        self.site = site_of(hook, self._first[0]) if self._first else site_as(hook, None)
+        is_function = self.site.attribute is None and hook.given.sender is None
+        self.sender: Any = hook.shell if is_function else self._first[0]
+
+    def keep(self, run: Run) -> None:
+        """Cache `run` for calls like this one, until connections change, if that is possible."""
+        hook, table = self._hook, self._table
+        if not self._first:
+            table[ALL] = run
+            return
+        (first,) = self._first
+        by_argument = hook.given.sender is not None
+        if not (hook.function_signature.positional or by_argument) or (
+            by_argument and type(first) is FunctionType
+        ):
+            return  # the first item of `*args`, or a function: looked up each time
+        if not all(hold(*line, hook) for line in self._mros):
+            return
+        if any(mro is not now for (_, mro), (_, now) in zip(self._mros, lines_of(self._first))):
+            return  # a thread or signal handler has changed its class meanwhile
+        (cls, mro), *of_class = self._mros
+        is_function = self.site.attribute is None and not by_argument
+        if is_function and any(each.__flags__ & HEAP_TYPE for each, _ in self._mros):
+            run = hook.routes.while_function(run, first)
+        if self._own is not None:
+            self._own.keep(cls, mro, run)
+        elif of_class:
+            table.keep_of_class(run, hook.routes.by_class, *self._mros)
+        elif hook.own_changed is self._own_changed and not hook.bus._switchboard.has_own(
+            hook.name, first
+        ):
+            table.keep(cls, mro, run)
+
+    def below(self) -> Iterator[Hook]:
+        """Yield the methods of its name below this one that calls were cached for: they may have
+        been called as the first of their name, before a class got this one.
+        """
+        is_alone = len(self._hook.bus._switchboard.declared(self._hook.name)) == 1
+        for _, line in () if is_alone or self.site.attribute is None else self._mros:
+            for _, other in hooks_in(line):
+                is_below = other is not self._hook and other.name == self._hook.name
+                if is_below and other.bus is self._hook.bus and _has_runs(other, *self._first):
+                    yield other
+
+
+def first_of(hook: Hook, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a tuple with the object that decides which plan a call has, or an empty tuple: the
+    first argument, or the argument that is the sender.
+    """
+    if hook.given.sender is not None:
+        return (values[hook.function_signature.names.index(hook.given.sender)],)
+    if hook.function_signature.positional:
+        return values[:1]
+    return tuple(values[0][:1]) if hook.function_signature.star else ()
+
+
+def lines_of(first: tuple[Any, ...]) -> list[Line]:
+    """Return the class of the first argument, and the argument if it is a class, with MROs."""
+    lines: list[Line] = []
+    for each in first:
+        lines.append((type(each), mro_of(type(each))))
+        if is_class(each):
+            lines.append((each, mro_of(each)))
+    return lines
+
+
+def _own_runs_of(hook: Hook, sender: object) -> Own | None:
+    """Return the cache for the plan of an object with receivers of its own, or None."""
+    held = hook.own_runs.get(id(sender))
+    own: Own | None = getattr(held, "__self__", None)
+    if own is not None:
+        own.mark_used()
+    return own
+
+
+def _has_runs(hook: Hook, first: Any) -> bool:
+    """Tell whether calls with this first argument are cached as calls that run with receivers."""
+    key, own = id(type(first).__mro__), hook.own_runs.get(id(first), dict[int, Run]().get)
+    kept = own(key), hook.table.get(key)
+    return is_class(first) or any(each not in (None, hook.body) for each in kept)
+
+
+# -- the place of a hookable in a class ------------------------------------------------------------
+
+
+def site_of(hook: Hook, first: Any) -> Site:
+    """Return the place of a hookable for this first argument, or for its sender."""
+    if is_sender := hook.given.sender is not None:
+        site = site_as(hook, None)
+    else:
+        site = _find_site(hook, type(first).__mro__, first.__mro__ if is_class(first) else ())
+    if is_sender or site.attribute is not None:
+        hook.bus._switchboard.look_at(own_class(first))
+    return site
+
+
+def site_of_class(hook: Hook, cls: type) -> Site:
+    """Return the place of a hookable for any instance of a class."""
+    return _find_site(hook, cls.__mro__, cls.__mro__)
+
+
+def _find_site(hook: Hook, mro: tuple[type, ...], class_mro: tuple[type, ...]) -> Site:
+    for line, as_class in ((mro, False), (class_mro, True)):
+        held = list(held_in(line))
+        for attribute, each, kind in held:
+            if each is hook and kind is not staticmethod and (kind is classmethod) is as_class:
+                # A class method may override a plain one, and vice versa.
+                kin = [
+                    (other, kind is classmethod) for at, other, kind in held
+                    if (at, other.name, other.bus) == (attribute, hook.name, hook.bus)
+                    and kind is not staticmethod
+                ]  # fmt: skip
+                while kin[0][1] is not as_class:
+                    del kin[0]
+                return site_as(hook, attribute, [other for other, _ in kin])
+    # Below a decorator that does not declare what it wraps, a method is found by its name.
+    name = hook.body.__qualname__.rpartition(".")[2]
+    for cls in (*mro, *class_mro):
+        if hook.is_named_in(cls):
+            is_static = isinstance(attributes_of_class(cls).get(name), staticmethod)
+            return site_as(hook, None if is_static else name)
+    return site_as(hook, None)
+
+
+def site_as(hook: Hook, attribute: str | None, kin: list[Hook] | None = None) -> Site:
+    """Return its place under this name, among the hookables of that name in an MRO."""
+    kin = kin or [hook]
+    is_required = hook.name in hook.bus._switchboard.required
+    settings = [*map(attrgetter("given"), kin)]
+    return make_site(settings, attribute, kin[0] is hook, is_required)

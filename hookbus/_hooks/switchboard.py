@@ -1,0 +1,211 @@
+"""Which plans a change concerns. Signals and the bus report every change of connections, hooks and
+classes here; this discards outdated plans and switches the shells of hooks. Hooks report nothing.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from functools import partial
+from operator import call
+from typing import TYPE_CHECKING, Any
+
+from .._connections.endings import at_end
+from .._connections.phases import PHASES
+from .._connections.senders import is_shared
+from .._locks import serialize_writers
+from ..exceptions import HookError
+from .hook import Hook
+from .identity import IdentityMap, Own, Table, release
+
+if TYPE_CHECKING:
+    from .._connections.listeners import EventSignal
+    from .._connections.signal import HookSignal
+
+
+class Switchboard:
+    """The hooks of one bus, and the routes of their calls.
+
+    Attributes:
+        events: the signal of events.
+        signals: the signals of hooks, by hook and phase.
+        looked_at: the classes that were a sender or were called, and for each the hooks whose
+            overrides were searched for in it.
+        required: the hooks whose calls an operator wants to be blocked if no guard covers them.
+    """
+
+    events: EventSignal
+
+    def __init__(self) -> None:
+        self.signals: dict[str, dict[str, HookSignal]] = {}
+        self.looked_at: IdentityMap[set[str]] = IdentityMap()
+        self.required: frozenset[str] = frozenset()
+        self._hooks: dict[str, dict[int, weakref.ref[Hook]]] = {}
+
+    # -- what there is -----------------------------------------------------------------------------
+
+    def names(self) -> list[str]:
+        """Return every name that a hook was declared with."""
+        return list(self._hooks)
+
+    def declared(self, name: str) -> list[Hook]:
+        """Return the hooks of a name."""
+        hooks = self._hooks.get(name)
+        return [*filter(None, map(call, list(hooks.values())))] if hooks else []
+
+    def hooks(self) -> Iterator[Hook]:
+        """Yield every hook."""
+        for name in self.names():
+            yield from self.declared(name)
+
+    def signals_of(self, hook: str) -> list[HookSignal]:
+        """Return the existing signals of a hook, in the order of the phases."""
+        by_phase = self.signals.get(hook)
+        return [*filter(None, map(by_phase.get, PHASES))] if by_phase else []
+
+    def look_at(self, cls: type) -> set[str]:
+        """Record a class. Return the hooks whose overrides were already searched for in it."""
+        if (found := self.looked_at.get(cls)) is None:
+            self.looked_at.set(cls, found := set())
+        return found
+
+    def has_own(self, name: str, sender: object) -> bool:
+        """Tell whether receivers of a hook are connected to exactly this sender."""
+        return any(signal._has_own(sender) for signal in self.signals_of(name))
+
+    # -- changes of hooks --------------------------------------------------------------------------
+
+    def declare(self, hook: Hook) -> None:
+        """Add a hook.
+
+        Raises:
+            HookError: if a hookspec and another hook would have one name.
+        """
+        for other in self.declared(hook.name):
+            bodies = hook.body, other.body
+            # The same question declared again, because its module was reloaded, is not a conflict.
+            is_again = len({(body.__module__, body.__qualname__) for body in bodies}) == 1
+            if other.is_question != hook.is_question or (hook.is_question and not is_again):
+                raise HookError(
+                    f"the name {hook.name!r} is already used on this bus by {other!r}: a hookspec "
+                    "needs a name of its own, so pass another name= to one of them"
+                )
+        hooks, key = self._hooks.setdefault(hook.name, {}), id(hook)
+        hooks[key] = weakref.ref(hook, partial(hooks.pop, key))
+        self.discard(hook.name)
+
+    def retire(self, hook: Hook) -> None:
+        """Remove a hook: from now on its calls run the original function."""
+        self._hooks.get(hook.name, {}).pop(id(hook), None)
+        self.discard(hook.name)
+        hook.is_retired = True
+        hook.own_runs.clear()
+        self.discard_plans(hook)
+        self.route(hook)
+        for cls in self.looked_at.owners():
+            release(cls, hook)
+            release(type(cls), hook)
+
+    def discard(self, name: str) -> None:
+        """Discard the plans of all hooks of a name: a class or the set of hooks has changed."""
+        signals = self.signals_of(name)
+        for signal in signals:
+            signal._era = object()
+        owners = [sender for signal in signals for sender in signal._own_senders()]
+        for hook in self.declared(name):
+            self.discard_plans(hook)
+            for sender in owners:
+                self.route(hook, sender)
+            self.route(hook)
+
+    # -- changes of connections --------------------------------------------------------------------
+
+    def changing(self, signal: HookSignal, sender: Any) -> None:
+        """Note that a connection of this signal is about to be added or removed."""
+        if not is_shared(sender):
+            for hook in self.declared(signal.hook):
+                hook.own_changed = object()  # plans that are being made now are not cached
+
+    def changed(self, signal: HookSignal, sender: Any, *, is_more: bool = False) -> None:
+        """Discard and switch what a connection concerned that was added, removed or changed.
+
+        `sender` is what it was connected to; None if that object is dead and its plan is gone.
+        """
+        if signal is self.events:
+            self.events.forget()
+            for name in self.names():
+                self.discard(name)
+            return
+        is_of_many = is_shared(sender)
+        for hook in self.declared(signal.hook):
+            if not is_of_many:
+                self.route(hook, sender)
+                continue
+            self.discard_plans(hook)
+            if not (is_more and self._is_surely_on(hook)):
+                self.route(hook)
+
+    def muting(self, signal: HookSignal) -> None:
+        """Make every call check again whether the signal is muted: muting began or ended."""
+        for hook in self.declared(signal.hook):
+            self.discard_plans(hook)
+
+    # -- one hook ----------------------------------------------------------------------------------
+
+    @serialize_writers
+    def discard_plans(self, hook: Hook) -> None:
+        """Make every call of a hook look up its plan again."""
+        # Code that builds a plan marks the table as used before it reads anything.
+        if (old := hook.table).is_used:
+            # One atomic step: code that is still building a plan stores it in the old table.
+            hook.routes.give(runs=Table().get)
+            old.end()
+        for held in list(hook.own_runs.values()):
+            owner = held.__self__.reference()
+            if held.__self__.is_used and owner is not None:
+                self.route(hook, owner)
+
+    @serialize_writers
+    def route(self, hook: Hook, sender: object = None) -> None:
+        """Update the code of a shell to the connections, and the cache of `sender`'s own plan.
+
+        If a thread or signal handler connects something meanwhile, it starts again: an outdated
+        decision, stored late, could let a call bypass a connected guard. So the decision is checked
+        and stored in one line that calls none of our functions. Without a GIL, other threads wait.
+        """
+        own, shell, now = hook.own_runs, hook.routes.function, None
+        while hook.routing is not now:
+            hook.routing = now = object()
+            if sender is not None and self.has_own(hook.name, sender):
+                own[id(sender)] = Own(sender, at_end(sender, own, id(sender))).get
+            elif sender is not None:  # noqa: SIM102
+                if hook.routing is now: own.pop(id(sender), None)  # noqa: E701
+            code = hook.routes.code(is_on=self._is_on(hook), has_own=bool(own))
+            if hook.routing is now: shell.__code__ = code  # noqa: E701
+
+    @serialize_writers
+    def _is_surely_on(self, hook: Hook) -> bool:
+        """Tell whether calls look up receivers of classes and `ANY`, and make it stay so."""
+        hook.routing = object()  # code that is deciding this right now starts again
+        code = hook.routes.code(is_on=True, has_own=bool(hook.own_runs))
+        return hook.routes.function.__code__ is code
+
+    def _is_on(self, hook: Hook) -> bool:
+        if hook.is_question:
+            return True  # there is no method that could run directly
+        if hook.is_retired:
+            return False
+        if hook.name in self.required or not hook.is_looked_at:
+            return True
+        for each in self.declared(hook.name):
+            if each.given.require_guard:
+                return True  # it may override this one
+        for signal in self.signals_of(hook.name):
+            if signal._registry.has_shared():
+                return True
+        return self.is_observed
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether any listener receives events of calls."""
+        return any(kind.__name__ not in ("Lost", "Switched") for kind in self.events.heard)
