@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from importlib import import_module
-from typing import Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
-from ._connections.globs import Globs
 from ._connections.listeners import EventSignal
 from ._connections.marks import marked
 from ._connections.options import check_timeout, odd_timeout
 from ._connections.signal import HookSignal
 from ._connections.switches import Switch, Switches
 from ._errors import warn
-from ._hooks.checks import Checks
 from ._hooks.hook import Hook
-from ._hooks.operator import prepare, switch_receivers
+from ._hooks.ports import Port
 from ._hooks.switchboard import Switchboard
 from ._keywords import named_options
 from ._under_way import UnderWay
 from .exceptions import HookError
+
+if TYPE_CHECKING:
+    from ._checks.checks import Checks
+    from ._connections.globs import Globs
+    from ._program.operator import Operator
 
 A = TypeVar("A")
 
@@ -45,6 +48,10 @@ class Bus:
     timeout: float | None
     values: bool
 
+    _checks: Port[Checks] = Port("hookbus._checks.checks", "Checks")
+    _operator: Port[Operator] = Port("hookbus._program.operator", "Operator")
+    _globs: Port[Globs] = Port("hookbus._connections.globs", "Globs")
+
     def __init__(
         self, timeout: float | None = None, values: bool = False, max_background: int = 1000
     ) -> None:
@@ -56,10 +63,8 @@ class Bus:
         self._signals: dict[str, HookSignal] = {}
         self._switchboard = Switchboard()
         self.events: EventSignal = EventSignal(self)
-        self._switchboard.events = self.events
+        self._switchboard.emit_to(self.events)
         self._switches = Switches()
-        self._checks = Checks(self)
-        self._globs = Globs(self)
         self._approver: Any = None
         self.plugins: Any = None
 
@@ -264,7 +269,7 @@ class Bus:
             HookError: if no receiver has or had the name, or if one of them is locked or cannot be
                 in shadow. Then none is switched.
         """
-        return switch_receivers(self, receiver, act, by)
+        return self._operator.switch(receiver, act, by)
 
     def _operate(self, *, shadow: Iterable[str] = (), require_guard: Iterable[str] = ()) -> None:
         """Set, before a program runs, what applies to all that it will connect and declare.
@@ -274,13 +279,15 @@ class Bus:
                 guard.
             require_guard: names of hooks whose calls are blocked if no guard covers them.
         """
-        prepare(self, shadow, require_guard)
+        self._operator.prepare(shadow, require_guard)
 
     def _declare(self, hook: Hook) -> None:
         """Add a hook, and connect what was registered for names that it matches."""
-        self._checks.expect(hook)
+        if (checks := vars(self).get("_checks")) is not None:
+            checks.expect(hook)
         self._switchboard.declare(hook)
-        self._globs.declared(hook.name)
+        if (globs := vars(self).get("_globs")) is not None:
+            globs.declared(hook.name)
 
     @property
     def _is_observed(self) -> bool:

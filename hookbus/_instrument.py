@@ -16,9 +16,9 @@ from ._errors import did_you_mean
 from ._hookable import hooked
 from ._hooks.awaitables import awaited, deferred
 from ._hooks.hook import Hook, held_in, hook_of
-from ._hooks.overrides import with_subclasses
 from ._hooks.signature import colour_of
 from ._hooks.site import NOTHING_SAID, Given, HookOptions, given_of
+from ._hooks.statics import with_subclasses
 from ._keywords import check_bus
 from .exceptions import HookError
 

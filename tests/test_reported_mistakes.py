@@ -22,6 +22,7 @@ from hookbus import (
     Replace,
     adapters,
     baggage,
+    explain,
     guards,
     hookable,
     hookspec,
@@ -146,11 +147,12 @@ def test_a_phase_in_the_wrong_place_or_other_words_is_known(bus, Agent, name, me
 def test_the_advice_for_a_receiver_is_one_that_can_be_connected(bus, names, first):
     made = {}
     exec(f"def tool_call({', '.join(names)}): ...\ndef check({first}): ...", made)
-    hookable("tool_call", bus=bus)(made["tool_call"])
+    hooked = hookable("tool_call", bus=bus)(made["tool_call"])
     signal = bus.signal("pre_tool_call")
     with pytest.raises(HookError, match=rf"write \({first}\)"):
         signal.connect(lambda agent: None)
     signal.connect(made["check"])
+    assert len(explain(hooked)) == 1
 
 
 def a_generator(agent):

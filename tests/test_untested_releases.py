@@ -12,9 +12,9 @@ from importlib import metadata
 import pytest
 
 from hookbus import Block, Bus, HookError, hookable
+from hookbus._checks import frameworks
 from hookbus._cli.doctor import doctor
 from hookbus._cli.screen import Shown
-from hookbus._hooks import frameworks
 from hookbus.adapters import __main__ as adapters_main
 from hookbus.adapters import _newer
 from hookbus.adapters._newer import in_place_of, patches_of

@@ -11,8 +11,19 @@ from .._connections.callables import layers
 from .._connections.senders import own_class
 from .hook import Hook, hook_of, hooks_in
 from .identity import attributes_of_class
-from .overrides import with_subclasses
 from .site import Site, make_site
+
+
+def with_subclasses(classes: Iterable[type]) -> list[type]:
+    """Return the classes and all their subclasses."""
+    found: dict[int, type] = {}  # by identity, because a metaclass may make classes equal
+    waiting = list(classes)
+    while waiting:
+        cls = waiting.pop()
+        if id(cls) not in found:
+            found[id(cls)] = cls
+            waiting.extend(type.__subclasses__(cls))
+    return list(found.values())
 
 
 def static_holders(hooks: Iterable[Hook]) -> Iterator[tuple[Hook, type]]:

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Iterator
 from functools import partial
 from operator import call
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from .._connections.endings import at_end
 from .._connections.phases import PHASES
@@ -21,6 +21,14 @@ from .identity import IdentityMap, Own, Table, release
 if TYPE_CHECKING:
     from .._connections.listeners import EventSignal
     from .._connections.signal import HookSignal
+
+
+_all: Final[weakref.WeakSet[Switchboard]] = weakref.WeakSet()
+
+
+def buses() -> list[Any]:
+    """Return every bus that exists."""
+    return [board.events._home for board in list(_all)]
 
 
 class Switchboard:
@@ -41,6 +49,11 @@ class Switchboard:
         self.looked_at: IdentityMap[set[str]] = IdentityMap()
         self.required: frozenset[str] = frozenset()
         self._hooks: dict[str, dict[int, weakref.ref[Hook]]] = {}
+
+    def emit_to(self, events: EventSignal) -> None:
+        """Set the signal of events, which completes a bus."""
+        self.events = events
+        _all.add(self)
 
     # -- what there is -----------------------------------------------------------------------------
 

@@ -11,11 +11,10 @@ from blinker import ANY
 
 from .._connections.receiver import Connected
 from .._connections.senders import is_class, name_of_sender, own_class
+from .._hooks.hook import Hook, hook_of, hooks_in
+from .._hooks.identity import attributes_of_class
+from .._hooks.statics import class_of, holder_of, with_subclasses
 from ..exceptions import HookError
-from .hook import Hook, hook_of, hooks_in
-from .identity import attributes_of_class
-from .overrides import with_subclasses
-from .statics import class_of, holder_of
 
 
 def check_sender(

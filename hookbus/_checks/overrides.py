@@ -8,8 +8,8 @@ from itertools import takewhile
 from typing import Any
 
 from .._connections.callables import layers
-from .hook import Hook, held_in, hook_of
-from .identity import attributes_of_class, mro_of
+from .._hooks.hook import Hook, held_in, hook_of
+from .._hooks.identity import attributes_of_class, mro_of
 
 
 def uncovered_overrides(
@@ -47,18 +47,6 @@ def _uncovered(cls: type, attribute: str, hook: Hook) -> Iterator[str]:
         f"{where}, which overrides a hookable: {seen}; decorate it with @hookable({hook.name!r}), "
         "or its base class with @hook_overrides"
     )
-
-
-def with_subclasses(classes: Iterable[type]) -> list[type]:
-    """Return the classes and all their subclasses."""
-    found: dict[int, type] = {}  # by identity, because a metaclass may make classes equal
-    waiting = list(classes)
-    while waiting:
-        cls = waiting.pop()
-        if id(cls) not in found:
-            found[id(cls)] = cls
-            waiting.extend(type.__subclasses__(cls))
-    return list(found.values())
 
 
 def _passes_on(above: tuple[type, ...], attribute: str, override: Any) -> bool | None:

@@ -13,13 +13,13 @@ from .._connections.receiver import Connected
 from .._connections.senders import Bearer, describe, is_class, name_of_sender, own_class
 from .._connections.signal import HookSignal
 from .._errors import undeclared
+from .._hooks.hook import Hook, hook_of, hooks_in
+from .._hooks.placement import site_as
+from .._hooks.statics import inherited, static_holders, with_subclasses
 from ..exceptions import HookError
+from .fit import hooks_called_by
 from .frameworks import TOOL_HOOK, check_adapters
-from .holders import hooks_called_by
-from .hook import Hook, hook_of, hooks_in
-from .overrides import uncovered_overrides, with_subclasses
-from .placement import site_as
-from .statics import inherited, static_holders
+from .overrides import uncovered_overrides
 
 PHASES_WITH_GUARDS: Final = ("pre", "item", "post")
 

@@ -4,17 +4,17 @@ that was probably meant is first called.
 
 from __future__ import annotations
 
-import weakref
-from typing import Any, Final
+from typing import Final
 
 from .._connections.failures import WARNING, log
 from .._connections.phases import PHASES
 from .._connections.receiver import Connected
 from .._connections.senders import describe
 from .._connections.signal import HookSignal
-from .holders import may_call
-from .hook import Hook
-from .statics import class_of
+from .._hooks.hook import Hook
+from .._hooks.statics import class_of
+from .._hooks.switchboard import Switchboard
+from .fit import may_call
 
 NEAR: Final = 0.75
 """How similar two names must be, from 0 to 1: `reply` and `replay` have 0.9, `read_file` and
@@ -22,15 +22,14 @@ NEAR: Final = 0.75
 """
 
 
-class Strangers:
+class MisplacedGuards:
     """The signals of a bus with a guard whose sender has no such hook. While there are none, calls
     check nothing.
     """
 
-    def __init__(self, bus: Any) -> None:
-        self._bus, self._board = bus, bus._switchboard
+    def __init__(self, board: Switchboard) -> None:
+        self._board = board
         self._signals: dict[str, HookSignal] = {}
-        _all.add(self)
 
     def wait(self, signal: HookSignal) -> None:
         """Make every hook check at its next call whether it was meant by this signal."""
@@ -93,14 +92,6 @@ def _of_name(guard: Connected, signal: HookSignal, hook: Hook) -> str | None:
         f"{guard.label} is connected to {signal.name}, which no hook emits, but {hook.name} was "
         f"called: did you mean {meant!r}?"
     )
-
-
-_all: Final[weakref.WeakSet[Strangers]] = weakref.WeakSet()
-
-
-def buses() -> list[Any]:
-    """Return every bus that exists."""
-    return [each._bus for each in list(_all)]
 
 
 def meant_by(signal: HookSignal, hook: str) -> str | None:

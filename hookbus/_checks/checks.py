@@ -15,13 +15,13 @@ from .._connections.receiver import Connected
 from .._connections.senders import check_can_call, own_class
 from .._connections.signal import HookSignal
 from .._errors import warn
+from .._hooks.hook import Hook, hook_of
+from .._hooks.statics import class_of, holder_of, static_holders, with_subclasses
 from ..exceptions import HookError
-from .holders import check_sender, check_serves
-from .hook import Hook, hook_of
-from .overrides import uncovered_overrides, with_subclasses
-from .requirement import check_required
-from .statics import class_of, holder_of, static_holders
-from .strangers import Strangers
+from .coverage import check_required
+from .fit import check_sender, check_serves
+from .misplaced import MisplacedGuards
+from .overrides import uncovered_overrides
 
 _VERDICTS: Final = {"Block": "a Block", "Ask": "an Ask"}
 
@@ -34,8 +34,8 @@ class Checks:
 
     def __init__(self, bus: Any) -> None:
         self._bus, self._board = bus, bus._switchboard
-        self._strangers = Strangers(bus)
-        self.expect, self.report_misplaced = self._strangers.expect, self._strangers.look
+        self._misplaced = MisplacedGuards(self._board)
+        self.expect, self.report_misplaced = self._misplaced.expect, self._misplaced.look
 
     # -- one connection ----------------------------------------------------------------------------
 
@@ -71,7 +71,7 @@ class Checks:
         signal = receiver.signal
         is_met = check_serves(receiver, self._board.declared(signal.hook), sender)
         if receiver.role == "guard" and not (signal.phase and is_met):
-            self._strangers.wait(signal)
+            self._misplaced.wait(signal)
         if receiver.on_error == "block" and sender is not ANY:
             own = hook_of(sender)
             cls = (own and holder_of(own)) or own_class(sender)

@@ -1,0 +1,1 @@
+"""What is wrong with a connection: checked outside of any call."""

@@ -1,0 +1,30 @@
+"""Ports of the bus: what other packages add to it when it is first needed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Port(Generic[T]):
+    """An attribute of the bus that is made when it is first read. Its package is loaded then, and
+    may be in a layer above the bus.
+
+    Args:
+        module: the module of its class.
+        made: the name of the class, which is called with the bus.
+    """
+
+    def __init__(self, module: str, made: str) -> None:
+        self._module, self._class = module, made
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, bus: Any, owner: type) -> T:
+        made: T = getattr(import_module(self._module), self._class)(bus)
+        # One atomic step, because another thread may have made it meanwhile.
+        filled: T = bus.__dict__.setdefault(self._name, made)
+        return filled
