@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from ._connections.listeners import EventSignal
 from ._connections.marks import marked
-from ._connections.options import check_timeout, odd_timeout
+from ._connections.options import Act, check_timeout, odd_timeout
 from ._connections.signal import HookSignal
-from ._connections.switches import Switch, Switches
 from ._errors import warn
 from ._hooks.hook import Hook
 from ._hooks.ports import Port
@@ -64,7 +63,6 @@ class Bus:
         self._switchboard = Switchboard()
         self.events: EventSignal = EventSignal(self)
         self._switchboard.emit_to(self.events)
-        self._switches = Switches()
         self._approver: Any = None
         self.plugins: Any = None
 
@@ -247,7 +245,7 @@ class Bus:
         return undo
 
     @named_options
-    def switch(self, receiver: str, act: Switch, *, by: str) -> list[str]:
+    def switch(self, receiver: str, act: Act, *, by: str) -> list[str]:
         """Switch all receivers with this name, while the program runs. This is for an operator.
 
         It applies from the next call on, and to whatever is connected under the name later, as

@@ -33,7 +33,7 @@ from .seeded_bugs import ROOT, copied, tested
 
 PACKAGE: Final = ROOT / "hookbus"
 CORE: Final = (
-    "_calls _connections _hooks _questions _approver.py _bus.py _hookable.py _instrument.py "
+    "_calls _checks _connections _hooks _questions _bus.py _hookable.py _instrument.py "
     "_errors.py _loops.py _modes.py _plain.py _rules.py _baggage.py _under_way.py events.py "
     "exceptions.py modes.py"
 ).split()

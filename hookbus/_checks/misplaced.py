@@ -36,7 +36,7 @@ class MisplacedGuards:
         self._signals[signal.name] = signal
         board = self._board
         is_named = signal.phase is not None and board.declared(signal.hook)
-        for name in [signal.hook] if is_named else board.names():
+        for name in [signal.hook] if is_named else board.hook_names():
             for hook in board.declared(name):
                 if hook.is_looked_at:
                     hook.is_looked_at = False

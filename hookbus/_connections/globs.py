@@ -47,7 +47,7 @@ class Globs:
             made.undo.close()
 
         try:
-            for hook in self._bus._switchboard.names():
+            for hook in self._bus._switchboard.hook_names():
                 made.meet(hook)
         except BaseException:
             take_back()

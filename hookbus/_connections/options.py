@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Role = Literal["modify", "guard", "observe"]
 Unguarded = Literal["modify", "observe"] | None
 OnError = Literal["isolate", "block", "raise"]
+Act = Literal["disable", "enable", "shadow"]
 When = Callable[..., Any] | Mapping[str, str] | None
 
 

@@ -5,7 +5,7 @@ classes here; this discards outdated plans and switches the shells of hooks. Hoo
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from operator import call
 from typing import TYPE_CHECKING, Any, Final
@@ -20,8 +20,12 @@ from .identity import IdentityMap, Own, Table, release
 
 if TYPE_CHECKING:
     from .._connections.listeners import EventSignal
+    from .._connections.receiver import Connected
     from .._connections.signal import HookSignal
 
+
+MOST_NAMES: Final = 4096
+"""How many names of connections are remembered."""
 
 _all: Final[weakref.WeakSet[Switchboard]] = weakref.WeakSet()
 
@@ -40,6 +44,8 @@ class Switchboard:
         looked_at: the classes that were a sender or were called, and for each the hooks whose
             overrides were searched for in it.
         required: the hooks whose calls an operator wants to be blocked if no guard covers them.
+        apply_switches: applies an operator's settings to a new connection; None without settings.
+        names: the names of the latest connections, also of those that are gone.
     """
 
     events: EventSignal
@@ -48,6 +54,8 @@ class Switchboard:
         self.signals: dict[str, dict[str, HookSignal]] = {}
         self.looked_at: IdentityMap[set[str]] = IdentityMap()
         self.required: frozenset[str] = frozenset()
+        self.apply_switches: Callable[[Connected], None] | None = None
+        self.names: dict[str, None] = {}
         self._hooks: dict[str, dict[int, weakref.ref[Hook]]] = {}
 
     def emit_to(self, events: EventSignal) -> None:
@@ -57,7 +65,7 @@ class Switchboard:
 
     # -- what there is -----------------------------------------------------------------------------
 
-    def names(self) -> list[str]:
+    def hook_names(self) -> list[str]:
         """Return every name that a hook was declared with."""
         return list(self._hooks)
 
@@ -68,7 +76,7 @@ class Switchboard:
 
     def hooks(self) -> Iterator[Hook]:
         """Yield every hook."""
-        for name in self.names():
+        for name in self.hook_names():
             yield from self.declared(name)
 
     def signals_of(self, hook: str) -> list[HookSignal]:
@@ -139,23 +147,29 @@ class Switchboard:
             for hook in self.declared(signal.hook):
                 hook.own_changed = object()  # plans that are being made now are not cached
 
-    def changed(self, signal: HookSignal, sender: Any, *, is_more: bool = False) -> None:
-        """Discard and switch what a connection concerned that was added, removed or changed.
+    def changed(
+        self, signal: HookSignal, sender: Any, *, added: Connected | None = None
+    ) -> None:  # fmt: skip
+        """Discard and switch what a connection concerns that was added, removed or changed.
 
-        `sender` is what it was connected to; None if that object is dead and its plan is gone.
+        `sender` is what it is connected to; None if that object is dead and its plan is gone.
         """
         if signal is self.events:
             self.events.forget()
-            for name in self.names():
+            for name in self.hook_names():
                 self.discard(name)
             return
+        if added is not None:
+            self.names[added.name] = None
+            while len(self.names) > MOST_NAMES:
+                self.names.pop(next(iter(self.names)), None)
         is_of_many = is_shared(sender)
         for hook in self.declared(signal.hook):
             if not is_of_many:
                 self.route(hook, sender)
                 continue
             self.discard_plans(hook)
-            if not (is_more and self._is_surely_on(hook)):
+            if not (added is not None and self._is_surely_on(hook)):
                 self.route(hook)
 
     def muting(self, signal: HookSignal) -> None:
