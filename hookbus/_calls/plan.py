@@ -109,7 +109,7 @@ def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
     site, more = inherited(hook, site, sender)
     is_method = site.attribute is not None
     served = hook.served(as_method=is_method)
-    phases = dict.fromkeys(PHASES, NO_PHASE)
+    phases: dict[str, Phase] = dict.fromkeys(PHASES, NO_PHASE)
     for signal in bus._switchboard.signals_of(hook.name):
         phases[signal.phase] = _phase(hook, served, sender, signal, more)
     missing = "post" if hook.is_stream else "item"

@@ -199,8 +199,8 @@ class HookSignal(Sending):
         new = Connected(self, function, scope.sender, options, self._next())
         if new.role == "guard":
             checks.warn_of_lost_verdict(new)
-        if board.apply_switches is not None and self is not home.events:
-            board.apply_switches(new)
+        if self is not home.events:
+            board.meet(new)
         if weak or (weak is None and sender is not ANY and isinstance(function, MethodType)):
             new.hold(weak, lambda key: registry.bury(scope, key))
         if options.timeout is not None and (odd := odd_timeout(options.timeout)):
@@ -218,7 +218,7 @@ class HookSignal(Sending):
         if not is_of_many:
             board.changing(self, sender)
         registry.add(scope, new)
-        board.changed(self, sender, added=new)
+        board.changed(self, sender, is_more=True)
         return new
 
     def _check_kinds(self, options: Options) -> None:

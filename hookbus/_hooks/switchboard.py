@@ -141,15 +141,21 @@ class Switchboard:
 
     # -- changes of connections --------------------------------------------------------------------
 
+    def meet(self, new: Connected) -> None:
+        """Note the name of a new connection, and apply an operator's settings to it."""
+        self.names[new.name] = None
+        while len(self.names) > MOST_NAMES:
+            self.names.pop(next(iter(self.names)), None)
+        if self.apply_switches is not None:
+            self.apply_switches(new)
+
     def changing(self, signal: HookSignal, sender: Any) -> None:
         """Note that a connection of this signal is about to be added or removed."""
         if not is_shared(sender):
             for hook in self.declared(signal.hook):
                 hook.own_changed = object()  # plans that are being made now are not cached
 
-    def changed(
-        self, signal: HookSignal, sender: Any, *, added: Connected | None = None
-    ) -> None:  # fmt: skip
+    def changed(self, signal: HookSignal, sender: Any, *, is_more: bool = False) -> None:
         """Discard and switch what a connection concerns that was added, removed or changed.
 
         `sender` is what it is connected to; None if that object is dead and its plan is gone.
@@ -159,17 +165,13 @@ class Switchboard:
             for name in self.hook_names():
                 self.discard(name)
             return
-        if added is not None:
-            self.names[added.name] = None
-            while len(self.names) > MOST_NAMES:
-                self.names.pop(next(iter(self.names)), None)
         is_of_many = is_shared(sender)
         for hook in self.declared(signal.hook):
             if not is_of_many:
                 self.route(hook, sender)
                 continue
             self.discard_plans(hook)
-            if not (added is not None and self._is_surely_on(hook)):
+            if not (is_more and self._is_surely_on(hook)):
                 self.route(hook)
 
     def muting(self, signal: HookSignal) -> None:

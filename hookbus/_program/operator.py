@@ -82,10 +82,11 @@ class Operator:
 
     def _apply(self, new: Connected) -> None:
         """Apply the settings to a new connection."""
-        acts = self._acts
-        act = next((acts[name] for name in reversed([*acts]) if name in new.names), None)
-        if act is not None and may_be(new, act):
-            switch(new, act)
+        for name, act in reversed([*self._acts.items()]):
+            if name in new.names:
+                if may_be(new, act):
+                    switch(new, act)
+                return
 
     def _everything(self) -> Iterator[Connected]:
         for signal in self._bus.signals():
