@@ -114,7 +114,9 @@ class Hook:
 
     @property
     def own_runs(self) -> dict[int, Any]:
-        """The functions that run the calls of single objects with receivers of their own."""
+        """The functions that run the calls of single objects with receivers of their own. In the
+        same way, the shell holds the only reference: a pickler restores it last.
+        """
         own: dict[int, Any] = self.routes.given("own").__self__
         return own
 

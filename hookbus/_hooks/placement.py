@@ -27,7 +27,10 @@ class Placement:
         # Marked before anything is read, so that `discard_plans` replaces them from now on.
         self._table.mark_used()
         self._first = first_of(hook, values)
-        self._own = _own_runs_of(hook, self._first[0]) if self._first else None
+        own = hook.own_runs.get(id(self._first[0])) if self._first else None
+        self._own: Own | None = getattr(own, "__self__", None)
+        if self._own is not None:
+            self._own.mark_used()
         # Before anything else of them is read: a plan belongs to the MROs it was made for.
         self._mros = lines_of(self._first)
         self.site = site_of(hook, self._first[0]) if self._first else site_as(hook, None)
@@ -94,15 +97,6 @@ def lines_of(first: tuple[Any, ...]) -> list[Line]:
         if is_class(each):
             lines.append((each, mro_of(each)))
     return lines
-
-
-def _own_runs_of(hook: Hook, sender: object) -> Own | None:
-    """Return the cache for the plan of an object with receivers of its own, or None."""
-    held = hook.own_runs.get(id(sender))
-    own: Own | None = getattr(held, "__self__", None)
-    if own is not None:
-        own.mark_used()
-    return own
 
 
 def _has_runs(hook: Hook, first: Any) -> bool:
