@@ -29,8 +29,8 @@ A = TypeVar("A")
 
 @named_options
 class Bus:
-    """A set of hooks and signals that belong together. `default_bus` always exists; make a bus of
-    your own to keep tests or tenants apart.
+    """A set of hooks and signals that belong together. `default_bus` always exists; create another
+    bus to isolate tests or tenants.
 
     Args:
         timeout: the time limit in seconds for receivers without their own `timeout=`; None means no
@@ -115,8 +115,8 @@ class Bus:
         hooks that are declared later.
 
         Raises:
-            HookError: if no method is marked, or if one of them cannot be connected. Then none is
-                connected.
+            HookError: if no method is marked, or if one of them cannot be connected. In that case,
+                none is connected.
         """
         with ExitStack() as registered:
             for attribute, name, options in marked(plugin):
@@ -155,9 +155,9 @@ class Bus:
 
         Args:
             approver: a function that takes an `approvals.Request` and returns `Approved`, `Denied`
-                or `Parked`. It may be async if the hook is async. It can also be a `Inbox`, a
+                or `Parked`. It may be async if the hook is async. It can also be an `Inbox`, a
                 `Store` or the `terminal`. None removes the current approver.
-            timeout: how many seconds the approver has. After that, the call is denied.
+            timeout: the time limit for the approver, in seconds. After that, the call is denied.
 
         Returns:
             The approver.
@@ -216,14 +216,14 @@ class Bus:
         guards: Any = None, function: Callable[[str, Any], Any] | None = None,
     ) -> Callable[[], None]:  # fmt: skip
         """Remove secrets from events before listeners get them. Calls, their arguments and results
-        stay unchanged. From then on, values in events are plain data, as in `as_dict`. If redaction
+        stay unchanged. After this, values in events are plain data, as in `as_dict`. If redaction
         fails, the event contains `<could not be redacted>`.
 
         Args:
-            names: globs for names at any depth, regardless of case: `"*password*"`.
-            patterns: regular expressions. They have a tenth of a second per event if the library
-                `regex` is installed (`hookbus[guards]`), else no limit.
-            guards: a `hookbus.guards.redact`, for strings of at most 4,000 characters.
+            names: globs for names at any depth, ignoring case, such as `"*password*"`.
+            patterns: regular expressions. If the library `regex` is installed (`hookbus[guards]`),
+                they have a time limit of 0.1 seconds per event, otherwise none.
+            guards: a `hookbus.guards.redact`, which redacts strings of at most 4,000 characters.
             function: called with the name of a value and the value, which is a string, a number,
                 True, False or None. It returns the replacement.
 
@@ -231,7 +231,7 @@ class Bus:
             A function that undoes it.
 
         Raises:
-            HookError: for an invalid glob or pattern, or if there is nothing to look for.
+            HookError: for an invalid glob or pattern, or if no argument is given.
         """
         from ._connections.redaction import redactor
 

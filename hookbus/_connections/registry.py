@@ -244,7 +244,7 @@ class Registry:
         return sorted(found, key=lambda each: each.sequence)
 
     def has_own(self, sender: Any) -> bool:
-        """Tell whether anything is connected to exactly this sender."""
+        """Return whether anything is connected to exactly this sender."""
         for scopes in (self._shared, self._own):
             scope = scopes.get(id(sender))
             if scope and scope.is_of(sender):

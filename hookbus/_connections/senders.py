@@ -48,7 +48,7 @@ def own_class(sender: Any) -> type:
 
 
 def is_shared(sender: object) -> bool:
-    """Tell whether calls of several objects may have this sender: a class, function or `ANY`."""
+    """Return whether calls of several objects may have this sender: a class, function or `ANY`."""
     kind = type(sender)
     return sender is ANY or kind is FunctionType or issubclass(kind, type)
 

@@ -100,7 +100,7 @@ def lines_of(first: tuple[Any, ...]) -> list[Line]:
 
 
 def _has_runs(hook: Hook, first: Any) -> bool:
-    """Tell whether calls with this first argument are cached as calls that run with receivers."""
+    """Return whether calls with this first argument are cached as calls that run with receivers."""
     key, own = id(type(first).__mro__), hook.own_runs.get(id(first), dict[int, Run]().get)
     kept = own(key), hook.table.get(key)
     return is_class(first) or any(each not in (None, hook.body) for each in kept)

@@ -91,7 +91,7 @@ class Switchboard:
         return found
 
     def has_own(self, name: str, sender: object) -> bool:
-        """Tell whether receivers of a hook are connected to exactly this sender."""
+        """Return whether receivers of a hook are connected to exactly this sender."""
         return any(signal._has_own(sender) for signal in self.signals_of(name))
 
     # -- changes of hooks --------------------------------------------------------------------------
@@ -214,7 +214,7 @@ class Switchboard:
 
     @serialize_writers
     def _is_surely_on(self, hook: Hook) -> bool:
-        """Tell whether calls look up receivers of classes and `ANY`, and make it stay so."""
+        """Return whether calls look up receivers of classes and `ANY`, and make it stay so."""
         hook.routing = object()  # code that is deciding this right now starts again
         code = hook.routes.code(is_on=True, has_own=bool(hook.own_runs))
         return hook.routes.function.__code__ is code

@@ -63,8 +63,8 @@ class Operator:
             self._board.discard(hook)
 
     def _may_set(self, name: str, act: Act) -> bool:
-        """Tell whether a setting makes sense for a name without connections: one that had it may be
-        connected again, as in a reload, and an earlier setting may be undone.
+        """Return whether a setting makes sense for a name without connections: one that had it may
+        be connected again, as in a reload, and an earlier setting may be undone.
         """
         known = self._board.names
         was_there = name in known or any(each.rpartition(".")[2] == name for each in list(known))
@@ -102,8 +102,8 @@ class Operator:
 
 
 def may_be(connected: Connected, act: Act) -> bool:
-    """Tell whether a setting is possible for a connection: a locked one stays as it is, and only a
-    guard can be in shadow.
+    """Return whether a setting is possible for a connection: a locked one stays as it is, and only
+    a guard can be in shadow.
     """
     if act == "enable":
         return True
