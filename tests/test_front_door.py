@@ -20,7 +20,7 @@ def read(name):
     return (PACKAGE / name).read_text(encoding="utf-8")
 
 
-FOLDERS = ("_connections", "_hooks", "_calls", "_questions", "_views")
+FOLDERS = ("_connections", "_hooks", "_calls", "_checks", "_questions", "_views")
 ROOMS = ("adapters", "approvals", "exporters", "guards", "journal")
 GUESTS = (*ROOMS, "demo", "page", "_cli", "cli.py", "_pytest.py")
 CORE = sorted([
@@ -122,6 +122,16 @@ def test_importing_hookbus_imports_no_asyncio_no_framework_and_no_command_line()
     heavy = {"asyncio", "rich", "cyclopts", "pytest", "agentdojo", "pydantic"}
     assert not heavy & (loaded - known)
     assert "hookbus.plugins" not in loaded
+
+
+def test_the_first_connection_loads_the_checks_and_the_first_setting_of_an_operator_the_switches():
+    hook = "hookbus.hookable('reply')(lambda message: message)"
+    guard = "hookbus.signal('pre_reply').connect(lambda sender: None, role='guard', name='no_keys')"
+    off = "hookbus.default_bus.switch('no_keys', 'disable', by='ops')"
+    parts = {"hookbus._checks.checks", "hookbus._program.operator"}
+    assert not parts & loaded_by(f"hookbus; {hook}")
+    assert parts & loaded_by(f"hookbus; {guard}") == {"hookbus._checks.checks"}
+    assert parts <= loaded_by(f"hookbus; {guard}; {off}")
 
 
 def test_a_first_hooked_call_loads_neither_asyncio_nor_futures_nor_logging():
