@@ -259,3 +259,16 @@ def test_what_an_around_has_patched_is_not_told_of_who_answers_the_question(bus)
     bus.signal("around_choose").connect(lambda it, call_next: call_next(x="b"), name="patches")
     choose("a")
     assert told[0] == ("silent", "nothing")
+
+
+def test_a_modifier_of_post_changes_the_result_if_only_changes_have_a_listener():
+    bus, changes = Bus(), []
+
+    class Agent:
+        @hookable("reply", bus=bus)
+        def reply(self):
+            return "x"
+
+    bus.signal("post_reply").connect(lambda agent, result: result.upper())
+    bus.events.connect(lambda bus, event: changes.append(event.name), kinds=events.Mutated)
+    assert (Agent().reply(), changes) == ("X", ["result"])
