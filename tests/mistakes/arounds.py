@@ -60,7 +60,7 @@ def an_around_with_a_deadline(bus, Agent):
     bus.signal("around_reply").connect(timing, sender=Agent, timeout=2.0)
 
 
-@TOPIC.mistake("`call_next` kept, and called later")
+@TOPIC.mistake("`call_next` stored, and called after the `around` has returned")
 def an_around_that_is_over(bus, Agent):
     kept = []
 

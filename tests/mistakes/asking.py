@@ -13,7 +13,7 @@ def scrub(agent):
     return None
 
 
-@TOPIC.mistake("`def scrub(msg)` on `pre_reply`: no sender first")
+@TOPIC.mistake("`def scrub(msg)` on `pre_reply`: the first parameter is not the sender")
 def the_sender_is_left_out(bus, Agent):
     def scrub(msg):
         return {"msg": msg.strip()}
@@ -21,14 +21,14 @@ def the_sender_is_left_out(bus, Agent):
     bus.signal("pre_reply").connect(scrub, sender=Agent)
 
 
-@TOPIC.mistake("`def note(ctx)`: no sender first")
+@TOPIC.mistake("`def note(ctx)`: the first parameter is not the sender")
 def the_sender_is_left_out_in_front_of_ctx(bus, Agent):
     def note(ctx): ...
 
     bus.signal("pre_reply").connect(note, sender=Agent)
 
 
-@TOPIC.mistake("`def short(result)` on `post_reply`: no sender first")
+@TOPIC.mistake("`def short(result)` on `post_reply`: the first parameter is not the sender")
 def the_sender_is_left_out_in_front_of_the_result(bus, Agent):
     def short(result):
         return result[:10]
@@ -80,7 +80,7 @@ def a_typo_with_a_default(bus, Agent):
     return lambda: Agent().reply("hi")
 
 
-@TOPIC.mistake("`result` asked for in `pre_reply`")
+@TOPIC.mistake("a parameter `result` in a receiver of `pre_reply`")
 def the_result_before_there_is_one(bus, Agent):
     def short(agent, result): ...
 

@@ -58,7 +58,7 @@ def a_built_in(bus, Agent):
     hookable(bus=bus)(len)
 
 
-@TOPIC.mistake("decorated twice, with two names")
+@TOPIC.mistake("a function decorated twice, with two names")
 def two_names(bus, Agent):
     hookable("answer", bus=bus)(Agent.reply)
 
@@ -88,7 +88,7 @@ def an_object(bus, Agent):
     instrument(Agent(), "reply", bus=bus)
 
 
-@TOPIC.mistake("`instrument(Agent)`: no method named")
+@TOPIC.mistake("`instrument(Agent)`: no method names")
 def no_method(bus, Agent):
     instrument(Agent, bus=bus)
 

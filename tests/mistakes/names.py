@@ -30,7 +30,7 @@ def look(name):
 TOPIC.mistake("a guard on `pre_replay`: a typo")(guard("pre_replay"))
 TOPIC.mistake("a guard on `before_reply`")(guard("before_reply"))
 TOPIC.mistake("a guard on `reply_pre`: the phase last")(guard("reply_pre"))
-TOPIC.mistake("a guard on `reply`: the hook, no phase")(guard("reply"))
+TOPIC.mistake("a guard on `reply`: the name of the hook without a phase")(guard("reply"))
 TOPIC.mistake("an observer on `after_reply`")(look("after_reply"))
 TOPIC.mistake("an observer on `reply_done`")(look("reply_done"))
 TOPIC.mistake("an observer on `prereply`")(look("prereply"))

@@ -33,7 +33,7 @@ def a_guard_in_the_background(bus, Agent):
     bus.signal("pre_reply").connect(no_keys, sender=Agent, role="guard", background=True)
 
 
-@TOPIC.mistake("an audit that raises: `1 / 0`")
+@TOPIC.mistake("an observer that raises: `1 / 0`")
 def an_observer_breaks(bus, Agent):
     def audit(agent, result):
         return 1 / 0
@@ -82,7 +82,7 @@ def a_listener_breaks(bus, Agent):
     return lambda: Agent().reply("hi")
 
 
-@TOPIC.mistake('an audit that writes in place, after a guard: `msg["to"] = ...`')
+@TOPIC.mistake('an observer that modifies an argument after a guard ran: `msg["to"] = ...`')
 def an_observer_writes_in_place(bus, Agent):
     def no_keys(agent, msg): ...
 

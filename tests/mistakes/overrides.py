@@ -99,7 +99,7 @@ def required_after(bus, Agent):
     bus.require_guard("reply")
 
 
-@TOPIC.mistake("`require_guard`, and the guard is in shadow")
+@TOPIC.mistake("`require_guard`, and the guard is in shadow mode")
 def required_in_shadow(bus, Agent):
     connected(bus, Agent, shadow=True)
     bus.require_guard("reply")

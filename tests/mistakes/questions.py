@@ -25,7 +25,7 @@ def a_typo_in_an_answer(bus, Agent):
     ask(bus).connect(lambda mesage: 1, name="by_chat")
 
 
-@TOPIC.mistake("a question connected with a sender")
+@TOPIC.mistake("a receiver of a question, connected with a sender")
 def a_question_with_a_sender(bus, Agent):
     ask(bus)
     bus.signal("resolve").connect(by_chat, sender=Agent)
@@ -79,7 +79,7 @@ def the_class_of_a_plugin(bus, Agent):
     bus.register(Plugin)
 
 
-@TOPIC.mistake("`bus.register(obj)`, and no method is marked")
+@TOPIC.mistake("`bus.register(obj)`, and no method is marked with `@receives`")
 def nothing_marked(bus, Agent):
     bus.register(object())
 

@@ -24,17 +24,17 @@ def the_name_of_a_class(bus, Agent):
     bus.signal("pre_reply").connect(no_keys, sender="Agent")
 
 
-@TOPIC.mistake('`connect(no_keys, Agent, "guard")`: the third is `weak`')
+@TOPIC.mistake('`connect(no_keys, Agent, "guard")`: the third parameter is `weak`')
 def a_role_by_position(bus, Agent):
     bus.signal("pre_reply").connect(no_keys, Agent, "guard")
 
 
-@TOPIC.mistake('`connect(no_keys, "guard")`: the second is `sender`')
+@TOPIC.mistake('`connect(no_keys, "guard")`: the second parameter is `sender`')
 def a_role_for_a_sender(bus, Agent):
     bus.signal("pre_reply").connect(no_keys, "guard")
 
 
-@TOPIC.mistake("a guard on `Agent()`, an object without a reference")
+@TOPIC.mistake("a guard on `Agent()`, an object that nothing else references")
 def a_temporary_object(bus, Agent):
     bus.signal("pre_reply").connect(no_keys, sender=Agent(), role="guard")
 
@@ -99,7 +99,7 @@ def another_bus(bus, Agent):
     return lambda: ask_bank("hi")
 
 
-@TOPIC.mistake("`connect(no_keys(agent))`: a result, not the function")
+@TOPIC.mistake("`connect(no_keys(agent))`: the result of a call instead of the function")
 def no_callable(bus, Agent):
     bus.signal("pre_reply").connect(no_keys(Agent()), sender=Agent)
 

@@ -20,7 +20,7 @@ def items_of_no_stream(bus, Agent):
     bus.signal("item_reply").connect(no_keys, sender=Agent)
 
 
-@TOPIC.mistake("`item` asked for in `post_tokens`")
+@TOPIC.mistake("a parameter `item` in a receiver of `post_tokens`")
 def an_item_at_the_end(bus, Agent):
     def last(agent, item): ...
 

@@ -6,7 +6,7 @@ from hookbus import Block, HookBlocked, hookable, receives
 
 from ._told import Topic
 
-TOPIC = Topic("What hookbus cannot know", {})
+TOPIC = Topic("What hookbus cannot detect", {})
 
 
 @TOPIC.mistake("a guard whose condition is wrong")
@@ -35,7 +35,7 @@ def a_call_past_the_hook(bus, Agent):
     return lambda: bank._pay(500)
 
 
-@TOPIC.mistake("a module that is never imported, an object that is never registered")
+@TOPIC.mistake("a module that is never imported, or an object that is never registered")
 def a_plugin_that_is_never_plugged_in(bus, Agent):
     class Plugin:
         @receives("pre_reply", role="guard")

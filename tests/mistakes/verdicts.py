@@ -29,7 +29,7 @@ def a_guard_says_false(bus, Agent):
     return guard_of(bus, Agent, no_keys)
 
 
-@TOPIC.mistake("`return Block`: the class")
+@TOPIC.mistake("`return Block`: the class instead of an instance")
 def a_guard_gives_the_class(bus, Agent):
     def no_keys(agent, msg):
         return Block
@@ -247,7 +247,7 @@ def a_shadow_of_a_modifier(bus, Agent):
     bus.signal("pre_reply").connect(no_keys, sender=Agent, shadow=True)
 
 
-@TOPIC.mistake("`shadow=True` left in: a guard in shadow")
+@TOPIC.mistake("`shadow=True` left in by mistake: a guard in shadow mode")
 def a_guard_stays_in_shadow(bus, Agent):
     return guard_of(bus, Agent, no_keys, shadow=True)
 
