@@ -12,6 +12,7 @@ from cyclopts import App, Parameter
 
 from .. import HookError
 from .._platform import user_name
+from .._program.settings import find_settings
 from .screen import (
     TABLES,
     Flag,
@@ -21,7 +22,6 @@ from .screen import (
     print_rows,
     say,
 )
-from .settings import find_settings
 
 if TYPE_CHECKING:
     from ..approvals import ApprovalRecord, Approved, Denied, Store

@@ -8,10 +8,10 @@ from types import ModuleType
 from typing import Any
 
 from .. import HookError, default_bus
+from .._program.preparing import prepare
+from .._program.settings import Settings, find_settings
 from ..exceptions import HookWarning
-from .preparing import prepare
 from .screen import TABLES, Several, Shown, print_items, print_json, say
-from .settings import Settings, find_settings
 from .target import buses_of, module_of
 
 

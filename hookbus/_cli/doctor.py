@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from .. import Bus, HookError, __version__
+from .._program.settings import Settings, find_settings
 from .reading import named_journal
 from .screen import TABLES, Shown, print_items, print_json, print_rows, say
-from .settings import Settings, find_settings
 
 _PACKAGES: Final = (
     "blinker", "attrs", "cyclopts", "rich", "starlette", "uvicorn", "opentelemetry-api",

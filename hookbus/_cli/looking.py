@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from .._connections.phases import PHASES
-from .preparing import prepare
+from .._program.preparing import prepare
+from .._program.settings import find_settings
 from .screen import TABLES, Flag, Shown, console, print_items, print_json, print_rows, say
-from .settings import find_settings
 from .target import buses_of, module_of, object_of
 
 if TYPE_CHECKING:

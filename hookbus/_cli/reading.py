@@ -11,7 +11,7 @@ import attrs
 from cyclopts import Parameter
 
 from .. import HookError
-from .settings import Settings, find_settings
+from .._program.settings import Settings, find_settings
 
 if TYPE_CHECKING:
     from ..journal import Journal

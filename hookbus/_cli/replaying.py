@@ -6,10 +6,10 @@ from typing import Any
 
 import attrs
 
-from .preparing import prepare
+from .._program.preparing import prepare
+from .._program.settings import find_settings
 from .reading import ANY_FILE, Read
 from .screen import TABLES, Shown, print_json, print_rows, say, working
-from .settings import find_settings
 from .target import buses_of, module_of
 
 

@@ -14,11 +14,12 @@ from cyclopts import Parameter
 
 from .. import HookError, default_bus
 from .._program.door import listen
-from .preparing import instrument_named, prepare
+from .._program.preparing import prepare
+from .._program.settings import find_settings
 from .program import Program, without_ours
 from .reading import check_place, named_journal
 from .screen import TABLES, Flag, Several, Shown
-from .settings import find_settings
+from .target import instrument_named
 
 _VALUED: Final = (
     "--plugin", "--instrument", "--adapters", "--journal", "--trace", "--approvals", "--wait",
@@ -115,8 +116,8 @@ def _ask_at(store: Path | None, seconds: float) -> None:
     if not 0 <= seconds <= 86_400:
         raise HookError(f"--wait {seconds:g} must be a number of seconds from 0 to 86400")
     if store is not None:
+        from .._program.waiting import Waited
         from ..approvals import Store
-        from .waiting import Waited
 
         default_bus.approver(Waited(Store(store), seconds))
     elif seconds:

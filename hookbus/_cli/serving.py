@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from .. import HookError
+from .._program.settings import find_settings
 from .reading import ANY_FILE, Read
 from .screen import Flag
-from .settings import find_settings
 
 
 def serve(

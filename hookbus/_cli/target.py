@@ -91,6 +91,24 @@ def _meant(wrong: str, names: list[str]) -> str:
     return hint if "did you mean" in hint else ""
 
 
+def instrument_named(target: str) -> None:
+    """Make one method or function hookable, named `module:Class.method` or `module:function`, with
+    `=name` for a different hook name.
+
+    Raises:
+        HookError: if it does not exist, or cannot be hooked.
+    """
+    path, _, hook = target.partition("=")
+    module, colon, dotted = path.rpartition(":")
+    owner, _, name = dotted.rpartition(".")
+    if not colon or not name:
+        raise HookError(f"--instrument {target!r} is incomplete: write module:Class.method")
+    from .. import instrument
+
+    held = object_of(f"{module}:{owner}") if owner else module_of(module)
+    instrument(held, {name: hook or name})
+
+
 def buses_of(module: ModuleType) -> dict[str, Bus]:
     """Return the buses of a module: the default one, and those in its variables."""
     held = {name: value for name, value in vars(module).items() if isinstance(value, Bus)}

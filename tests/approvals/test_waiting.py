@@ -7,7 +7,7 @@ import time
 import pytest
 
 from hookbus import Ask, Block, Bus, HookBlocked, hookable
-from hookbus._cli.waiting import Waited
+from hookbus._program.waiting import Waited
 from hookbus.approvals import ApprovalPending, Approved, Store
 
 

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from hookbus import Ask, Bus, HookError, hookable
-from hookbus._cli.waiting import Waited
+from hookbus._program.waiting import Waited
 from hookbus.adapters._pauses import Pausing
 from hookbus.approvals import ApprovalPending, Approved, Store
 from hookbus.journal import Journal

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from hookbus import HookError
-from hookbus._cli.settings import find_settings
+from hookbus._program.settings import find_settings
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="owners are not looked at there")
 

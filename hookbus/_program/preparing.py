@@ -1,4 +1,4 @@
-"""Apply the settings and options of a command before any user code runs."""
+"""Apply the settings of a program before any of its code runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 from .. import HookError, default_bus
 from .._errors import did_you_mean
 from .settings import Settings
-from .target import module_of, object_of
 
 
 def prepare(settings: Settings, *, plugins: Sequence[str] = (), adapters: str = "") -> None:
@@ -96,21 +95,3 @@ def _id_in(folder: Path) -> str:
         raise HookError(f"{file} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError) as error:
         raise HookError(f"{file} is not a valid plugin manifest: {error}") from None
-
-
-def instrument_named(target: str) -> None:
-    """Make one method or function hookable, named `module:Class.method` or `module:function`, with
-    `=name` for a different hook name.
-
-    Raises:
-        HookError: if it does not exist, or cannot be hooked.
-    """
-    path, _, hook = target.partition("=")
-    module, colon, dotted = path.rpartition(":")
-    owner, _, name = dotted.rpartition(".")
-    if not colon or not name:
-        raise HookError(f"--instrument {target!r} is incomplete: write module:Class.method")
-    from .. import instrument
-
-    held = object_of(f"{module}:{owner}") if owner else module_of(module)
-    instrument(held, {name: hook or name})
