@@ -22,7 +22,7 @@ def read(name):
 
 FOLDERS = ("_connections", "_hooks", "_calls", "_checks", "_questions", "_views")
 ROOMS = ("adapters", "approvals", "exporters", "guards", "journal")
-GUESTS = (*ROOMS, "demo", "page", "_cli", "cli.py", "_pytest.py")
+GUESTS = (*ROOMS, "demo", "gate", "page", "_cli", "cli.py", "_pytest.py")
 CORE = sorted([
     *(path for path in PACKAGE.glob("*.py") if path.name not in GUESTS),
     *(path for folder in FOLDERS for path in (PACKAGE / folder).glob("*.py")),
@@ -44,7 +44,8 @@ def test_the_public_names_are_these():
 PUBLIC_MODULES = (
     "hookbus", "hookbus.adapters", "hookbus.approvals", "hookbus.cli", "hookbus.demo",
     "hookbus.events", "hookbus.exceptions", "hookbus.exporters", "hookbus.exporters.chrome",
-    "hookbus.exporters.jsonl", "hookbus.exporters.log", "hookbus.exporters.otel", "hookbus.guards",
+    "hookbus.exporters.jsonl", "hookbus.exporters.log", "hookbus.exporters.otel", "hookbus.gate",
+    "hookbus.guards",
     "hookbus.journal", "hookbus.modes", "hookbus.modes.rules", "hookbus.page", "hookbus.plugins",
     "hookbus.testing",
 )  # fmt: skip

@@ -8,8 +8,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from .. import HookError, default_bus
+from .._bus import default_bus
 from .._errors import did_you_mean
+from ..exceptions import HookError
 from .settings import Settings
 
 
@@ -30,7 +31,7 @@ def prepare(settings: Settings, *, plugins: Sequence[str] = (), adapters: str = 
         _install(name)
     arguments = _plugin_arguments(settings, plugins)
     if arguments is not None:
-        from .. import load_plugins
+        from ..plugins._start import load_plugins
 
         loaded = load_plugins(**arguments)
         refused = [each for each in loaded.diagnostics if each.level == "error"]

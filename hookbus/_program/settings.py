@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import attrs
 
-from .. import HookError
 from .._errors import did_you_mean
+from ..exceptions import HookError
 from ..plugins._trust import check_owner
 
 PLACES: Final = ("workspace", "user", "bundled")
@@ -20,7 +20,7 @@ _NAMES: Final = "a list of strings"
 _SHAPES: Final[dict[str, dict[str, str]]] = {
     "": {
         "journal": "a string", "approvals": "a string", "plugins": "a table", "adapters": _NAMES,
-        "shadow": _NAMES, "require_guard": _NAMES,
+        "shadow": _NAMES, "require_guard": _NAMES, "gate": "a table",
     },
     "plugins": {
         "workspace": "a string", "user": "a string", "bundled": "a string",
@@ -43,6 +43,7 @@ class Settings:
         adapters: the frameworks to run on hookbus.
         shadow: names of guards that run without blocking.
         require_guard: hooks that must have a guard for every call.
+        gate: the table of `hookbus gate`, which checks it.
     """
 
     file: Path | None = None
@@ -52,6 +53,7 @@ class Settings:
     adapters: tuple[str, ...] = ()
     shadow: tuple[str, ...] = ()
     require_guard: tuple[str, ...] = ()
+    gate: Mapping[str, Any] = attrs.field(factory=dict)
 
 
 def find_settings(folder: Path | None = None) -> Settings:
@@ -101,16 +103,18 @@ def read_settings(file: Path) -> Settings:
     if plugins is not None:
         _check(f"{where} plugins", "plugins", plugins)
         plugins = {
-            name: _beside(file, value) if name in PLACES else value
+            name: beside(file, value) if name in PLACES else value
             for name, value in plugins.items()
         }
     journal, approvals = (
-        _beside(file, said[name]) if name in said else None for name in ("journal", "approvals")
+        beside(file, said[name]) if name in said else None for name in ("journal", "approvals")
     )  # fmt: skip
     adapters, shadow, require_guard = (
         tuple(said.get(name, ())) for name in ("adapters", "shadow", "require_guard")
     )  # fmt: skip
-    return Settings(file, journal, approvals, plugins, adapters, shadow, require_guard)
+    return Settings(
+        file, journal, approvals, plugins, adapters, shadow, require_guard, said.get("gate", {})
+    )
 
 
 def _check_trust(file: Path, status: os.stat_result) -> None:
@@ -126,7 +130,7 @@ def _check_trust(file: Path, status: os.stat_result) -> None:
         raise HookError(f"{file} cannot be read: {error.strerror}") from None
 
 
-def _beside(file: Path, path: str) -> Path:
+def beside(file: Path, path: str) -> Path:
     """Return a path in a settings file, relative to the folder of the file."""
     return file.parent / Path(path).expanduser()
 

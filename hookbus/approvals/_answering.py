@@ -75,6 +75,7 @@ class Answering:
         self.name: str = getattr(approver, "name", type(approver).__name__)
         self.ask, self.ask_async = approver.ask, approver.ask_async
         self._program: str | None = getattr(approver, "program", None)
+        self._bind: tuple[str, ...] | None = getattr(approver, "bind", None)
         self._is_lasting: bool = getattr(approver, "is_lasting", False)
         self._noted = getattr(approver, "noted", lambda request, answer: answer)
 
@@ -91,7 +92,7 @@ class Answering:
         ]  # fmt: skip
         arguments = canonical(covered(hook, facts["arguments"]), "arguments")
         try:
-            bound = canonical(_bound(facts), "baggage")
+            bound = canonical(self._bound(facts), "baggage")
         except HookError as error:
             raise HookError(
                 f"{error}; or bind the approval to named baggage, as in Ask(bind=('user',))"
@@ -126,7 +127,7 @@ class Answering:
             "question": "\n".join(str(ask.question) for _, ask in asks),
             "code": next((ask.code for _, ask in asks if ask.code), None),
             "details": asks[0][1].details if len(asks) == 1 else details or None,
-            "bound": _bound(facts),
+            "bound": self._bound(facts),
             "baggage": dict(facts["baggage"]),
         })  # fmt: skip
         return Request(
@@ -137,6 +138,17 @@ class Answering:
             deadline=None if self.timeout is None else time.time() + self.timeout,
             **shown,
         )
+
+    def _bound(self, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the baggage that the approval is bound to, for all guards that asked. An approver
+        may choose the names for guards that choose none.
+        """
+        asked = [ask.bind for _, ask in facts["asks"]]
+        baggage, binds = facts["baggage"], [self._bind if each is None else each for each in asked]
+        if any(bind is None for bind in binds):
+            return dict(baggage)
+        names = {name for bind in binds for name in bind or ()}
+        return {name: baggage.get(name) for name in sorted(names)}
 
     def verdict(
         self, request: Request, answer: Any, facts: Mapping[str, Any]
@@ -172,14 +184,6 @@ def _exactly(facts: Mapping[str, Any]) -> dict[str, Any]:
     arguments = canonical(covered(facts["hook"], facts["arguments"]), "arguments")
     made: dict[str, Any] = json.loads(arguments)
     return made
-
-
-def _bound(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the baggage that the approval is bound to, for all guards that asked."""
-    baggage, binds = facts["baggage"], [ask.bind for _, ask in facts["asks"]]
-    if any(bind is None for bind in binds):
-        return dict(baggage)
-    return {name: baggage.get(name) for name in sorted({name for bind in binds for name in bind})}
 
 
 def _shown(

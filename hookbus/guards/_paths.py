@@ -49,7 +49,8 @@ _ODD: Final = {
 class paths_within(ReadyGuard):
     """A guard that allows only paths inside the given folders, after resolving links.
 
-    A relative path is resolved as `open` does, from the working directory of the call. A path that
+    A relative path is resolved as `open` does, from the working directory of the process. With
+    `with baggage(cwd=...)` it is resolved from that absolute folder instead. A path that
     programs could interpret differently counts as outside: URLs, percent-encoding, `~`, `$`,
     backslashes, characters that look like slashes or dots, control characters. On Windows,
     backslashes and absolute paths with a drive or a share are allowed, and case is ignored. There,
@@ -74,28 +75,65 @@ class paths_within(ReadyGuard):
         super().__init__(hook)
         if not folders:
             raise HookError("paths_within() needs at least one folder")
-        allowed = [_folder(each) for each in folders]
-        # Opening any other share would send this user's name and hash to its server.
-        shares = {"", *map(share_of, allowed)}
-        covered = Covered(arguments, ARGUMENTS, _FORM)
+        within = Within(folders, arguments)
 
         def judge(sender: Any, ctx: HookContext) -> Block | None:
-            places, seen = _Places(allowed, shares), set[str]()
-            try:
-                for path, value in covered.of(contents_of(ctx)):
-                    if type(value) is str and value in seen:
-                        continue
-                    why = places.outside(value)
-                    if why is not None:
-                        return Block(f"{path} {why}", code="path")
-                    if type(value) is str:
-                        seen.add(value)
-            except HookError as error:
-                return Block(str(error), code="path")
-            return None
+            return within.block(contents_of(ctx), base_of(ctx))
 
-        judge.findings = covered.findings  # type: ignore[attr-defined]
+        judge.findings = within.findings  # type: ignore[attr-defined]
         self.on("pre", judge, role="guard")
+
+
+class Within:
+    """Checks that the paths in the contents of a call are inside folders.
+
+    Args:
+        folders: the folders.
+        arguments: globs over argument names, as in `paths_within`.
+
+    Attributes:
+        findings: returns what `report` shows.
+
+    Raises:
+        HookError: if a folder does not exist.
+    """
+
+    def __init__(
+        self, folders: Iterable[str | os.PathLike[str]], arguments: Iterable[str] = ARGUMENTS
+    ) -> None:
+        self._folders = [_folder(each) for each in folders]
+        # Opening any other share would send this user's name and hash to its server.
+        self._shares = {"", *map(share_of, self._folders)}
+        self._covered = Covered(arguments, ARGUMENTS, _FORM)
+        self.findings = self._covered.findings
+
+    def block(self, contents: Any, base: str | None = None) -> Block | None:
+        """Return the block of a call with a path outside the folders, or None.
+
+        Args:
+            contents: the arguments of the call.
+            base: the folder that relative paths are resolved from. None means the working
+                directory of the process.
+        """
+        places, seen = _Places(self._folders, self._shares, base), set[str]()
+        try:
+            for path, value in self._covered.of(contents):
+                if type(value) is str and value in seen:
+                    continue
+                why = places.outside(value)
+                if why is not None:
+                    return Block(f"{path} {why}", code="path")
+                if type(value) is str:
+                    seen.add(value)
+        except HookError as error:
+            return Block(str(error), code="path")
+        return None
+
+
+def base_of(ctx: HookContext) -> str | None:
+    """Return the absolute folder in the baggage that a call's relative paths start from."""
+    found = ctx.baggage.get("cwd")
+    return found if type(found) is str and _paths.isabs(found) else None
 
 
 class _Places:
@@ -104,10 +142,11 @@ class _Places:
     Args:
         folders: the allowed folders.
         shares: the Windows shares that may be opened.
+        base: the folder of relative paths, or None for the working directory.
     """
 
-    def __init__(self, folders: list[str], shares: set[str]) -> None:
-        self._folders, self._shares = folders, shares
+    def __init__(self, folders: list[str], shares: set[str], base: str | None) -> None:
+        self._folders, self._shares, self._base = folders, shares, base
         self._below = tuple(each + _paths.sep for each in folders)
         self._followed: dict[str, str | None] = {}
 
@@ -122,6 +161,8 @@ class _Places:
             return why
         if _is_windows() and share_of(value) not in self._shares:
             return "is outside the allowed folders"
+        if self._base is not None and not _paths.isabs(value):
+            value = _paths.join(self._base, value)
         # Some tools remove `x/..` before they resolve links.
         for text in {value, _paths.normpath(value)} if ".." in value else [value]:
             whole = self._leads_to(text)

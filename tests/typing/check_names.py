@@ -21,6 +21,7 @@ from hookbus import (
     events,
     exceptions,
     exporters,
+    gate,
     guards,
     hook_overrides,
     journal,
@@ -205,3 +206,8 @@ for installed in (
 ):  # fmt: skip
     installed()
 assert_type(adapters.openclaw.Registry(bus), adapters.openclaw.Registry)
+
+
+def of_gate(tool: gate.Tool) -> None:
+    assert_type(tool.agent, str)
+    assert_type(tool.group, str | None)

@@ -1,0 +1,173 @@
+"""The coding agents: their events, the names of their tools, and the senders of their calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+import attrs
+
+
+@attrs.frozen
+class Tool:
+    """A tool of a coding agent, the sender of its calls. There is one subclass for each agent.
+
+    Attributes:
+        agent: the name of the agent: `"claude"`, `"codex"` or `"gemini"`.
+        name: the agent's own name of the tool.
+        group: `"shell"`, `"read"`, `"write"`, `"edit"`, `"fetch"`, `"search"`, `"agent"` or
+            `"mcp"`; None if it is in no group.
+    """
+
+    agent: ClassVar[str] = ""
+    name: str
+    group: str | None = None
+
+
+class ClaudeTool(Tool):
+    """A tool of Claude Code."""
+
+    agent = "claude"
+
+
+class CodexTool(Tool):
+    """A tool of Codex."""
+
+    agent = "codex"
+
+
+class GeminiTool(Tool):
+    """A tool of Gemini CLI."""
+
+    agent = "gemini"
+
+
+@attrs.frozen
+class Prompter:
+    """The sender of the prompts of an agent.
+
+    Attributes:
+        name: the name of the agent.
+    """
+
+    name: str
+
+
+GROUPS: Final = ("shell", "read", "write", "edit", "fetch", "search", "agent", "mcp")
+
+
+@attrs.frozen
+class Agent:
+    """A coding agent.
+
+    Attributes:
+        name: its name on the command line.
+        tool: the class of its tools.
+        events: what each of its events is, by name: before, after, failed, prompt, begin, end or
+            turn (the end of one). Any other event is none of the gate's.
+        tools: the names of its tools by group.
+        has_ids: whether its calls have an id.
+        folder: the variable with the folder of the session.
+    """
+
+    name: str
+    tool: type[Tool]
+    events: Mapping[str, str]
+    tools: Mapping[str, tuple[str, ...]]
+    has_ids: bool = True
+    folder: str | None = None
+
+    def group_of(self, name: str) -> str | None:
+        """Return the group of a tool."""
+        if name.startswith("mcp_"):
+            return "mcp"
+        return next((group for group, names in self.tools.items() if name in names), None)
+
+    def sender(self, name: str) -> Tool:
+        """Return the sender of the calls of a tool."""
+        return self.tool(name, self.group_of(name))
+
+
+AGENTS: Final[dict[str, Agent]] = {
+    each.name: each
+    for each in (
+        Agent(
+            "claude", ClaudeTool, folder="CLAUDE_PROJECT_DIR",
+            events={
+                "PreToolUse": "before", "PostToolUse": "after", "PostToolUseFailure": "failed",
+                "UserPromptSubmit": "prompt", "SessionStart": "begin", "SessionEnd": "end",
+            },
+            tools={
+                "shell": ("Bash", "PowerShell", "Monitor"),
+                "read": ("Read", "NotebookRead", "LS"),
+                "write": ("Write",),
+                "edit": ("Edit", "MultiEdit", "NotebookEdit"),
+                "fetch": ("WebFetch",),
+                "search": ("Grep", "Glob", "WebSearch"),
+                "agent": ("Agent", "Task"),
+            },
+        ),
+        Agent(
+            "codex", CodexTool,
+            events={
+                "PreToolUse": "before", "PostToolUse": "after", "UserPromptSubmit": "prompt",
+                "SessionStart": "begin", "Stop": "turn",
+            },
+            tools={
+                "shell": ("Bash", "shell", "exec_command"),
+                "read": ("view_image",),
+                "edit": ("apply_patch",),
+                "write": ("apply_patch",),
+                "search": ("web_search",),
+                "agent": ("spawn_agent",),
+            },
+        ),
+        Agent(
+            "gemini", GeminiTool, has_ids=False, folder="GEMINI_PROJECT_DIR",
+            events={
+                "BeforeTool": "before", "AfterTool": "after", "BeforeAgent": "prompt",
+                "SessionStart": "begin", "SessionEnd": "end",
+            },
+            tools={
+                "shell": ("run_shell_command",),
+                "read": ("read_file", "read_many_files"),
+                "write": ("write_file",),
+                "edit": ("replace",),
+                "fetch": ("web_fetch",),
+                "search": (
+                    "glob", "grep_search", "search_file_content", "list_directory",
+                    "google_web_search",
+                ),
+                "agent": ("invoke_agent",),
+            },
+        ),
+    )
+}  # fmt: skip
+
+
+def kind_of(tool: Tool) -> str:
+    """Return the kind of a call of a tool, for receivers."""
+    return tool.group if tool.group in ("mcp", "agent") else "builtin"
+
+
+def expanded(rule: Any) -> list[Any]:
+    """Return a rule of `tool_policy` with the agents' names for `"group:NAME"`.
+
+    Raises:
+        KeyError: for a group that does not exist.
+    """
+    if isinstance(rule, Mapping):
+        return [{name: arguments} for tool, arguments in rule.items() for name in _names(tool)]
+    return list(_names(rule)) if isinstance(rule, str) else [rule]
+
+
+def _names(tool: str) -> list[str]:
+    if not tool.startswith("group:"):
+        return [tool]
+    group = tool.removeprefix("group:")
+    if group not in GROUPS:
+        raise KeyError(group)
+    if group == "mcp":
+        return ["mcp_*"]
+    found = [name for agent in AGENTS.values() for name in agent.tools.get(group, ())]
+    return list(dict.fromkeys(found))

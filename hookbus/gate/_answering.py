@@ -1,0 +1,168 @@
+"""Answers one event: reads it, makes the call, and closes if anything goes wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Final
+
+from .. import HookError, baggage
+from ._agents import AGENTS
+from ._answers import (
+    GOES_ON,
+    closed,
+    failure_told,
+    handed_on,
+    refused,
+    refused_result,
+    runs,
+    told,
+    withheld,
+)
+from ._approver import EXTEND
+from ._calls import Denied, HandedOn, UnknownCall
+from ._events import CURRENT, Event, WrongEvent, read_event
+from ._loading import Loaded, may_hand_on
+from ._wire import Request
+from .hook import Answer
+
+MARGIN_SECONDS: Final = 0.1
+"""How much earlier than the hook the server closes, so that its reason is told."""
+
+_log = logging.getLogger("hookbus")
+
+
+class Answering:
+    """One event that is to be answered.
+
+    Args:
+        loaded: what decides; None if it could not be loaded.
+        problem: why not.
+        request: the request of the hook.
+        writer: the connection to it.
+    """
+
+    def __init__(
+        self, loaded: Loaded | None, problem: str, request: Request, writer: asyncio.StreamWriter
+    ) -> None:
+        self._loaded, self._problem, self._request = loaded, problem, request
+        self._writer, self._timeout = writer, asyncio.timeout(None)
+        self._wrong = ""
+        self._event = self._read()
+
+    def _read(self) -> Event | None:
+        agent = AGENTS.get(self._request.agent)
+        if agent is None:
+            self._wrong = f"there is no agent {self._request.agent!a:.40}"
+            return None
+        try:
+            expected, given = self._request.event, self._request.given
+            return read_event(agent, expected, given, self._request.variables)
+        except WrongEvent as error:
+            self._wrong = str(error)
+            return None
+
+    def is_second_half(self) -> bool:
+        """Return whether the event comes after a tool."""
+        return self._event is not None and self._event.kind in ("after", "failed")
+
+    def has_open_call(self) -> bool:
+        """Return whether the event belongs to a call that has begun here."""
+        event, loaded = self._event, self._loaded
+        if event is None or loaded is None or not self.is_second_half():
+            return False
+        return loaded.calls.sessions.open_call(event) is not None
+
+    async def answer(self, reader: asyncio.StreamReader) -> Answer:
+        """Return the answer. If the hook ends first, the call is cancelled."""
+        answering = asyncio.ensure_future(self._in_time())
+        gone = asyncio.ensure_future(reader.read(1))
+        try:
+            await asyncio.wait({answering, gone}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in (answering, gone):
+                each.cancel()
+            await asyncio.wait({answering, gone})
+        if answering.cancelled():
+            return self._close("the hook ended")
+        return answering.result()
+
+    def _close(self, why: str) -> Answer:
+        name = self._request.event or (self._event.name if self._event else "")
+        return closed(self._request.agent, name, f"{why}, so the event is closed")
+
+    async def _in_time(self) -> Answer:
+        try:
+            return await self._within_deadline()
+        except HookError as error:
+            _log.warning("an event was closed: %s", error)
+            return self._close("the event could not be judged")
+        except Exception as error:
+            _log.warning("an event was closed", exc_info=error)
+            return self._close(f"the event could not be judged ({type(error).__name__})")
+
+    async def _within_deadline(self) -> Answer:
+        event, loaded = self._event, self._loaded
+        if event is None:
+            return self._close(self._wrong)
+        if event.kind is None:
+            return self._close(f"{event.agent.name} has no event {event.name!a:.40}")
+        if loaded is None:
+            return self._close(self._problem)
+        seconds = max(min(self._request.seconds, loaded.settings.deadline) - MARGIN_SECONDS, 0.05)
+        try:
+            async with asyncio.timeout(seconds) as self._timeout:
+                EXTEND.set(self._extend)
+                CURRENT.set(event)
+                with baggage(**event.baggage):
+                    return await self._decided(event, loaded)
+        except TimeoutError:
+            return self._close("the guards gave no answer in time")
+
+    def _extend(self, seconds: float) -> None:
+        """Give this event more time, here and in the hook."""
+        ends = self._timeout.when()
+        if ends is not None:
+            self._timeout.reschedule(ends + seconds)
+            left = ends + seconds - asyncio.get_running_loop().time() + MARGIN_SECONDS
+            self._writer.write(b"wait %.3f\n" % left)
+
+    async def _decided(self, event: Event, loaded: Loaded) -> Answer:
+        sessions = loaded.calls.sessions
+        if event.kind == "begin":
+            sessions.begin(event)
+        elif event.kind == "end":
+            await sessions.end(event)
+        elif event.kind == "turn":
+            await sessions.end_turn(event)
+        elif event.kind == "prompt":
+            sessions.of(event)
+            denied = await loaded.calls.prompt(event)
+            return GOES_ON if denied is None else refused(event, denied.text)
+        elif event.kind == "before":
+            return await self._before(event, loaded)
+        else:
+            return await self._after(event, loaded)
+        return GOES_ON
+
+    async def _before(self, event: Event, loaded: Loaded) -> Answer:
+        begun = await loaded.calls.before(event, may_hand_on=may_hand_on(loaded.settings))
+        if isinstance(begun, Denied):
+            return refused(event, begun.text)
+        if isinstance(begun, HandedOn):
+            return handed_on(begun.question)
+        is_open = loaded.settings.codex_stdin == "open"
+        return runs(event, begun.arguments, is_stdin_open=is_open)
+
+    async def _after(self, event: Event, loaded: Loaded) -> Answer:
+        try:
+            result = await loaded.calls.after(event)
+        except UnknownCall:
+            return withheld(event, "the gate never let this call through")
+        if isinstance(result, Denied):
+            return refused_result(event, result.text)
+        if result.value is result.raw:
+            return GOES_ON
+        if event.kind == "failed":
+            return failure_told(result.value)
+        return told(event, result.value)

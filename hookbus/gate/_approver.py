@@ -1,0 +1,91 @@
+"""The approver of the gate: the store, or Claude Code's own prompt."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Final
+
+import attrs
+
+from .._program.waiting import Waited
+from ..approvals import Approved, Denied, Parked, Request, Store
+
+BOUND: Final = ("agent", "cwd")
+"""The baggage that an approval is for, unless a guard names other: any session and prompt."""
+
+
+@attrs.define(eq=False)
+class HandOver:
+    """A call whose approval may be left to the agent's own prompt.
+
+    Attributes:
+        arguments: the arguments that the agent sent: only these are what its user would see.
+        question: done once a guard asks.
+        result: done once the tool has run, and so the user has agreed.
+    """
+
+    arguments: object
+    question: asyncio.Future[str]
+    result: asyncio.Future[None]
+
+    @classmethod
+    def of(cls, arguments: object) -> HandOver:
+        """Make one in the running loop."""
+        loop = asyncio.get_running_loop()
+        return cls(arguments, loop.create_future(), loop.create_future())
+
+    def fits(self, request: Request) -> bool:
+        """Return whether the agent's user can be asked: once, and for what they would see."""
+        return not self.question.done() and request.arguments.get("arguments") == self.arguments
+
+
+HAND_OVER: Final[ContextVar[HandOver | None]] = ContextVar("hookbus_gate_hand_over", default=None)
+"""How the current call is handed on to its agent; None if it cannot be."""
+
+EXTEND: Final[ContextVar[Callable[[float], None] | None]] = ContextVar(
+    "hookbus_gate_extend", default=None
+)
+"""Gives the current event more seconds."""
+
+
+class GateApprover:
+    """Asks the agent's user where that is set and possible, else the store.
+
+    Args:
+        store: the store; None if there is none.
+        wait: how many seconds a call waits for an answer in the store.
+        key: the key of the digests if there is no store.
+    """
+
+    name = Store.name
+    is_lasting = True
+    bind = BOUND
+
+    def __init__(self, store: Store | None, wait: float, key: bytes) -> None:
+        self._store, self._wait = store, wait
+        self.key = key if store is None else store.key
+
+    def ask(self, request: Request) -> Approved | Denied | Parked:
+        """Return the answer to a sync call, which only a plugin can make."""
+        if self._store is None:
+            return Denied("hookbus gate", "no store of approvals is configured")
+        return self._store.ask(request)
+
+    async def ask_async(self, request: Request) -> Approved | Denied | Parked:
+        """Return the answer to a call of the agent."""
+        hand_over = HAND_OVER.get()
+        if hand_over is not None and hand_over.fits(request):
+            hand_over.question.set_result(request.question)
+            await hand_over.result
+            return Approved("claude")
+        if self._store is None:
+            return Denied("hookbus gate", "no store of approvals is configured")
+        answer = await self._store.ask_async(request)
+        if not isinstance(answer, Parked) or not self._wait:
+            return answer
+        extend = EXTEND.get()
+        if extend is not None:
+            extend(self._wait)
+        return await Waited(self._store, self._wait).ask_async(request)

@@ -1,0 +1,69 @@
+"""The program that the hook starts, detached: the server, unless one runs for these settings."""
+
+import fcntl
+import importlib.util
+import os
+import pwd
+import sys
+from typing import Any
+
+MOST_LOGGED = 1 << 20
+
+
+def lock(base: str) -> int | None:
+    """Return an open file that no other process has locked; None if another one has.
+
+    Args:
+        base: the path of the files of the server, without its ending.
+    """
+    number = os.open(f"{base}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(number)
+        return None
+    return number
+
+
+def load(name: str, path: str, **more: Any) -> Any:
+    """Import a module from a file, without a change of `sys.path`."""
+    spec = importlib.util.spec_from_file_location(name, path, **more)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} cannot be imported")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def set_environment() -> None:
+    """Set the environment, where there is nothing that a project could set through its agent."""
+    os.environ.update(PATH="/usr/local/bin:/usr/bin:/bin", LANG="C.UTF-8", HOME="/")
+    try:
+        user = pwd.getpwuid(os.getuid())
+    except KeyError:  # a user without an entry, as in containers
+        return
+    os.environ.update(HOME=user.pw_dir, USER=user.pw_name, LOGNAME=user.pw_name)
+
+
+def main(settings: str) -> None:
+    """Serve until there is nothing to do."""
+    os.umask(0o077)
+    os.chdir("/")
+    set_environment()
+    if os.fstat(2).st_size > MOST_LOGGED:
+        os.ftruncate(2, 0)
+    here = os.path.dirname(os.path.abspath(__file__))
+    hook = load("_hookbus_gate_hook", os.path.join(here, "hook.py"))
+    locked = lock(hook.place(settings))
+    if locked is None:
+        return
+    # The hookbus that this file belongs to, whatever else is installed.
+    package = os.path.dirname(here)
+    load("hookbus", os.path.join(package, "__init__.py"), submodule_search_locations=[package])
+    from hookbus.gate._server import serve
+
+    serve(settings, locked)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,224 @@
+"""The calls and prompts of the agents: two events are one call of hookbus."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import itertools
+import json
+from collections.abc import Hashable
+from typing import Any
+
+import attrs
+
+from .. import Bus, HookBlocked
+from ..adapters import claude_agent
+from ..adapters._halves import Go, Halves, Instead
+from ..adapters._patches import Patches
+from ..adapters._tools import Gate, Refusal, Results, ToolCall
+from ..adapters._vocabulary import Attempt, refusal
+from ._agents import AGENTS, Prompter, kind_of
+from ._approver import HAND_OVER, HandOver
+from ._events import Event
+from ._sessions import OpenCall, Sessions
+
+
+@attrs.frozen
+class Denied:
+    """A call that must not run, or whose result must be withheld, for the reason in the text."""
+
+    text: str
+
+
+@attrs.frozen
+class HandedOn:
+    """A call that the agent's user is asked about."""
+
+    question: str
+
+
+@attrs.frozen
+class Result:
+    """The result of a call.
+
+    Attributes:
+        raw: what the tool returned, as receivers saw it.
+        value: what the model is to read; the same object if no receiver changed it.
+    """
+
+    raw: Any
+    value: Any
+
+
+class UnknownCall(Exception):
+    """No call is open that fits the event."""
+
+
+class _InForce(Patches):
+    """The patches of an adapter that patches nothing."""
+
+    def __init__(self, bus: Bus) -> None:
+        self.package, self.is_live, self.bus = "hookbus.gate", True, bus
+        self._undo = []
+
+
+def _shown(agent: str, raw: Any) -> Any:
+    if agent == "claude":
+        return claude_agent._shown(raw)
+    if agent == "gemini" and isinstance(raw, dict) and "llmContent" in raw:
+        return raw["llmContent"]
+    return raw
+
+
+def _gate_of(agent: str, bus: Bus) -> Gate:
+    def shown(raw: Any) -> Any:
+        return _shown(agent, raw)
+
+    def refused(refused: Refusal) -> Denied:
+        return Denied(refused.text)
+
+    results = Results(shown=shown, refused=refused)
+    return Gate(_InForce(bus), bus, results, words=("tool_call", "agent_run"))
+
+
+class Calls:
+    """The calls of all sessions.
+
+    Args:
+        bus: the bus that has the signals.
+
+    Attributes:
+        sessions: the sessions.
+    """
+
+    def __init__(self, bus: Bus) -> None:
+        self.sessions, self._numbers = Sessions(), itertools.count()
+        self._gates = {name: _gate_of(name, bus) for name in AGENTS}
+
+    def hookables(self) -> list[tuple[Any, Any]]:
+        """Return each hooked function of the vocabulary, with a sender."""
+        found = list[tuple[Any, Any]]()
+        for name, agent in AGENTS.items():
+            words = self._gates[name].vocabulary
+            found.append((words.hookable("tool_call", is_async=True), agent.sender("")))
+            found.append((words.hookable("agent_run", is_async=True), Prompter(name)))
+        return found
+
+    async def prompt(self, event: Event) -> Denied | None:
+        """Run the hooks of a prompt; return why it is refused, or None."""
+        given, agent, went = event.given["prompt"], event.agent.name, list[Any]()
+        vocabulary = self._gates[agent].vocabulary
+
+        async def body(prompt: Any) -> None:
+            went.append(prompt)
+
+        try:
+            await vocabulary.run_async("agent_run", Attempt(body), Prompter(agent), given)
+        except HookBlocked as blocked:
+            return Denied(refusal(blocked))
+        if went != [given]:
+            return Denied(f"a receiver changed the prompt, and {agent} takes no other prompt")
+        return None
+
+    async def before(self, event: Event, *, may_hand_on: bool) -> Go | HandedOn | Denied:
+        """Run the first half of a call.
+
+        Args:
+            event: the event before the tool.
+            may_hand_on: whether the agent's user may be asked.
+        """
+        session, given = self.sessions.of(event), event.given
+        whose = given.get("agent_id")
+        if whose not in session.halves:
+            session.halves[whose] = Halves(self._gates[event.agent.name])
+        halves, call = session.halves[whose], _call_of(event)
+        key: Hashable = (whose, call.call_id) if event.agent.has_ids else next(self._numbers)
+        opened = OpenCall(halves, key, call.name, given["tool_input"], given["tool_input"])
+        if may_hand_on:
+            opened.hand_over = HandOver.of(copy.deepcopy(given["tool_input"]))
+        HAND_OVER.set(opened.hand_over)
+        begun = await _until_asked(halves.begin(key, call), opened)
+        if isinstance(begun, Denied):
+            return begun
+        if isinstance(begun, Go):
+            opened.became, opened.hand_over = begun.arguments, None
+        session.open[key] = opened
+        return begun
+
+    async def after(self, event: Event) -> Result | Denied:
+        """Run the second half of a call.
+
+        Raises:
+            UnknownCall: if no call is open that the event fits.
+            HookError: if the call was ended meanwhile.
+        """
+        opened = self.sessions.take(event)
+        if opened is None:
+            raise UnknownCall
+        denied = await _resume(opened)
+        if denied is not None:
+            return denied
+        if event.kind == "failed":
+            return await _fail(opened, RuntimeError(event.given["error"]))
+        raw = event.given["tool_response"]
+        shown = _shown(event.agent.name, raw)
+        value = await opened.halves.end(opened.key, raw)
+        if value is raw:
+            return Result(shown, shown)
+        return value if isinstance(value, Denied) else Result(shown, value)
+
+
+def _call_of(event: Event) -> ToolCall:
+    tool, arguments = event.agent.sender(event.tool), copy.deepcopy(event.given["tool_input"])
+    call_id = event.given["tool_use_id"] if event.agent.has_ids else None
+    caller = event.given.get("agent_type")
+    return ToolCall(tool.name, arguments, call_id, kind_of(tool), tool, caller)
+
+
+async def _fail(opened: OpenCall, error: RuntimeError) -> Result | Denied:
+    try:
+        value = await opened.halves.fail(opened.key, error)
+    except RuntimeError as raised:
+        if raised is not error:
+            raise
+        return Result(error, error)
+    return value if isinstance(value, Denied) else Result(error, value)
+
+
+async def _until_asked(beginning: Any, opened: OpenCall) -> Go | Denied | HandedOn:
+    """Run the first half of a call until its tool may run, or until the agent's user is asked."""
+    begin = opened.begin = asyncio.ensure_future(beginning)
+    hand_over = opened.hand_over
+    waited: set[asyncio.Future[Any]] = {begin} | ({hand_over.question} if hand_over else set())
+    try:
+        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+    except asyncio.CancelledError:
+        begin.cancel()
+        await asyncio.wait({begin})
+        raise
+    if hand_over is not None and not begin.done():
+        return HandedOn(hand_over.question.result())
+    return _begun(begin.result())
+
+
+async def _resume(opened: OpenCall) -> Denied | None:
+    """Let a call go on whose tool has run because the agent's user agreed."""
+    if opened.hand_over is None or opened.begin is None:
+        return None
+    opened.hand_over.result.set_result(None)
+    begun = _begun(await opened.begin)
+    if isinstance(begun, Denied):
+        return begun
+    if begun.arguments != opened.sent:
+        return Denied("a receiver changed its arguments after the agent's user was asked")
+    return None
+
+
+def _begun(begun: Go | Instead) -> Go | Denied:
+    """Return the first half; a receiver that answers in place of the tool denies the call."""
+    if isinstance(begun, Go):
+        return begun
+    value = begun.value
+    if isinstance(value, Denied):
+        return value
+    return Denied(value if isinstance(value, str) else json.dumps(value, default=str))

@@ -1,0 +1,53 @@
+"""What is peculiar to Codex: patches as text, and the stdin of its shell."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_FILE: Final = re.compile(r"\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.*\S)")
+_MARK: Final = re.compile(r"\*\*\* \w")
+_KNOWN: Final = re.compile(r"\*\*\* (?:Begin Patch|End Patch|End of File|Environment ID:)")
+_PATCH: Final = re.compile(
+    r"\s*(?:apply_patch|applypatch) <<\s?(['\"])(\w+)\1\n(?P<patch>.*?)\n\2\s*\Z", re.DOTALL
+)
+
+CLOSED: Final = "exec </dev/null\n"
+"""The first line of a command: nothing that is typed later can reach it."""
+
+
+class UnreadablePatch(Exception):
+    """The text is not a patch whose paths are known."""
+
+
+def paths_in(patch: str) -> list[str]:
+    """Return the paths that a patch names.
+
+    Raises:
+        UnreadablePatch: if it is not a patch, or has a line of a form that is not known.
+    """
+    if "*** Begin Patch" not in patch:
+        raise UnreadablePatch("the patch has no beginning")
+    found = []
+    for line in map(str.strip, patch.splitlines()):
+        file = _FILE.fullmatch(line)
+        if file is not None:
+            found.append(file[1])
+        elif _MARK.match(line) and not _KNOWN.match(line):
+            raise UnreadablePatch(f"the patch has a line of an unknown form: {line!a:.60}")
+    if not found:
+        raise UnreadablePatch("the patch names no file")
+    return found
+
+
+def is_patch(command: str) -> bool:
+    """Return whether a command is one quoted here-document for `apply_patch`, and nothing else.
+    Codex applies it without a shell.
+    """
+    found = _PATCH.match(command)
+    return found is not None and found[2] not in found["patch"].splitlines()
+
+
+def with_closed_stdin(command: str) -> str:
+    """Return a command that reads nothing from its terminal."""
+    return CLOSED + command

@@ -1,0 +1,131 @@
+"""An event of a coding agent, read and checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import Any, Final, NoReturn
+
+import attrs
+
+from ._agents import Agent
+
+TOOLS: Final = ("before", "after", "failed")
+
+
+class WrongEvent(Exception):
+    """The event is not as the agent documents it. The text says why."""
+
+
+@attrs.frozen
+class Event:
+    """One event.
+
+    Attributes:
+        agent: the agent.
+        kind: what it is, as in `Agent.events`; None for an event that is none of the gate's.
+        name: the agent's name of it.
+        given: the event as the agent sent it.
+        variables: environment variables of the agent.
+    """
+
+    agent: Agent
+    kind: str | None
+    name: str
+    given: Mapping[str, Any]
+    variables: Mapping[str, str]
+
+    @property
+    def session(self) -> str:
+        """The id of the session, which no session of another agent has."""
+        return f"{self.agent.name}:{self.given['session_id']}"
+
+    @property
+    def tool(self) -> str:
+        """The name of the tool. A tool of MCP is called `mcp__SERVER__TOOL` in every agent."""
+        context = self.given.get("mcp_context")
+        if context is None:
+            return str(self.given["tool_name"])
+        return f"mcp__{context['server_name']}__{context['tool_name']}"
+
+    @property
+    def baggage(self) -> dict[str, Any]:
+        """The baggage of the call or prompt."""
+        prompt = self.given.get("prompt_id", self.given.get("turn_id"))
+        found = {"session": self.session, "agent": self.agent.name,
+                 "cwd": self.given.get("cwd"), "prompt": prompt}  # fmt: skip
+        return {name: value for name, value in found.items() if value is not None}
+
+
+CURRENT: Final[ContextVar[Event | None]] = ContextVar("hookbus_gate_event", default=None)
+"""The event that is being answered, for the guards of the gate."""
+
+
+def read_event(
+    agent: Agent, expected: str, data: bytes, variables: Mapping[str, str] | None = None
+) -> Event:
+    """Return an event.
+
+    Args:
+        agent: the agent that sent it.
+        expected: the name of the event that the hook is installed for; "" for any.
+        data: what was on stdin.
+        variables: environment variables of the agent.
+
+    Raises:
+        WrongEvent: if the event is not as its agent documents it.
+    """
+    try:
+        given = json.loads(data.decode("utf-8"), parse_constant=_no_constant)
+    except UnicodeDecodeError:
+        raise WrongEvent("the event is not UTF-8") from None
+    except (ValueError, RecursionError):
+        raise WrongEvent("the event is not valid JSON") from None
+    if not isinstance(given, dict):
+        raise WrongEvent("the event is not a JSON object")
+    name = _text(given, "hook_event_name")
+    if expected and name != expected:
+        raise WrongEvent(f"the hook of {expected} got an event {name!a:.40}")
+    event = Event(agent, agent.events.get(name), name, given, dict(variables or {}))
+    if event.kind is not None:
+        _check(event)
+    return event
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _check(event: Event) -> None:
+    given, kind = event.given, event.kind
+    _text(given, "session_id")
+    for name in ("cwd", "agent_id", "agent_type", "permission_mode"):
+        if not isinstance(given.get(name), (str, type(None))):
+            raise WrongEvent(f"{name} in the event is not a string")
+    if kind == "prompt" and not isinstance(given.get("prompt"), str):
+        raise WrongEvent("the event has no prompt")
+    if kind not in TOOLS:
+        return
+    _text(given, "tool_name")
+    if not isinstance(given.get("tool_input"), dict):
+        raise WrongEvent("the event has no tool_input, or it is not an object")
+    if event.agent.has_ids:
+        _text(given, "tool_use_id")
+    if kind == "after" and "tool_response" not in given:
+        raise WrongEvent("the event has no tool_response")
+    if kind == "failed":
+        _text(given, "error")
+    context = given.get("mcp_context")
+    if context is not None:
+        if not isinstance(context, dict):
+            raise WrongEvent("mcp_context in the event is not an object")
+        _text(context, "server_name")
+        _text(context, "tool_name")
+
+
+def _text(given: Mapping[str, Any], name: str) -> str:
+    value = given.get(name)
+    if not isinstance(value, str) or not value:
+        raise WrongEvent(f"the event has no {name}, or it is not a string")
+    return value

@@ -1,0 +1,219 @@
+"""Loads what the settings name: plugins, guards, the journal and the approver."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from .. import Block, Bus, HookContext, HookError, default_bus, explain, guards
+from .._program.preparing import prepare
+from .._program.settings import PLACES, Settings
+from ..guards._call import contents_of
+from ..guards._paths import Within, base_of
+from ..journal import Journal
+from ._agents import Tool
+from ._approver import GateApprover
+from ._calls import Calls
+from ._codex import UnreadablePatch, paths_in
+from ._events import CURRENT
+from ._itself import GateItself
+from ._settings import HERE, GateSettings, load_rules, read_gate_settings
+from ._watch import Watch, files_of, imported_since
+
+FIRST: Final = 2e6
+"""The priority of the gate's own guards, above all others."""
+
+_REMEMBERING: Final = ("_rate_limit", "_budget", "_provenance", "_quarantine")
+"""The modules of guards that know what a session did before."""
+
+
+@attrs.frozen
+class Loaded:
+    """What a server decides with.
+
+    Attributes:
+        settings: the settings.
+        calls: the calls of the sessions.
+        journal: the journal, if there is one.
+    """
+
+    settings: GateSettings
+    calls: Calls
+    journal: Journal | None
+
+
+def load(file: Path, watch: Watch, bus: Bus = default_bus) -> Loaded:
+    """Load everything that a settings file names.
+
+    Args:
+        file: the settings.
+        watch: gets every file that is read.
+        bus: the bus to set up. Plugins and adapters are for the default one.
+
+    Raises:
+        HookError: if anything cannot be used, or if nothing guards the calls.
+    """
+    watch.add(file)
+    gate = read_gate_settings(file)
+    folders = _folders(gate.settings)
+    for folder in folders:
+        watch.add_folder(folder)
+    if gate.rules is not None:
+        watch.add(gate.rules)
+    before = [*sys.modules]
+    prepare(gate.settings)
+    _check_plugins(gate.settings, bus)
+    watch.add(*files_of(imported_since(before)))
+    calls = Calls(bus)
+    _add_guards(gate, bus, calls)
+    if not _guards_something(calls):
+        raise HookError(f"{file} names no guard: add rules, a guard of [gate], or a plugin")
+    _add_own_guards(gate, bus, calls, folders)
+    _add_approver(gate, bus)
+    journal = None if gate.settings.journal is None else Journal(gate.settings.journal)
+    if journal is not None:
+        journal.attach(bus)
+    return Loaded(gate, calls, journal)
+
+
+def _folders(settings: Settings) -> list[Path]:
+    plugins = settings.plugins or {}
+    return [Path(plugins[place]) for place in PLACES if place in plugins]
+
+
+def _check_plugins(settings: Settings, bus: Bus) -> None:
+    """Raise if a plugin that the settings enable is not loaded: it may be the one that guards."""
+    wanted = (settings.plugins or {}).get("enable", ())
+    loaded = () if bus.plugins is None else bus.plugins.loaded
+    for name in wanted:
+        if name.rpartition(":")[2] not in loaded:
+            raise HookError(f"{settings.file} enables the plugin {name!r}, which is not loaded")
+
+
+def _add_guards(gate: GateSettings, bus: Bus, calls: Calls) -> None:
+    found = list[Any]()
+    if gate.rules is not None:
+        found.append(load_rules(gate.rules))
+    if gate.redact is not None:
+        try:
+            found.append(guards.redact(**gate.redact))
+        except TypeError as error:
+            raise HookError(f"{gate.settings.file}: [gate] redact: {error}") from None
+    if gate.rate_limit is not None:
+        found.append(guards.rate_limit(gate.rate_limit, per="session"))
+    for each in found:
+        bus.register(each)
+    if gate.paths_within:
+        judge = _paths_judge(gate.paths_within, calls)
+        bus.signal("pre_tool_call").connect(
+            judge, Tool, role="guard", name="paths_within", weak=False
+        )
+
+
+def _paths_judge(folders: tuple[str, ...], calls: Calls) -> Any:
+    made: dict[str, Within] = {}
+    for each in folders:
+        if each != HERE and not os.path.isdir(each):
+            raise HookError(f"[gate] paths_within: the folder {each} does not exist")
+
+    def judge(tool: Tool, ctx: HookContext) -> Block | None:
+        session = calls.sessions.named(ctx.baggage.get("session"))
+        here = None if session is None else session.folder
+        if HERE in folders and not here:
+            return Block("the folder of the session is not known", code="path")
+        if (here or "") not in made:
+            made[here or ""] = Within(
+                [here if each == HERE and here else each for each in folders]
+            )
+        contents = contents_of(ctx)
+        if tool.agent == "codex" and "*** Begin Patch" in str(contents.get("command")):
+            try:
+                contents = {**contents, "path": paths_in(contents["command"])}
+            except UnreadablePatch as error:
+                return Block(str(error), code="path")
+        elif tool.name == "apply_patch":
+            return Block("the patch has no beginning", code="path")
+        return made[here or ""].block(contents, base_of(ctx))
+
+    return judge
+
+
+def _guards_something(calls: Calls) -> bool:
+    return any(
+        row.role != "observe" and row.phase in ("pre", "around", "post")
+        for hookable, sender in calls.hookables()
+        for row in explain(hookable, sender=sender)
+    )
+
+
+def _add_own_guards(gate: GateSettings, bus: Bus, calls: Calls, folders: list[Path]) -> None:
+    own = gate.settings
+    files = [each for each in (own.file, gate.rules, own.journal) if each is not None]
+    itself = GateItself(files, folders, own.approvals)
+
+    def gate_itself(tool: Tool, ctx: HookContext) -> Block | None:
+        return itself.judge(tool, ctx)
+
+    def gate_state(tool: Tool, ctx: HookContext) -> Block | None:
+        session = calls.sessions.named(ctx.baggage.get("session"))
+        if session is not None and session.is_whole:
+            return None
+        return Block(
+            "this session began before the gate's server did, so its limits and what it has read "
+            "are not known: begin a new session",
+            code="lost",
+        )
+
+    signal = bus.signal("pre_tool_call")
+    if gate.lost == "block" and _remembers(signal):
+        signal.connect(
+            gate_state, Tool, role="guard", name="gate_state", priority=FIRST, weak=False
+        )
+    signal.connect(
+        gate_itself, Tool, role="guard", name="gate_itself", locked=True, priority=2 * FIRST,
+        weak=False,
+    )
+
+
+def _remembers(signal: Any) -> bool:
+    """Return whether a guard needs to know what a session did before."""
+    for each in signal.receivers_for(Tool("")):
+        module = getattr(each, "__module__", "").rpartition(".")[2]
+        if module in _REMEMBERING or (module == "_redact" and _is_reversible(each)):
+            return True
+    return False
+
+
+def _is_reversible(receiver: Any) -> bool:
+    for cell in getattr(receiver, "__closure__", None) or ():
+        guard = cell.cell_contents
+        if isinstance(guard, guards.redact):
+            return bool(guard._back)
+    return False
+
+
+def _add_approver(gate: GateSettings, bus: Bus) -> None:
+    from ..approvals import Store
+
+    path = gate.settings.approvals
+    if path is None and gate.ask == "store":
+        return  # the bus blocks, and says so
+    store = None if path is None else Store(path)
+    bus.approver(GateApprover(store, gate.wait, secrets.token_bytes(32)))
+
+
+def may_hand_on(gate: GateSettings) -> bool:
+    """Return whether the user of the agent that sent the current event may be asked."""
+    event = CURRENT.get()
+    if event is None or gate.ask != "agent" or event.agent.name != "claude":
+        return False
+    mode = event.given.get("permission_mode")
+    is_there = event.variables.get("CLAUDE_CODE_ENTRYPOINT") == "cli"
+    return is_there and isinstance(mode, str) and mode not in ("bypassPermissions", "dontAsk")
+
+

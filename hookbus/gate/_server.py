@@ -1,0 +1,191 @@
+"""The resident server of the gate: it answers the events of the agents of one user."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import glob
+import logging
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from .. import HookError, __version__
+from . import hook
+from ._answering import Answering
+from ._answers import closed
+from ._loading import Loaded, load
+from ._watch import Watch
+from ._wire import Request, is_own_user, read_request, written
+
+IDLE_SECONDS: Final = 1800.0
+SWEEP_SECONDS: Final = 1.0
+
+_log = logging.getLogger("hookbus")
+
+
+def serve(settings: str, locked: int, *, idle: float = IDLE_SECONDS) -> None:
+    """Answer events until there is nothing to do, or until `stop`.
+
+    Args:
+        settings: the absolute path of the settings.
+        locked: the locked file, which is closed once another server may start.
+        idle: after how many seconds without an event and without an open call it ends.
+    """
+    logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING, stream=sys.stderr)
+    asyncio.run(Server(settings, locked, idle).run())
+
+
+@attrs.define(eq=False)
+class Server:
+    """A server.
+
+    Args:
+        settings: the absolute path of the settings.
+        locked: the locked file.
+        idle: how long it may be idle, in seconds.
+    """
+
+    settings: str
+    locked: int
+    idle: float
+    watch: Watch = attrs.field(factory=Watch)
+    loaded: Loaded | None = None
+    problem: str = ""
+    path: str = ""
+    busy: int = 0
+    last: float = attrs.field(factory=time.monotonic)
+    is_retired: bool = False
+    ended: asyncio.Event = attrs.field(factory=asyncio.Event)
+
+    async def run(self) -> None:
+        """Load the settings, and answer events."""
+        try:
+            self.loaded = load(Path(self.settings), self.watch)
+        except HookError as error:
+            self.problem = str(error)
+        except Exception as error:  # a plugin may raise anything
+            _log.warning("the gate could not load %s", self.settings, exc_info=error)
+            self.problem = f"{self.settings} could not be loaded: {type(error).__name__}"
+        self.path = hook.place(self.settings) + ".sock"
+        listening = self._listen()
+        server = await asyncio.start_unix_server(self._serve, sock=listening, limit=1 << 16)
+        try:
+            await self._until_idle()
+        finally:
+            if not self.is_retired:
+                self._step_back()
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.path)
+            server.close()
+            await self._close()
+
+    def _listen(self) -> socket.socket:
+        """Return the socket. It appears under its name once it listens."""
+        listening, new = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), f"{self.path}.new"
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(new)
+        listening.bind(new)
+        listening.listen(128)
+        os.rename(new, self.path)
+        return listening
+
+    async def _until_idle(self) -> None:
+        while not self.ended.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.ended.wait(), min(SWEEP_SECONDS, self.idle))
+            if self.busy or self._open_calls():
+                continue
+            if self.is_retired or time.monotonic() - self.last > self.idle:
+                return
+
+    def _open_calls(self) -> int:
+        return 0 if self.loaded is None else self.loaded.calls.sessions.count_open()
+
+    def _step_back(self) -> None:
+        """Let another server start. This one answers only what belongs to its open calls."""
+        if not self.is_retired:
+            self.is_retired = True
+            old = f"{self.path.removesuffix('.sock')}.{os.getpid()}.old"
+            os.rename(self.path, old)
+            self.path = old
+            os.close(self.locked)
+
+    async def _close(self) -> None:
+        loaded, self.loaded, self.problem = self.loaded, None, "the server ends"
+        if loaded is not None:
+            await loaded.calls.sessions.close()
+            if loaded.journal is not None:
+                loaded.journal.close()
+
+    # -- one connection ----------------------------------------------------------------------------
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.busy, self.last = self.busy + 1, time.monotonic()
+        try:
+            if is_own_user(writer):
+                request = await read_request(reader)
+                writer.write(await self._answered(request, reader, writer))
+                await writer.drain()
+        except (OSError, EOFError, ValueError):
+            _log.info("a hook ended before it had its answer")
+        finally:
+            self.busy, self.last = self.busy - 1, time.monotonic()
+            writer.close()
+
+    async def _answered(
+        self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bytes:
+        if request.act == "stop":
+            self._step_back()
+            await self._close()  # whoever stops it can read the journal
+            self.ended.set()
+            return written(hook.GO, b"", b"")
+        if request.settings != self.settings or request.python != sys.executable:
+            return written(*closed(request.agent, request.event, "the server is another's"))
+        if not self.is_retired and self.watch.has_changed():
+            self._step_back()
+        if request.act == "check":
+            if self.is_retired:
+                return b"again\n"
+            problem = f"hookbus: {self.problem}".encode() if self.problem else b""
+            code = hook.REFUSED if problem else hook.GO
+            return written(code, f"answers {__version__}".encode(), problem)
+        answering = Answering(self.loaded, self.problem, request, writer)
+        is_ours = self.loaded is not None and answering.has_open_call()
+        if not is_ours and request.act == "forward":
+            return b"unknown\n"
+        if not is_ours and answering.is_second_half():
+            found = await self._from_older(request)
+            if found:
+                return found
+        if self.is_retired and not is_ours:
+            return b"again\n"
+        writer.write(b"taken\n")
+        await writer.drain()
+        return written(*await answering.answer(reader))
+
+    async def _from_older(self, request: Request) -> bytes:
+        """Return what an older server answers that began the call of an event, or nothing."""
+        for path in glob.glob(f"{glob.escape(hook.place(self.settings))}.*.old"):
+            if path == self.path:
+                continue
+            try:
+                reader, writer = await asyncio.open_unix_connection(path)
+            except OSError:
+                with contextlib.suppress(FileNotFoundError):  # its server was killed
+                    os.unlink(path)
+                continue
+            try:
+                writer.write(request.forwarded())
+                found = await reader.read()
+            finally:
+                writer.close()
+            if found != b"unknown\n":
+                return found
+        return b""

@@ -1,0 +1,147 @@
+"""The sessions of the agents, and their calls that have begun and not yet come back."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, Final
+
+import attrs
+
+from ..adapters._halves import LONGEST, Halves
+from ._approver import HandOver
+from ._events import Event
+
+MOST: Final = 1_000
+"""The number of sessions to remember."""
+
+NEW: Final = ("startup", "clear")
+"""How a session begins that has no past."""
+
+
+@attrs.define(eq=False)
+class OpenCall:
+    """A call that has begun.
+
+    Attributes:
+        halves: the calls of the same agent or sub-agent.
+        key: its key in them.
+        tool, sent, became: the name, the arguments as they were sent, and as receivers left them.
+        began: when, in seconds.
+        hand_over: how the agent's user is asked, if at all.
+        begin: the first half of the call.
+    """
+
+    halves: Halves
+    key: Hashable
+    tool: str
+    sent: Mapping[str, Any]
+    became: Mapping[str, Any]
+    began: float = attrs.field(factory=time.monotonic)
+    hand_over: HandOver | None = None
+    begin: asyncio.Future[Any] | None = None
+
+
+@attrs.define(eq=False)
+class Session:
+    """One session of an agent.
+
+    Attributes:
+        folder: the folder where it began.
+        is_whole: whether this server has seen its beginning.
+        halves: its calls, by sub-agent; None is the main one.
+        open: those that have begun, by their key.
+    """
+
+    folder: str | None = None
+    is_whole: bool = False
+    halves: dict[str | None, Halves] = attrs.field(factory=dict)
+    open: dict[Hashable, OpenCall] = attrs.field(factory=dict)
+
+    async def close(self, whose: Iterable[str | None]) -> None:
+        """Cancel the calls of some sub-agents that never came back."""
+        for each in whose:
+            halves = self.halves.pop(each, None)
+            if halves is None:
+                continue
+            for key, call in [*self.open.items()]:
+                if call.halves is halves:
+                    del self.open[key]
+                    if call.begin is not None:  # it may still wait for the agent's user
+                        call.begin.cancel()
+            await halves.close()
+
+
+class Sessions:
+    """The latest sessions of all agents."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, Session] = OrderedDict()
+
+    def named(self, name: Any) -> Session | None:
+        """Return the session of a name in the baggage."""
+        return self._kept.get(name)
+
+    def of(self, event: Event) -> Session:
+        """Return the session of an event."""
+        found = self._kept.setdefault(event.session, Session())
+        self._kept.move_to_end(event.session)
+        if found.folder is None:
+            found.folder = event.variables.get(event.agent.folder or "") or event.given.get("cwd")
+        if len(self._kept) > MOST:
+            idle = (name for name, each in self._kept.items() if not each.open)
+            del self._kept[next(idle, next(iter(self._kept)))]
+        return found
+
+    def begin(self, event: Event) -> None:
+        """Note that a session begins or goes on."""
+        session = self.of(event)
+        session.is_whole |= event.given.get("source") in NEW
+
+    async def end(self, event: Event) -> None:
+        """Cancel what never came back of a session."""
+        session = self._kept.pop(event.session, None)
+        if session is not None:
+            await session.close([*session.halves])
+
+    async def end_turn(self, event: Event) -> None:
+        """Cancel what never came back of a turn. Sub-agents may outlive it."""
+        session = self._kept.get(event.session)
+        if session is not None and not event.given.get("agent_id"):
+            await session.close([None])
+
+    async def close(self) -> None:
+        """Cancel all calls."""
+        for session in [*self._kept.values()]:
+            await session.close([*session.halves])
+
+    def count_open(self) -> int:
+        """Return how many calls have begun and may still come back."""
+        since = time.monotonic() - LONGEST
+        return sum(each.began > since for session in self._kept.values()
+                   for each in session.open.values())  # fmt: skip
+
+    def open_call(self, event: Event) -> OpenCall | None:
+        """Return the call that an event after a tool belongs to.
+
+        Without an id, it is the oldest of the same tool with the same arguments, as they were sent
+        or as receivers left them.
+        """
+        session, given = self._kept.get(event.session), event.given
+        if session is None:
+            return None
+        if event.agent.has_ids:
+            return session.open.get((given.get("agent_id"), given["tool_use_id"]))
+        alike = [each for each in session.open.values() if each.tool == event.tool]
+        fits = [each for each in alike if each.became == given["tool_input"]]
+        fits += [each for each in alike if each.sent == given["tool_input"]]
+        return fits[0] if fits else None
+
+    def take(self, event: Event) -> OpenCall | None:
+        """Return the call of an event, which no other event can have."""
+        call = self.open_call(event)
+        if call is not None:
+            del self._kept[event.session].open[call.key]
+        return call

@@ -1,0 +1,147 @@
+"""The table `[gate]` of a hookbus.toml, checked before use."""
+
+from __future__ import annotations
+
+import math
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from .. import HookError, guards
+from .._errors import did_you_mean
+from .._program.settings import Settings, beside, read_settings
+from ._agents import GROUPS, expanded
+
+DEADLINE_SECONDS: Final = 10.0
+LONGEST_SECONDS: Final = 86_400.0
+HERE: Final = "."
+"""In `paths_within`: the folder where the session began."""
+
+_SECONDS: Final = f"a number of seconds from 0 to {LONGEST_SECONDS:g}"
+
+
+@attrs.frozen
+class GateSettings:
+    """The settings of the gate.
+
+    Attributes:
+        rules: the file of `tool_policy`.
+        paths_within: the folders that paths must be in.
+        redact: the arguments of `guards.redact`, or None.
+        rate_limit: the number of calls for each session, or None.
+        wait: how many seconds a call waits for a person, on top of the deadline.
+        ask: who is asked: `"store"` or `"agent"`.
+        deadline: how many seconds one event may take.
+        codex_stdin: `"closed"` or `"open"`.
+        lost: what happens to sessions that began before the server: `"block"` or `"fresh"`.
+        settings: the other keys of the file.
+    """
+
+    settings: Settings
+    rules: Path | None = None
+    paths_within: tuple[str, ...] = ()
+    redact: Mapping[str, Any] | None = None
+    rate_limit: int | None = None
+    wait: float = 0.0
+    ask: str = "store"
+    deadline: float = DEADLINE_SECONDS
+    codex_stdin: str = "closed"
+    lost: str = "block"
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _is_folders(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_folder, value))
+
+
+def _is_folder(value: Any) -> bool:
+    return _is_text(value) and (value == HERE or os.path.isabs(os.path.expanduser(value)))
+
+
+def _is_seconds(value: Any) -> bool:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and math.isfinite(value) and 0 <= value <= LONGEST_SECONDS
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+_SHAPES: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
+    "rules": ("a string", _is_text),
+    "paths_within": (f"a list of absolute folders, or {HERE!r}", _is_folders),
+    "redact": ("true or a table", lambda value: value is True or isinstance(value, dict)),
+    "rate_limit": ("a whole number from 1", _is_count),
+    "wait": (_SECONDS, _is_seconds),
+    "ask": ("'store' or 'agent'", ("store", "agent").__contains__),
+    "deadline": ("a number of seconds above 0", lambda value: _is_seconds(value) and value > 0),
+    "codex_stdin": ("'closed' or 'open'", ("closed", "open").__contains__),
+    "lost": ("'block' or 'fresh'", ("block", "fresh").__contains__),
+}
+
+
+def read_gate_settings(file: Path) -> GateSettings:
+    """Return the settings of the gate in a file.
+
+    Raises:
+        HookError: if the file cannot be read, or has an unknown key or a value of the wrong type.
+    """
+    settings = read_settings(file)
+    if settings.file is None:
+        raise HookError(f"{file} has no table [tool.hookbus]")
+    given = settings.gate
+    for name, value in given.items():
+        where = f"{file}: [gate]"
+        if name not in _SHAPES:
+            raise HookError(f"{where} has an unknown key {name!r}{did_you_mean(name, _SHAPES)}")
+        shape, is_right = _SHAPES[name]
+        if not is_right(value):
+            raise HookError(f"{where} {name} = {value!r:.60} must be {shape}")
+    found = dict(given)
+    if "rules" in found:
+        found["rules"] = beside(file, found["rules"])
+    if "redact" in found:
+        found["redact"] = {} if found["redact"] is True else found["redact"]
+    folders = found.get("paths_within", ())
+    found["paths_within"] = tuple(os.path.expanduser(each) for each in folders)
+    return GateSettings(settings, **found)
+
+
+def load_rules(file: Path) -> guards.tool_policy:
+    """Return the guard in a file of rules, where `"group:NAME"` stands for the agents' own names.
+
+    Raises:
+        HookError: if the file cannot be read, or has a wrong rule.
+    """
+    try:
+        given = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise HookError(f"{file} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise HookError(f"{file} is not valid TOML: {error}") from None
+    known = ("allow", "deny", "ask", "default")
+    for name in given:
+        if name not in known:
+            raise HookError(f"{file}: unknown key {name!r}{did_you_mean(name, known)}")
+    try:
+        rules = {name: value if name == "default" else _expanded(value)
+                 for name, value in given.items()}  # fmt: skip
+        return guards.tool_policy(**rules)
+    except KeyError as error:
+        group = str(error.args[0])
+        hint = did_you_mean(group, GROUPS)
+        raise HookError(f"{file}: there is no group {group!r}{hint}") from None
+    except HookError as error:
+        raise HookError(f"{file}: {error}") from None
+
+
+def _expanded(rules: Any) -> Any:
+    several = rules if isinstance(rules, list) else [rules]
+    return [each for rule in several for each in expanded(rule)]

@@ -1,0 +1,69 @@
+"""Notices that the settings, the rules, the plugins or hookbus itself have changed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+Stamp = tuple[int, int, int]
+"""When a file was changed, its size, and its number."""
+
+_PACKAGE = Path(__file__).parent.parent
+
+
+class Watch:
+    """The files that a server is loaded from. Each is to be added before it is read."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, Stamp | None] = {}
+        self._folders: dict[str, dict[str, Stamp | None]] = {}
+        self.add(_PACKAGE / "__init__.py", *(_PACKAGE / "gate").glob("*.py"))
+
+    def add(self, *files: str | Path) -> None:
+        """Watch files."""
+        self._files |= {os.fspath(each): _stamp(each) for each in files}
+
+    def add_folder(self, folder: str | Path) -> None:
+        """Watch all files of a folder, at any depth."""
+        self._folders[os.fspath(folder)] = dict(_below(folder))
+
+    def has_changed(self) -> bool:
+        """Return whether any file has changed, appeared or gone since it was added."""
+        return any(_stamp(path) != stamp for path, stamp in self._files.items()) or any(
+            dict(_below(folder)) != stamps for folder, stamps in self._folders.items()
+        )
+
+
+def _below(folder: str | Path) -> Iterator[tuple[str, Stamp | None]]:
+    for path, folders, files in os.walk(folder):
+        folders[:] = [each for each in folders if each != "__pycache__"]
+        for name in files:
+            yield os.path.join(path, name), _stamp(os.path.join(path, name))
+
+
+def _stamp(path: str | Path) -> Stamp | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def files_of(modules: Iterable[ModuleType]) -> list[str]:
+    """Return the files of modules that belong neither to Python nor to hookbus."""
+    standard, ours = os.path.dirname(os.__file__) + os.sep, str(_PACKAGE) + os.sep
+    found = [getattr(each, "__file__", None) for each in modules]
+    return [
+        path for path in found
+        if isinstance(path, str) and not path.startswith(ours)
+        and ("site-packages" in path or not path.startswith(standard))
+    ]  # fmt: skip
+
+
+def imported_since(before: Iterable[str]) -> list[ModuleType]:
+    """Return the modules that were imported since these were."""
+    known = set(before)
+    return [module for name, module in list(sys.modules.items()) if name not in known]

@@ -1,0 +1,88 @@
+"""What the hook and the server say to each other."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+from typing import Final
+
+import attrs
+
+from . import hook
+
+ACTS: Final = ("gate", "check", "forward", "stop")
+
+
+@attrs.frozen
+class Request:
+    """What a hook asks.
+
+    Attributes:
+        act: `"gate"` for an event, `"forward"` for one that another server passes on, `"check"` or
+            `"stop"`.
+        python, settings: the interpreter of the hook, and the settings.
+        agent, event, seconds: as the hook got them.
+        variables: environment variables of the agent.
+        given: the event.
+    """
+
+    act: str
+    python: str
+    settings: str
+    agent: str
+    event: str
+    seconds: float
+    variables: dict[str, str]
+    given: bytes
+    head: bytes
+
+    def forwarded(self) -> bytes:
+        """Return the request for another server."""
+        start = b"hookbus forward 1 %d %d\n" % (len(self.head), len(self.given))
+        return start + self.head + self.given
+
+
+def request_of(act: str, settings: str, agent: str = "", event: str = "") -> bytes:
+    """Return a request without an event."""
+    words = [sys.executable, settings, agent, event, "10"]
+    head = b"\0".join(map(hook.encoded, words))
+    return b"hookbus %s 1 %d 0\n" % (act.encode(), len(head)) + head
+
+
+async def read_request(reader: asyncio.StreamReader) -> Request:
+    """Read a request.
+
+    Raises:
+        ValueError: if it is not one.
+        EOFError: if it is cut short.
+    """
+    name, act, version, of_head, of_given = (await reader.readuntil(b"\n")).split()
+    if name != b"hookbus" or version != b"1" or act.decode() not in ACTS:
+        raise ValueError("this is not a request of this version")
+    if int(of_given) > hook.MOST_BYTES:
+        raise ValueError("the event is too long")
+    head = await reader.readexactly(int(of_head))
+    words = [os.fsdecode(each) for each in head.split(b"\0")]
+    python, settings, agent, event, seconds, *pairs = words
+    variables = dict(pair.split("=", 1) for pair in pairs)
+    given = await reader.readexactly(int(of_given))
+    return Request(act.decode(), python, settings, agent, event, float(seconds), variables,
+                   given, head)  # fmt: skip
+
+
+def written(code: int, out: bytes, err: bytes) -> bytes:
+    """Return an answer as the hook reads it."""
+    return b"answer %d %d %d\n" % (code, len(out), len(err)) + out + err
+
+
+def is_own_user(writer: asyncio.StreamWriter) -> bool:
+    """Return whether the program at the other end is this user's."""
+    found: socket.socket = writer.get_extra_info("socket")
+    if sys.platform == "darwin":
+        level, credentials = 0, 1  # SOL_LOCAL, LOCAL_PEERCRED: a version, then the user
+        read = found.getsockopt(level, credentials, 76)
+    else:
+        read = found.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    return int.from_bytes(read[4:8], sys.byteorder) == os.getuid()

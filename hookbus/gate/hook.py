@@ -1,0 +1,304 @@
+"""The program that a coding agent starts for each event. It asks the server of the gate, and closes
+if it cannot.
+
+It imports nothing of hookbus, and only modules that are built into Python or nearly so: an agent
+starts it for every call. Started by an agent, it exits with 77 for go and 78 for refused, which no
+other program does by accident. The shell around it makes 0 and 2 of these.
+"""
+
+import _signal  # type: ignore[import-not-found]
+import _socket
+import posix
+import sys
+import time
+
+GO, REFUSED = 77, 78
+MOST_BYTES = 64 << 20
+PAUSE_SECONDS = 0.01
+
+AFTER = ("PostToolUse", "PostToolUseFailure", "AfterTool")
+GUARDED = (*AFTER, "PreToolUse", "UserPromptSubmit", "BeforeTool", "BeforeAgent")
+"""The events that close. All others pass, because a gate must not keep a session from ending."""
+
+PASSED_ON = (
+    b"HOME", b"CLAUDE_CONFIG_DIR", b"CODEX_HOME", b"CLAUDE_PROJECT_DIR", b"GEMINI_PROJECT_DIR",
+    b"CLAUDE_CODE_ENTRYPOINT",
+)  # fmt: skip
+"""The environment variables of the agent that the server gets."""
+
+
+Answer = tuple[int, bytes, bytes]
+"""The exit code, stdout and stderr."""
+
+
+class Closed(Exception):
+    """The event gets no answer, for the reason in the text."""
+
+
+def closing(agent: str, event: str, why: str) -> Answer:
+    """Return the answer that keeps an event from going on."""
+    line = "hookbus: " + " ".join(why.split())
+    if event and event not in GUARDED:
+        return GO, b"", b""
+    if agent == "claude" and event in AFTER:  # the result would be shown beside an error
+        plain = [each if " " <= each <= "~" and each not in '"\\' else "?" for each in line]
+        return GO, b'{"continue": false, "stopReason": "%s"}' % "".join(plain).encode(), b""
+    return REFUSED, b"", line.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def folder() -> str:
+    """Return the folder of this user's sockets, made if it is missing.
+
+    Raises:
+        Closed: if another user owns it, or could look into it.
+    """
+    path = f"/tmp/hookbus-{posix.getuid()}"
+    try:
+        found = posix.lstat(path)
+    except FileNotFoundError:
+        found = _made(path)
+    is_folder = found.st_mode & 0o170000 == 0o040000
+    if not is_folder or found.st_uid != posix.getuid() or found.st_mode & 0o077:
+        raise Closed(f"{path} must be a folder for you alone: remove it, or chmod 700 it")
+    return path
+
+
+def _made(path: str) -> posix.stat_result:
+    try:
+        posix.mkdir(path, 0o700)
+    except FileExistsError:
+        return posix.lstat(path)  # another hook made it at the same time
+    return posix.lstat(path)
+
+
+def place(settings: str) -> str:
+    """Return the path of the files of the server for these settings, without its ending."""
+    number = 0xCBF29CE484222325  # FNV-1a: the modules with better hashes take too long to import
+    for byte in encoded(sys.executable) + b"\0" + encoded(settings):
+        number = (number ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return f"{folder()}/gate-{number:016x}"
+
+
+def encoded(text: str) -> bytes:
+    """Return the bytes of a path or an argument."""
+    return text.encode(sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())
+
+
+def connect(path: str) -> _socket.socket | None:
+    """Return a connection to the server, which must be this user's; None if none listens.
+
+    Raises:
+        Closed: if it is another user's.
+    """
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        connection.connect(path)
+    except (FileNotFoundError, ConnectionRefusedError):
+        connection.close()
+        return None
+    if _user_of(connection) != posix.getuid():
+        connection.close()
+        raise Closed(f"the server at {path} is another user's")
+    return connection
+
+
+def _user_of(connection: _socket.socket) -> int:
+    if sys.platform == "darwin":
+        level, credentials = 0, 1  # SOL_LOCAL, LOCAL_PEERCRED: a version, then the user
+        found = connection.getsockopt(level, credentials, 76)
+    else:
+        found = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+    return int.from_bytes(found[4:8], sys.byteorder)
+
+
+def start(settings: str) -> int:
+    """Start the server, detached from the agent, and return its process id."""
+    base = place(settings)
+    pid = posix.fork()
+    if pid:
+        return pid
+    try:
+        posix.setsid()
+        nothing = posix.open("/dev/null", posix.O_RDWR)
+        log = posix.open(base + ".log", posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND, 0o600)
+        for number, target in ((nothing, 0), (log, 1), (log, 2)):
+            posix.dup2(number, target)
+        posix.closerange(3, 4096)
+        program = __file__.rpartition("/")[0] + "/_boot.py"
+        words = [sys.executable, "-I", "-X", "utf8", program, settings]
+        posix.execve(sys.executable, words, {})  # nothing that a project can set
+    finally:
+        posix._exit(127)
+
+
+def ask(agent: str, settings: str, seconds: float, event: str, given: bytes) -> Answer:
+    """Return the answer of the server to an event.
+
+    Args:
+        agent: the name of the agent.
+        settings: the absolute path of the settings.
+        seconds: how long the event may take.
+        event: the name of the event.
+        given: the event in bytes.
+
+    Raises:
+        Closed: if there is no whole answer.
+    """
+    variables = [
+        name + b"=" + posix.environ[name] for name in PASSED_ON if name in posix.environ
+    ]  # fmt: skip
+    words = [sys.executable, settings, agent, event, str(seconds)]
+    head = b"\0".join([*map(encoded, words), *variables])
+    request = b"hookbus gate 1 %d %d\n" % (len(head), len(given)) + head + given
+    path, server = place(settings) + ".sock", 0
+    while True:
+        connection = connect(path)
+        answer = None if connection is None else _exchange(connection, request)
+        if answer is not None:
+            return answer
+        if connection is None and not server:
+            server = start(settings)
+        elif server and _has_failed(server):
+            raise Closed(f"the server did not start; {path[:-5]}.log says why")
+        time.sleep(PAUSE_SECONDS)
+
+
+def _has_failed(server: int) -> bool:
+    try:
+        return posix.waitpid(server, posix.WNOHANG)[1] != 0
+    except ChildProcessError:  # it ended well before, because another one runs
+        return False
+
+
+def _exchange(connection: _socket.socket, request: bytes) -> Answer | None:
+    """Send a request; return the answer, or None if the server did not take it.
+
+    Raises:
+        Closed: if the server took it, and gave no whole answer.
+    """
+    is_taken, received = False, b""
+    try:
+        _send(connection, request)
+        while True:
+            line, newline, rest = received.partition(b"\n")
+            words = line.split()
+            if not newline:
+                more = _received(connection)
+                if not more and not is_taken:
+                    return None
+                if not more:
+                    raise Closed("the server ended during the call")
+                received += more
+            elif words[:1] == [b"answer"]:
+                return _whole(connection, words, rest)
+            elif line == b"again":
+                return None
+            elif line == b"taken":
+                is_taken, received = True, rest
+            elif words[:1] == [b"wait"]:
+                _signal.setitimer(_signal.ITIMER_REAL, float(words[1]))
+                received = rest
+            else:
+                raise Closed("the server gave an answer of another version")
+    finally:
+        connection.close()
+
+
+def _send(connection: _socket.socket, request: bytes) -> None:
+    try:
+        connection.sendall(request)
+    except (BrokenPipeError, ConnectionResetError):
+        return  # what the server sent before says whether it took the request
+
+
+def _received(connection: _socket.socket) -> bytes:
+    try:
+        return connection.recv(1 << 16)
+    except ConnectionResetError:
+        return b""
+
+
+def _whole(connection: _socket.socket, words: list[bytes], received: bytes) -> Answer:
+    code, of_out, of_err = map(int, words[1:])
+    parts, missing = [received], of_out + of_err - len(received)
+    while missing > 0:
+        parts.append(_received(connection))
+        missing -= len(parts[-1])
+        if not parts[-1]:
+            raise Closed("the answer of the server was cut short")
+    found = b"".join(parts)
+    if missing or code not in (GO, REFUSED) or (code == REFUSED and not of_err):
+        raise Closed("the server gave an answer of another version")
+    return code, found[:of_out], found[of_out:]
+
+
+def read_stdin() -> bytes:
+    """Return what is on stdin.
+
+    Raises:
+        Closed: if it is too long, or nothing.
+    """
+    parts, size = list[bytes](), 0
+    while part := posix.read(0, 1 << 20):
+        parts.append(part)
+        size += len(part)
+        if size > MOST_BYTES:
+            raise Closed("the event is longer than 64 MiB")
+    if not size:
+        raise Closed("there is no event on stdin")
+    return b"".join(parts)
+
+
+def answer(
+    agent: str, settings: str, seconds: str, event: str, given: bytes | None = None
+) -> Answer:
+    """Return the answer to an event. Never raises.
+
+    Args:
+        given: the event in bytes. None reads stdin.
+    """
+
+    def late(number: int, frame: object) -> None:
+        raise Closed("there was no answer in time")
+
+    def stopped(number: int, frame: object) -> None:
+        raise Closed(f"the hook was ended by signal {number}")
+
+    try:
+        _signal.signal(_signal.SIGALRM, late)
+        for number in (_signal.SIGTERM, _signal.SIGINT, _signal.SIGHUP):
+            _signal.signal(number, stopped)
+        if not 0 < float(seconds) <= 86_400:
+            raise Closed(f"the deadline {seconds} is not a number of seconds from 0 to 86400")
+        _signal.setitimer(_signal.ITIMER_REAL, float(seconds))
+        given = read_stdin() if given is None else given
+        found = ask(agent, settings, float(seconds), event, given)
+        _ignore_signals()
+        return found
+    except Closed as error:
+        why = str(error)
+    except BaseException as error:
+        why = f"the hook failed: {type(error).__name__}"
+    _ignore_signals()
+    return closing(agent, event, f"{why}, so the event is closed")
+
+
+def _ignore_signals() -> None:
+    """Let an answer be written as a whole."""
+    _signal.setitimer(_signal.ITIMER_REAL, 0)
+    for number in (_signal.SIGALRM, _signal.SIGTERM, _signal.SIGINT, _signal.SIGHUP):
+        _signal.signal(number, _signal.SIG_IGN)
+
+
+def main() -> None:
+    """Answer one event, as the agent's settings say."""
+    agent, settings, seconds, event = sys.argv[1:]
+    code, out, err = answer(agent, settings, seconds, event)
+    for number, found in ((1, out), (2, err)):
+        while found:
+            found = found[posix.write(number, found) :]
+    posix._exit(code)
+
+
+if __name__ == "__main__":
+    main()
