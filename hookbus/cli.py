@@ -44,6 +44,7 @@ Commands, and what to install for each:
   attach     pip install 'hookbus[cli]'     inspect a running program, and switch its receivers
   approvals  pip install 'hookbus[cli]'     list and answer requests for approval
   doctor     pip install 'hookbus[cli]'     check versions, adapters, plugins and files
+  gate       pip install 'hookbus[cli]'     put the tools of a coding agent under your guards
   demo       pip install 'hookbus[demo]'    run AgentDojo's attacks against a guarded agent
 
 Options:

@@ -18,6 +18,7 @@ from .approvals import approvals
 from .attaching import attach
 from .checking import check
 from .doctor import doctor
+from .gate import gate
 from .log import log
 from .looking import explain, hooks
 from .replaying import replay
@@ -36,7 +37,7 @@ def made(about: str, *more: Any) -> App:
         default_parameter=Parameter(negative=()),
     )  # fmt: skip
     for each in (hooks, explain, check, run, log, replay, trace, top, serve, attach,
-                 approvals, doctor, *more):
+                 approvals, doctor, gate, *more):
         app.command(each)
     return app
 

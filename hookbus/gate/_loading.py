@@ -127,9 +127,7 @@ def _paths_judge(folders: tuple[str, ...], calls: Calls) -> Any:
         if HERE in folders and not here:
             return Block("the folder of the session is not known", code="path")
         if (here or "") not in made:
-            made[here or ""] = Within(
-                [here if each == HERE and here else each for each in folders]
-            )
+            made[here or ""] = Within([here if each == HERE and here else each for each in folders])
         contents = contents_of(ctx)
         if tool.agent == "codex" and "*** Begin Patch" in str(contents.get("command")):
             try:
@@ -175,7 +173,12 @@ def _add_own_guards(gate: GateSettings, bus: Bus, calls: Calls, folders: list[Pa
             gate_state, Tool, role="guard", name="gate_state", priority=FIRST, weak=False
         )
     signal.connect(
-        gate_itself, Tool, role="guard", name="gate_itself", locked=True, priority=2 * FIRST,
+        gate_itself,
+        Tool,
+        role="guard",
+        name="gate_itself",
+        locked=True,
+        priority=2 * FIRST,
         weak=False,
     )
 
@@ -215,5 +218,3 @@ def may_hand_on(gate: GateSettings) -> bool:
     mode = event.given.get("permission_mode")
     is_there = event.variables.get("CLAUDE_CODE_ENTRYPOINT") == "cli"
     return is_there and isinstance(mode, str) and mode not in ("bypassPermissions", "dontAsk")
-
-

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import glob
+import json
 import logging
 import os
 import socket
@@ -59,6 +60,7 @@ class Server:
     problem: str = ""
     path: str = ""
     busy: int = 0
+    asked: dict[str, float] = attrs.field(factory=dict)
     last: float = attrs.field(factory=time.monotonic)
     is_retired: bool = False
     ended: asyncio.Event = attrs.field(factory=asyncio.Event)
@@ -150,12 +152,8 @@ class Server:
             return written(*closed(request.agent, request.event, "the server is another's"))
         if not self.is_retired and self.watch.has_changed():
             self._step_back()
-        if request.act == "check":
-            if self.is_retired:
-                return b"again\n"
-            problem = f"hookbus: {self.problem}".encode() if self.problem else b""
-            code = hook.REFUSED if problem else hook.GO
-            return written(code, f"answers {__version__}".encode(), problem)
+        if not request.agent:
+            return b"again\n" if self.is_retired else self._state()
         answering = Answering(self.loaded, self.problem, request, writer)
         is_ours = self.loaded is not None and answering.has_open_call()
         if not is_ours and request.act == "forward":
@@ -168,7 +166,15 @@ class Server:
             return b"again\n"
         writer.write(b"taken\n")
         await writer.drain()
+        self.asked[request.agent] = time.time()
         return written(*await answering.answer(reader))
+
+    def _state(self) -> bytes:
+        """Return whether this server answers, and when it was last asked, for people."""
+        if self.problem:
+            return written(hook.REFUSED, b"", f"hookbus: {self.problem}\n".encode())
+        state = {"version": __version__, "last": self.asked}
+        return written(hook.GO, json.dumps(state).encode(), b"")
 
     async def _from_older(self, request: Request) -> bytes:
         """Return what an older server answers that began the call of an event, or nothing."""

@@ -12,7 +12,7 @@ import attrs
 
 from . import hook
 
-ACTS: Final = ("gate", "check", "forward", "stop")
+ACTS: Final = ("gate", "forward", "stop")
 
 
 @attrs.frozen
@@ -20,10 +20,10 @@ class Request:
     """What a hook asks.
 
     Attributes:
-        act: `"gate"` for an event, `"forward"` for one that another server passes on, `"check"` or
-            `"stop"`.
+        act: `"gate"` for an event, `"forward"` for one that another server passes on, or `"stop"`.
         python, settings: the interpreter of the hook, and the settings.
-        agent, event, seconds: as the hook got them.
+        agent, event, seconds: as the hook got them. Without an agent, only whether the gate
+            answers is asked.
         variables: environment variables of the agent.
         given: the event.
     """
@@ -44,11 +44,10 @@ class Request:
         return start + self.head + self.given
 
 
-def request_of(act: str, settings: str, agent: str = "", event: str = "") -> bytes:
-    """Return a request without an event."""
-    words = [sys.executable, settings, agent, event, "10"]
-    head = b"\0".join(map(hook.encoded, words))
-    return b"hookbus %s 1 %d 0\n" % (act.encode(), len(head)) + head
+def stop_request(settings: str) -> bytes:
+    """Return the request that ends the server."""
+    head = b"\0".join(map(hook.encoded, [sys.executable, settings, "", "", "10"]))
+    return b"hookbus stop 1 %d 0\n" % len(head) + head
 
 
 async def read_request(reader: asyncio.StreamReader) -> Request:

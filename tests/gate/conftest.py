@@ -77,16 +77,16 @@ class Gate:
         """Return what an agent makes of the answer to an event."""
         return outcome(agent, event, self.answer(agent, event, *more, **options))
 
-    def ask(self, act):
-        """Send a request without an event, and return what the server says; None without one."""
+    def stop(self):
+        """End the server; return whether there was one."""
         with socket.socket(socket.AF_UNIX) as connection:
             try:
                 connection.connect(f"{hook.place(str(self.file))}.sock")
             except (FileNotFoundError, ConnectionRefusedError):
-                return None
-            connection.sendall(_wire.request_of(act, str(self.file)))
+                return False
+            connection.sendall(_wire.stop_request(str(self.file)))
             with connection.makefile("rb") as said:
-                return said.read().decode()
+                return said.read() == b"answer 77 0 0\n"
 
     @property
     def log(self):
@@ -96,7 +96,7 @@ class Gate:
 
 
 def _closed(gate):
-    gate.ask("stop")
+    gate.stop()
     base = Path(hook.place(str(gate.file)))
     for path in base.parent.glob(f"{base.name}.*"):
         path.unlink(missing_ok=True)

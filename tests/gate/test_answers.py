@@ -147,7 +147,7 @@ def test_a_tool_of_mcp_has_the_same_name_in_every_agent(changing):
     for agent in ("claude", "codex"):
         event = events.before(agent, number=6, tool_name="mcp__files__read")
         assert changing.answer(agent, event) == (0, "", "")
-    changing.ask("stop")  # and so write the journal
+    changing.stop()  # and so write the journal
     found = [each for each in started(changing) if each["name"] == "mcp__files__read"]
     assert [each["kind"] for each in found] == ["mcp"] * 3
     assert [each.get("call_id") for each in found] == [None, "toolu_06", "toolu_06"]
@@ -170,7 +170,7 @@ def test_both_events_of_a_call_are_one_call_in_the_journal(module_gates):
     gate.answer("claude", events.after("claude", number=1))
     gate.answer("claude", events.failed(number=2))
     gate.answer("claude", events.other("claude", "SessionEnd", reason="exit"))
-    gate.ask("stop")
+    gate.stop()
     with Journal(gate.folder / "calls.journal") as journal:
         finished = list(journal.records(type="hookbus.finished"))
     assert [each.data["outcome"] for each in finished] == ["returned", "raised", "cancelled"]

@@ -102,7 +102,7 @@ def test_claude_code_asks_its_own_user_where_that_is_set(handing):
                    "permissionDecisionReason": "push?"}  # fmt: skip
     assert pending(handing) == []
     assert handing.answer("claude", events.after("claude", "git push")) == (0, "", "")
-    handing.ask("stop")
+    handing.stop()
     with Journal(handing.folder / "calls.journal") as journal:
         finished = list(journal.records(type="hookbus.finished"))
     assert [each.data["outcome"] for each in finished] == ["returned"]

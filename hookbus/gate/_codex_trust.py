@@ -1,0 +1,88 @@
+"""Whether Codex trusts the hook: it runs no untrusted hook, and says nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from typing import Any, Final
+
+from ._entries import MARK
+
+SECONDS: Final = 10.0
+
+_UNKNOWN: Final = "so it is not known whether Codex trusts the gate: start codex, and open /hooks"
+
+
+def trust_problems() -> list[str]:
+    """Return why Codex does not run the gate's hooks, as its app server says."""
+    program = shutil.which("codex")
+    if program is None:
+        return [f"codex is not on the PATH, {_UNKNOWN}"]
+    try:
+        listed = _hooks(program)
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return [f"codex app-server gave no answer ({type(error).__name__}), {_UNKNOWN}"]
+    own = [each for each in listed if MARK in json.dumps(each)]
+    if not own:
+        return ["Codex does not know the hooks of the gate"]
+    states = {str(each.get("trustStatus")) for each in own} - {"trusted", "managed"}
+    return [
+        f"Codex runs no hook of the gate, because one is {each}: start codex, open /hooks, and "
+        "trust it" for each in sorted(states)
+    ]  # fmt: skip
+
+
+def _hooks(program: str) -> list[dict[str, Any]]:
+    """Return the hooks that Codex knows in the current folder."""
+    asked = [
+        {"id": 1, "method": "initialize",
+         "params": {"clientInfo": {"name": "hookbus", "title": "hookbus", "version": "1"}}},
+        {"method": "initialized"},
+        {"id": 2, "method": "hooks/list", "params": {"cwds": [os.getcwd()]}},
+    ]  # fmt: skip
+    lines = "".join(json.dumps(each) + "\n" for each in asked)
+    with subprocess.Popen(
+        [program, "app-server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, text=True,
+    ) as server:  # fmt: skip
+        try:
+            return _hooks_in(_answer(server, lines))
+        finally:
+            server.kill()
+
+
+def _answer(server: subprocess.Popen[str], lines: str) -> Any:
+    import threading
+
+    timer = threading.Timer(SECONDS, server.kill)
+    timer.start()
+    try:
+        if server.stdin is None or server.stdout is None:
+            raise ValueError("no pipe")
+        server.stdin.write(lines)
+        server.stdin.flush()
+        for line in server.stdout:
+            said = json.loads(line)
+            if said.get("id") == 2:
+                return said["result"]
+    except KeyError:
+        raise ValueError("no result") from None
+    finally:
+        timer.cancel()
+    raise ValueError("no answer")
+
+
+def _hooks_in(value: Any) -> list[dict[str, Any]]:
+    """Return every object with a `trustStatus` in an answer."""
+    found = list[dict[str, Any]]()
+    if isinstance(value, dict):
+        if "trustStatus" in value:
+            found.append(value)
+        for each in value.values():
+            found += _hooks_in(each)
+    elif isinstance(value, list):
+        for each in value:
+            found += _hooks_in(each)
+    return found

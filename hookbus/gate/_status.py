@@ -1,0 +1,174 @@
+"""`status`: whether the gate of each agent holds."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from .. import HookError
+from ._agents import Agent
+from ._codex_trust import trust_problems
+from ._entries import MARK, WrongShape, hooks_in, is_ours, ours_in
+from ._files import file_of, read_json
+from ._install import cannot, check
+
+_TYPES: Final = {
+    "claude": ("command", "prompt", "agent", "http", "mcp_tool"),
+    "codex": ("command", "prompt", "agent"),
+}
+"""The types of hooks that an agent knows. With any other in a file it runs none of the file's."""
+
+
+def status_of(agent: Agent, settings: Path) -> dict[str, Any]:
+    """Return what `hookbus gate status` says of an agent.
+
+    Args:
+        agent: the agent.
+        settings: the settings of the gate, where the entries name none.
+    """
+    installed, problems, named = list[str](), list[str](), list[str]()
+    for file in _files_of(agent):
+        commands, found = _read(agent, file)
+        problems += found
+        if commands:
+            installed.append(str(file))
+            problems += _missing(agent, file, commands)
+            named += [_settings_in(command) for each in commands.values() for command in each]
+    asked = list(dict.fromkeys(each for each in named if each)) or [str(settings)]
+    answers = [check(Path(each)) for each in asked] if installed else []
+    lines = [line for line, _ in answers if line]
+    last = max((last.get(agent.name, 0.0) for _, last in answers), default=0.0)
+    if not installed:
+        return _row(agent, [], [], "not installed", 0.0)
+    if agent.name == "codex":
+        problems += trust_problems()
+    problems += [*_switched_off(agent), *lines]
+    return _row(agent, installed, problems, lines[0] if lines else "answers", last)
+
+
+def _row(
+    agent: Agent, files: list[str], problems: list[str], gate: str, last: float
+) -> dict[str, Any]:
+    asked = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(last)) if last else None
+    return {
+        "agent": agent.name, "installed": files, "problems": list(dict.fromkeys(problems)),
+        "cannot": cannot(agent.name), "gate": gate, "last": asked,
+    }  # fmt: skip
+
+
+def _files_of(agent: Agent) -> list[Path]:
+    """Return the settings files of the user and of the current folder."""
+    found = [file_of(agent, is_project=False), file_of(agent, is_project=True)]
+    if agent.name == "claude":
+        found += [each.with_name("settings.local.json") for each in found]
+    return [each for each in dict.fromkeys(found) if each.exists()]
+
+
+def _read(agent: Agent, file: Path) -> tuple[dict[str, list[str]], list[str]]:
+    """Return the commands of the gate in a file, by event, and what is wrong with the file."""
+    try:
+        hooks = hooks_in(read_json(file))
+    except (HookError, WrongShape) as error:
+        is_whole = isinstance(error, HookError)
+        text = file.read_text(encoding="utf-8", errors="replace")
+        commands = {"": [""]} if MARK in text else {}
+        return commands, [str(error) if is_whole else f"{file}: {error}"]
+    known, problems, ours = _TYPES.get(agent.name), list[str](), ours_in(hooks)
+    for event, entries in hooks.items():
+        for each in (each for entry in entries for each in entry["hooks"]):
+            kind = each.get("type")
+            if known is not None and kind not in known:
+                problems.append(
+                    f"{file}: a hook of {event} has the type {kind!r}, and {agent.name} then runs "
+                    "no hook of this file"
+                )
+            if event == "PreToolUse" and not is_ours(each) and _rewrites(each):
+                problems.append(
+                    f"{file}: another hook of {event} rewrites arguments, and what it makes of "
+                    f"them is not judged: {each.get('command', '')!r:.80}"
+                )
+    return ours, problems if ours else []
+
+
+def _rewrites(each: Any) -> bool:
+    """Return whether the text of a command, or a file that it names, has `updatedInput`."""
+    command = str(each.get("command", ""))
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    return "updatedInput" in command or any(map(_file_rewrites, words))
+
+
+def _file_rewrites(word: str) -> bool:
+    path = Path(os.path.expandvars(os.path.expanduser(word)))
+    try:
+        is_text = path.is_file() and path.stat().st_size < 1 << 20
+        return is_text and b"updatedInput" in path.read_bytes()
+    except OSError:
+        return False
+
+
+def _missing(agent: Agent, file: Path, commands: dict[str, list[str]]) -> Iterator[str]:
+    for event in agent.events:
+        if event not in commands and "" not in commands:
+            yield f"{file} has no entry for {event}: run hookbus gate install {agent.name}"
+    for command in dict.fromkeys(each for found in commands.values() for each in found if each):
+        words = _words(command)
+        for place, what in ((0, "interpreter"), (3, "hook"), (5, "settings file")):
+            if len(words) > place and not os.path.exists(words[place]):
+                yield f"the {what} of {file} is gone: {words[place]}"
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return [each.rstrip(";") for each in shlex.split(command)]
+    except ValueError:
+        return []
+
+
+def _settings_in(command: str) -> str:
+    words = _words(command)
+    return words[5] if len(words) > 5 else ""
+
+
+def _switched_off(agent: Agent) -> Iterator[str]:
+    """Yield what switches hooks off in the files of the user and of the current folder."""
+    for file in _files_of(agent):
+        try:
+            value = read_json(file)
+        except HookError:
+            continue  # it is a problem already
+        if not isinstance(value, dict):
+            continue
+        if agent.name == "claude" and value.get("disableAllHooks"):
+            yield f"{file}: disableAllHooks switches the gate off"
+        config = value.get("hooksConfig") if agent.name == "gemini" else None
+        if isinstance(config, dict) and config.get("enabled") is False:
+            yield f"{file}: hooksConfig.enabled = false switches the gate off"
+        if isinstance(config, dict) and any(
+            str(each) == "hookbus" or MARK in str(each) for each in config.get("disabled") or ()
+        ):
+            yield f"{file}: hooksConfig.disabled names the gate"
+    if agent.name == "codex":
+        for is_project in (False, True):
+            yield from _codex_switched_off(file_of(agent, is_project=is_project))
+
+
+def _codex_switched_off(hooks: Path) -> Iterator[str]:
+    file = hooks.with_name("config.toml")
+    try:
+        features = tomllib.loads(file.read_text(encoding="utf-8")).get("features", {})
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        yield f"{file} cannot be read: {error}"
+        return
+    for name in ("hooks", "codex_hooks"):
+        if isinstance(features, dict) and features.get(name) is False:
+            yield f"{file}: [features] {name} = false switches the gate off"
