@@ -89,7 +89,7 @@ class Answering:
 
     def _close(self, why: str) -> Answer:
         name = self._request.event or (self._event.name if self._event else "")
-        return closed(self._request.agent, name, f"{why}, so the event is closed")
+        return closed(self._request.agent, name, f"{why} (the event is closed)")
 
     async def _in_time(self) -> Answer:
         try:

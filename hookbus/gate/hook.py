@@ -280,7 +280,7 @@ def answer(
     except BaseException as error:
         why = f"the hook failed: {type(error).__name__}"
     _ignore_signals()
-    return closing(agent, event, f"{why}, so the event is closed")
+    return closing(agent, event, f"{why} (the event is closed)")
 
 
 def _ignore_signals() -> None:

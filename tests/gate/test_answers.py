@@ -18,7 +18,9 @@ def safer(tool, name, arguments):
         return {"arguments": {**arguments, "command": "cat -- /tmp/a"}}
 
 
-def redacted(tool, result):
+def redacted(tool, arguments, result):
+    if "hide" in str(arguments):
+        return Replace("[hidden]")
     if "token" in str(result):
         told = "[no token]"
         return Replace(told if isinstance(result, str) else {**result, "stdout": told})
@@ -132,9 +134,11 @@ def test_a_prompt_goes_on_unless_a_guard_refuses_or_changes_it(changing, agent):
 
 
 def test_gemini_calls_without_an_id_are_told_apart_by_their_arguments(changing):
-    for command in ("echo 1", "echo 2", "cat /tmp/b"):
+    for command in ("echo 1", "echo hide", "cat /tmp/b"):
         changing.answer("gemini", events.before("gemini", command))
-    for command in ("echo 2", "cat /tmp/b", "echo 1"):
+    hidden = changing.outcome("gemini", events.after("gemini", "echo hide"))
+    assert hidden == ("told", "[hidden]")
+    for command in ("cat /tmp/b", "echo 1"):
         assert changing.answer("gemini", events.after("gemini", command)) == (0, "", "")
     what, result = changing.outcome("gemini", events.after("gemini", "echo 1"))
     assert "never let this call through" in result

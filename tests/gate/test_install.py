@@ -78,6 +78,9 @@ def test_what_is_installed_refuses_and_lets_go(home, run, agent):
         assert outcome(agent, event, answer)[0] == "blocked" and "no_rm" in str(answer)
         prompt = events.prompt(agent)
         assert shell(commands[prompt["hook_event_name"]], prompt, name) == (0, "", "")
+    own = json.loads((home / FILES[agent]).read_text())["hooks"]
+    seconds = {entry["hooks"][0]["timeout"] for entries in own.values() for entry in entries}
+    assert seconds == {86_400_000 if agent == "gemini" else 86_400}  # the agent's own opens
     for event in ("SessionStart", "Stop", "SessionEnd"):
         if event in commands:
             assert shell(commands[event], {"hook_event_name": event}) == (0, "", "")
