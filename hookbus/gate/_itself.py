@@ -15,7 +15,7 @@ from ._codex import UnreadablePatch, paths_in
 from ._events import CURRENT
 
 _PACKAGE: Final = Path(__file__).parent.parent
-_COMMAND: Final = re.compile(r"(?i)(?:^|_)(?:command|cmd|script|code|args?|argv)s?(?:$|_)")
+_COMMAND: Final = re.compile(r"(?i)(?:^|_)(?:command|cmd|script|code|arg|argv)s?(?:$|_)")
 """The names of arguments that are commands, in tools of MCP and in tools of no group."""
 
 _ANSWERS: Final = re.compile(r"(?i)\bhookbus\b.*\b(?:gate|approvals)\b", re.DOTALL)
@@ -45,7 +45,8 @@ class GateItself:
         self._secret = None if secret is None else _real(secret)
         named = [*files, *folders, *([] if secret is None else [secret]), hook.folder()]
         self._names = {_folded(os.path.basename(each)) for each in named}
-        self._texts = sorted({_folded(text) for text in (*_forms(named), *_FILES_OF_AGENTS)})
+        forms = (form(each) for each in named for form in (os.path.abspath, os.path.realpath))
+        self._texts = sorted({_folded(text) for text in (*forms, *_FILES_OF_AGENTS)})
 
     def judge(self, tool: Tool, ctx: HookContext) -> Block | None:
         """Block a call that names what the gate protects."""
@@ -68,7 +69,9 @@ class GateItself:
     def _is_path_of_gate(self, text: str, base: str, *, may_read: bool) -> bool:
         if not text or len(text) > _LONGEST_PATH or "\n" in text or "\0" in text:
             return False
-        path = _real(os.path.join(base, os.path.expanduser(text.removeprefix("file://"))))
+        text = text.removeprefix("file://")
+        text = _home() + text[1:] if text[:2] in ("~", "~/") else os.path.expanduser(text)
+        path = _real(os.path.join(base, text))
         if self._secret is not None and path.startswith(self._secret):  # with its -wal and -shm
             return True
         if may_read:
@@ -90,14 +93,11 @@ class GateItself:
         return None
 
 
-def _forms(paths: Iterable[str | Path]) -> Iterator[str]:
-    """Yield the forms in which a command names absolute paths."""
-    home = os.path.expanduser("~") + os.sep
-    for path in paths:
-        for each in {os.path.abspath(path), os.path.realpath(path)}:
-            yield each
-            if each.startswith(home):
-                yield from (each.replace(home, f"{at}/", 1) for at in ("~", "$HOME", "${HOME}"))
+def _home() -> str:
+    """Return the home of the agent whose event is answered."""
+    event = CURRENT.get()
+    own = "" if event is None else event.variables.get("HOME", "")
+    return own if os.path.isabs(own) else os.path.expanduser("~")
 
 
 def _block(why: str) -> Block:
@@ -107,7 +107,8 @@ def _block(why: str) -> Block:
 def _is_command(tool: Tool, name: str) -> bool:
     if tool.group == "shell":
         return True
-    return tool.group in ("mcp", None) and _COMMAND.search(name.partition("[")[0]) is not None
+    last = name.rpartition(".")[2].partition("[")[0]
+    return tool.group in ("mcp", None) and _COMMAND.search(last) is not None
 
 
 def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
@@ -125,7 +126,7 @@ def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 def _words(text: str) -> set[str]:
     """Return what may be a path in a command."""
-    home = os.path.expanduser("~")
+    home = _home()
     words = re.split(r"[\s;&|<>=()`'\"]+", text.replace("${HOME}", home).replace("$HOME", home))
     return {each for each in words if each}
 

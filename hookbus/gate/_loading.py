@@ -60,7 +60,8 @@ def load(file: Path, watch: Watch, bus: Bus = default_bus) -> Loaded:
     """
     watch.add(file)
     gate = read_gate_settings(file)
-    folders = _folders(gate.settings)
+    folders, own = _folders(gate.settings), gate.settings
+    watch.written = tuple(str(each) for each in (own.journal, own.approvals) if each is not None)
     for folder in folders:
         watch.add_folder(folder)
     if gate.rules is not None:

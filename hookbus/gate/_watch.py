@@ -15,9 +15,14 @@ _PACKAGE = Path(__file__).parent.parent
 
 
 class Watch:
-    """The files that a server is loaded from. Each is to be added before it is read."""
+    """The files that a server is loaded from. Each is to be added before it is read.
+
+    Attributes:
+        written: how the paths begin of files that the server itself writes. They do not count.
+    """
 
     def __init__(self) -> None:
+        self.written: tuple[str, ...] = ()
         self._files: dict[str, Stamp | None] = {}
         self._folders: dict[str, dict[str, Stamp | None]] = {}
         self.add(_PACKAGE / "__init__.py", *(_PACKAGE / "gate").glob("*.py"))
@@ -28,20 +33,23 @@ class Watch:
 
     def add_folder(self, folder: str | Path) -> None:
         """Watch all files of a folder, at any depth."""
-        self._folders[os.fspath(folder)] = dict(_below(folder))
+        self._folders[os.fspath(folder)] = self._below(folder)
 
     def has_changed(self) -> bool:
         """Return whether any file has changed, appeared or gone since it was added."""
         return any(_stamp(path) != stamp for path, stamp in self._files.items()) or any(
-            dict(_below(folder)) != stamps for folder, stamps in self._folders.items()
+            self._below(folder) != stamps for folder, stamps in self._folders.items()
         )
 
+    def _below(self, folder: str | Path) -> dict[str, Stamp | None]:
+        paths = [each for each in _paths_below(folder) if not each.startswith(self.written)]
+        return {path: _stamp(path) for path in paths}
 
-def _below(folder: str | Path) -> Iterator[tuple[str, Stamp | None]]:
+
+def _paths_below(folder: str | Path) -> Iterator[str]:
     for path, folders, files in os.walk(folder):
         folders[:] = [each for each in folders if each != "__pycache__"]
-        for name in files:
-            yield os.path.join(path, name), _stamp(os.path.join(path, name))
+        yield from (os.path.join(path, name) for name in files)
 
 
 def _stamp(path: str | Path) -> Stamp | None:

@@ -65,12 +65,25 @@ def test_the_settings_of_an_agent_are_where_its_variables_say(own):
         assert says(own, "claude", tool_name="Write", tool_input=given, number=2) == "runs"
 
 
+def test_the_home_is_that_of_the_agent(own):
+    home = {"HOME": str(own.folder)}
+    for command in ("cat ~/hookbus.toml", "cat $HOME/hookbus.toml", 'cat "${HOME}/hookbus.toml"'):
+        assert GATE in says(own, "codex", command, variables=home)
+    given = {"file_path": "~/hookbus.toml", "content": "x"}
+    assert GATE in says(own, "claude", tool_name="Write", tool_input=given, variables=home)
+    assert says(own, "codex", "cat ~/hookbus.toml", number=2) == "runs"
+
+
 def test_texts_that_only_mention_the_gate_are_no_commands(own):
     given = {"file_path": "/tmp/notes.md", "content": "see hookbus gate and .claude/settings.json"}
     assert says(own, "claude", tool_name="Write", tool_input=given) == "runs"
     given = {"title": "hookbus gate"}
     assert says(own, "claude", tool_name="mcp__issues__create", tool_input=given) == "runs"
     given = {"command": "hookbus gate stop"}
+    assert GATE in says(own, "claude", tool_name="mcp__shell__run", tool_input=given)
+    given = {"jobs": [{"name": "a", "args": ["hookbus", "approvals approve 1"]}]}
+    assert says(own, "claude", tool_name="mcp__shell__run", tool_input=given) == "runs"
+    given = {"jobs": [{"name": "a", "args": ["hookbus approvals approve 1"]}]}
     assert GATE in says(own, "claude", tool_name="mcp__shell__run", tool_input=given)
     given = {"path": str(own.file)}
     assert GATE in says(own, "claude", tool_name="mcp__files__write", tool_input=given)

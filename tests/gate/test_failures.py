@@ -204,6 +204,7 @@ from hookbus import Block, HookError
 async def judge(tool, arguments):
     command = str(arguments)
     if "sleep" in command:
+        open(__file__ + ".entered", "w").close()
         await asyncio.sleep(60)
     if "hang" in command:
         time.sleep(3)
@@ -257,12 +258,13 @@ def test_a_result_whose_guard_breaks_is_not_read(breaking, agent):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_closes(breaking, number):
-    event = events.before("codex", "sleep")
-    breaking.answer("codex", events.before("codex", number=2))
+    event, entered = events.before("codex", "sleep"), "plugins/own/plugin.py.entered"
     started = breaking.start("codex", BEFORE["codex"])
     started.stdin.write(json.dumps(event).encode())
     started.stdin.close()
-    time.sleep(0.5)
+    while not (breaking.folder / entered).exists():
+        assert started.poll() is None
+        time.sleep(0.02)
     started.send_signal(number)
     with started:
         out, err = started.stdout.read().decode(), started.stderr.read().decode()

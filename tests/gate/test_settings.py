@@ -2,7 +2,10 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
+
+from hookbus.gate import hook
 
 from . import events
 from .reading import outcome
@@ -94,6 +97,23 @@ def test_changed_settings_rules_and_plugins_hold_for_the_next_event(gate):
     assert said(gate, "gemini", event)[0] == "runs"
     gate.write("")
     assert "names no guard" in said(gate, "gemini", event)[1]
+
+
+def test_what_the_server_writes_beside_its_plugins_is_no_change(make_gate):
+    gate = make_gate()
+    text = gate.plug().replace('"plugins"', '"."')
+    shutil.move(gate.folder / "plugins" / "own", gate.folder / "own")
+    (gate.folder / "plugins").rmdir()
+    gate.write('journal = "calls.journal"\napprovals = "approvals.db"\n' + text)
+    gate.answer("claude", events.before("claude"))
+    assert gate.answer("claude", events.before("claude", number=2)) == (0, "", "")
+    assert gate.answer("claude", events.after("claude")) == (0, "", "")
+    assert not [*hook_files(gate, ".old")]
+
+
+def hook_files(gate, ending):
+    base = Path(hook.place(str(gate.file)))
+    return base.parent.glob(f"{base.name}.*{ending}")
 
 
 def test_a_call_that_began_before_a_change_ends_where_it_began(gate):
