@@ -1,9 +1,7 @@
 """The program that the hook starts, detached: the server, unless one runs for these settings."""
 
-import fcntl
 import importlib.util
 import os
-import pwd
 import sys
 from typing import Any
 
@@ -16,6 +14,8 @@ def lock(base: str) -> int | None:
     Args:
         base: the path of the files of the server, without its ending.
     """
+    import fcntl
+
     number = os.open(f"{base}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -37,6 +37,8 @@ def load(name: str, path: str, **more: Any) -> Any:
 
 def set_environment() -> None:
     """Set the environment, where there is nothing that a project could set through its agent."""
+    import pwd
+
     os.environ.update(PATH="/usr/local/bin:/usr/bin:/bin", LANG="C.UTF-8", HOME="/")
     try:
         user = pwd.getpwuid(os.getuid())
