@@ -66,6 +66,10 @@ class Answering:
         """Return whether the event comes after a tool."""
         return self._event is not None and self._event.kind in ("after", "failed")
 
+    def is_ending(self) -> bool:
+        """Return whether the event ends calls that never came back."""
+        return self._event is not None and self._event.kind in ("end", "turn")
+
     def has_open_call(self) -> bool:
         """Return whether the event belongs to a call that has begun here."""
         event, loaded = self._event, self._loaded

@@ -13,7 +13,7 @@ from . import hook
 from ._agents import AGENTS, Agent
 from ._entries import WrongShape, entry_of, hooks_in, ours_in, with_ours, without_ours
 from ._files import file_of, read_json, write_json
-from ._wire import stop_request
+from ._wire import older, stop_request
 
 CANNOT: Final[dict[str, tuple[str, ...]]] = {
     "claude": (
@@ -112,19 +112,19 @@ def agent_named(name: str) -> Agent:
 
 
 def stop(settings: Path) -> bool:
-    """End the server, and return whether one ran.
+    """End the servers of these settings, and return whether one ran.
 
     Raises:
-        HookError: if it is another user's.
+        HookError: if one is another user's.
     """
     try:
-        connection = hook.connect(f"{hook.place(str(settings))}.sock")
+        paths = [f"{hook.place(str(settings))}.sock", *older(str(settings))]
+        found = [each for each in map(hook.connect, paths) if each is not None]
     except hook.Closed as error:
         raise HookError(str(error)) from None
-    if connection is None:
-        return False
-    connection.sendall(stop_request(str(settings)))
-    while connection.recv(1 << 10):  # until it has ended its calls
-        continue
-    connection.close()
-    return True
+    for connection in found:
+        connection.sendall(stop_request(str(settings)))
+        while connection.recv(1 << 10):  # until it has ended its calls
+            continue
+        connection.close()
+    return bool(found)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import glob
 import json
 import logging
 import os
@@ -22,7 +21,7 @@ from ._answering import Answering
 from ._answers import closed
 from ._loading import Loaded, load
 from ._watch import Watch
-from ._wire import Request, is_own_user, read_request, written
+from ._wire import Request, is_own_user, older, read_request, written
 
 IDLE_SECONDS: Final = 1800.0
 SWEEP_SECONDS: Final = 1.0
@@ -157,8 +156,10 @@ class Server:
         answering = Answering(self.loaded, self.problem, request, writer)
         is_ours = self.loaded is not None and answering.has_open_call()
         if not is_ours and request.act == "forward":
+            if answering.is_ending():
+                await answering.answer(reader)
             return b"unknown\n"
-        if not is_ours and answering.is_second_half():
+        if not is_ours and (answering.is_second_half() or answering.is_ending()):
             found = await self._from_older(request)
             if found:
                 return found
@@ -178,7 +179,7 @@ class Server:
 
     async def _from_older(self, request: Request) -> bytes:
         """Return what an older server answers that began the call of an event, or nothing."""
-        for path in glob.glob(f"{glob.escape(hook.place(self.settings))}.*.old"):
+        for path in older(self.settings):
             if path == self.path:
                 continue
             try:

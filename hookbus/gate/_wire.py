@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import glob
 import os
 import socket
 import sys
@@ -42,6 +43,11 @@ class Request:
         """Return the request for another server."""
         start = b"hookbus forward 1 %d %d\n" % (len(self.head), len(self.given))
         return start + self.head + self.given
+
+
+def older(settings: str) -> list[str]:
+    """Return the sockets of the servers that answer only for the calls that they began."""
+    return glob.glob(f"{glob.escape(hook.place(settings))}.*.old")
 
 
 def stop_request(settings: str) -> bytes:

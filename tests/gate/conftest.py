@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,7 @@ from .reading import outcome
 if os.name == "nt":  # there is no gate
     collect_ignore_glob = ["test_*.py"]
 else:
-    from hookbus.gate import _wire, hook
+    from hookbus.gate import _install, hook
 
 PLUGIN = """\
 from hookbus import Block
@@ -81,15 +80,8 @@ class Gate:
         return outcome(agent, event, self.answer(agent, event, *more, **options))
 
     def stop(self):
-        """End the server; return whether there was one."""
-        with socket.socket(socket.AF_UNIX) as connection:
-            try:
-                connection.connect(f"{hook.place(str(self.file))}.sock")
-            except (FileNotFoundError, ConnectionRefusedError):
-                return False
-            connection.sendall(_wire.stop_request(str(self.file)))
-            with connection.makefile("rb") as said:
-                return said.read() == b"answer 77 0 0\n"
+        """End the servers; return whether there was one."""
+        return _install.stop(self.file)
 
     @property
     def log(self):

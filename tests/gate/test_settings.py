@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import time
 from pathlib import Path
 
 from hookbus.gate import hook
@@ -122,6 +123,18 @@ def test_a_call_that_began_before_a_change_ends_where_it_began(gate):
     assert said(gate, "claude", events.before("claude", "rm a", 2))[0] == "blocked"
     assert gate.answer("claude", events.after("claude")) == (0, "", "")
     assert "never let this call through" in said(gate, "claude", events.after("claude"))[1]
+
+
+def test_a_session_that_ends_ends_the_calls_that_began_before_a_change(gate):
+    gate.answer("claude", events.before("claude"))
+    gate.write(gate.file.read_text() + "[gate]\ndeadline = 9\n")
+    gate.answer("claude", events.before("claude", number=2))
+    assert [*hook_files(gate, ".old")]
+    gate.answer("claude", events.other("claude", "SessionEnd", reason="exit"))
+    deadline = time.monotonic() + 30
+    while [*hook_files(gate, ".old")]:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_many_first_events_at_once_start_one_server(gate):
