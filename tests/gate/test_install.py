@@ -161,6 +161,8 @@ def test_a_gate_that_does_not_answer_is_not_installed(home, run):
     assert code == 2 and "names no guard" in err and not (home / ".codex").exists()
     code, out, err = run("install", "codex", settings=home / "none.toml")
     assert code == 2 and "cannot be read" in err
+    for name in ("hookbus.toml", "none.toml"):
+        assert run("stop", settings=home / name)[1] == "stopped\n"
     assert "there is no agent 'codx'; did you mean 'codex'?" in run("install", "codx")[2]
 
 
