@@ -24,7 +24,7 @@ gate = App(
 
 @Parameter(name="*")
 @attrs.frozen
-class Of:
+class GateFile:
     """The settings of the gate."""
 
     settings: Path | None = None
@@ -45,7 +45,12 @@ class Of:
 
 @gate.default
 def answer(
-    agent: str, /, *, deadline: float | None = None, event: str | None = None, of: Of = Of()
+    agent: str,
+    /,
+    *,
+    deadline: float | None = None,
+    event: str | None = None,
+    where: GateFile = GateFile(),
 ) -> int:
     """Answer one event of an agent, read from stdin, in the agent's language.
 
@@ -61,7 +66,7 @@ def answer(
 
     given = sys.stdin.buffer.read()
     name = event if event is not None else _name_in(given)
-    words = [agent, str(of.file), f"{_seconds(of.file, deadline):g}", name]
+    words = [agent, str(where.file), f"{_seconds(where.file, deadline):g}", name]
     program = [sys.executable, "-I", "-S", hook.__file__, *words]
     code = subprocess.run(program, input=given, check=False).returncode
     if code not in (hook.GO, hook.REFUSED):
@@ -95,7 +100,7 @@ def _seconds(file: Path, deadline: float | None) -> float:
 @gate.command
 def install(
     agent: str, /, *, user: Flag = False, project: Flag = False, deadline: float | None = None,
-    of: Of = Of(),
+    where: GateFile = GateFile(),
 ) -> None:  # fmt: skip
     """Put the gate into the settings file of an agent.
 
@@ -108,13 +113,13 @@ def install(
         project: in the settings of the current folder.
         deadline: how many seconds an event may take. Default: the settings, or 10.
     """
-    file, from_user = of.file, _is_of_user(user, project)
+    file, from_user = where.file, _is_of_user(user, project)
     from ..gate import _install
 
     found = _install.agent_named(agent)
     written = _install.install(found, file, _seconds(file, deadline), is_project=not from_user)
     say(f"installed: {written}")
-    for each in _install.cannot(agent):
+    for each in _install.list_limits(agent):
         say(f"cannot guard: {each}")
 
 
@@ -144,14 +149,16 @@ def _is_of_user(user: bool, project: bool) -> bool:
 
 
 @gate.command
-def status(agent: str | None = None, /, *, of: Of = Of(), shown: Shown = TABLES) -> int:
+def status(
+    agent: str | None = None, /, *, where: GateFile = GateFile(), shown: Shown = TABLES
+) -> int:
     """Show whether the gate of each agent holds. The exit code is 1 if one is installed and has a
     problem.
 
     Args:
         agent: claude, codex or gemini. Default: all of them.
     """
-    file = of.file
+    file = where.file
     from ..gate._agents import AGENTS
     from ..gate._install import agent_named
     from ..gate._status import status_of
@@ -178,9 +185,9 @@ def _show(row: dict[str, Any]) -> None:
 
 
 @gate.command
-def serve(*, of: Of = Of()) -> None:
+def serve(*, where: GateFile = GateFile()) -> None:
     """Run the server in the foreground, until Ctrl-C. Agents start one themselves."""
-    file = of.file
+    file = where.file
     from ..gate import hook
     from ..gate._boot import lock
     from ..gate._server import serve as run
@@ -195,9 +202,9 @@ def serve(*, of: Of = Of()) -> None:
 
 
 @gate.command
-def stop(*, of: Of = Of()) -> None:
+def stop(*, where: GateFile = GateFile()) -> None:
     """End the server. The next event of an agent starts another."""
-    file = of.file
+    file = where.file
     from ..gate._install import stop as end
 
     say("stopped" if end(file) else "no server runs")

@@ -150,7 +150,7 @@ def kind_of(tool: Tool) -> str:
     return tool.group if tool.group in ("mcp", "agent") else "builtin"
 
 
-def expanded(rule: Any) -> list[Any]:
+def expand_rule(rule: Any) -> list[Any]:
     """Return a rule of `tool_policy` with the agents' names for `"group:NAME"`.
 
     Raises:

@@ -10,14 +10,14 @@ from .. import HookError, baggage
 from ._agents import AGENTS
 from ._answers import (
     GOES_ON,
-    closed,
-    failure_told,
-    handed_on,
-    refused,
-    refused_result,
-    runs,
-    told,
-    withheld,
+    add_to_failure,
+    close_event,
+    hand_on,
+    let_run,
+    refuse,
+    refuse_result,
+    replace_result,
+    withhold_result,
 )
 from ._approver import EXTEND
 from ._calls import Denied, HandedOn, UnknownCall
@@ -75,11 +75,11 @@ class Answering:
         event, loaded = self._event, self._loaded
         if event is None or loaded is None or not self.is_second_half():
             return False
-        return loaded.calls.sessions.open_call(event) is not None
+        return loaded.calls.sessions.find_call(event) is not None
 
     async def answer(self, reader: asyncio.StreamReader) -> Answer:
         """Return the answer. If the hook ends first, the call is cancelled."""
-        answering = asyncio.ensure_future(self._in_time())
+        answering = asyncio.ensure_future(self._answer_in_time())
         gone = asyncio.ensure_future(reader.read(1))
         try:
             await asyncio.wait({answering, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -93,11 +93,11 @@ class Answering:
 
     def _close(self, why: str) -> Answer:
         name = self._request.event or (self._event.name if self._event else "")
-        return closed(self._request.agent, name, f"{why} (the event is closed)")
+        return close_event(self._request.agent, name, f"{why} (the event is closed)")
 
-    async def _in_time(self) -> Answer:
+    async def _answer_in_time(self) -> Answer:
         try:
-            return await self._within_deadline()
+            return await self._answer_or_raise()
         except HookError as error:
             _log.warning("an event was closed: %s", error)
             return self._close("the event could not be judged")
@@ -105,7 +105,7 @@ class Answering:
             _log.warning("an event was closed", exc_info=error)
             return self._close(f"the event could not be judged ({type(error).__name__})")
 
-    async def _within_deadline(self) -> Answer:
+    async def _answer_or_raise(self) -> Answer:
         event, loaded = self._event, self._loaded
         if event is None:
             return self._close(self._wrong)
@@ -119,7 +119,7 @@ class Answering:
                 EXTEND.set(self._extend)
                 CURRENT.set(event)
                 with baggage(**event.baggage):
-                    return await self._decided(event, loaded)
+                    return await self._decide(event, loaded)
         except TimeoutError:
             return self._close("the guards gave no answer in time")
 
@@ -131,7 +131,7 @@ class Answering:
             left = ends + seconds - asyncio.get_running_loop().time() + MARGIN_SECONDS
             self._writer.write(b"wait %.3f\n" % left)
 
-    async def _decided(self, event: Event, loaded: Loaded) -> Answer:
+    async def _decide(self, event: Event, loaded: Loaded) -> Answer:
         sessions = loaded.calls.sessions
         if event.kind == "begin":
             sessions.begin(event)
@@ -140,9 +140,9 @@ class Answering:
         elif event.kind == "turn":
             await sessions.end_turn(event)
         elif event.kind == "prompt":
-            sessions.of(event)
+            sessions.get(event)
             denied = await loaded.calls.prompt(event)
-            return GOES_ON if denied is None else refused(event, denied.text)
+            return GOES_ON if denied is None else refuse(event, denied.text)
         elif event.kind == "before":
             return await self._before(event, loaded)
         else:
@@ -152,21 +152,21 @@ class Answering:
     async def _before(self, event: Event, loaded: Loaded) -> Answer:
         begun = await loaded.calls.before(event, may_hand_on=may_hand_on(loaded.settings))
         if isinstance(begun, Denied):
-            return refused(event, begun.text)
+            return refuse(event, begun.text)
         if isinstance(begun, HandedOn):
-            return handed_on(begun.question)
+            return hand_on(begun.question)
         is_open = loaded.settings.codex_stdin == "open"
-        return runs(event, begun.arguments, is_stdin_open=is_open)
+        return let_run(event, begun.arguments, is_stdin_open=is_open)
 
     async def _after(self, event: Event, loaded: Loaded) -> Answer:
         try:
             result = await loaded.calls.after(event)
         except UnknownCall:
-            return withheld(event, "the gate never let this call through")
+            return withhold_result(event, "the gate never let this call through")
         if isinstance(result, Denied):
-            return refused_result(event, result.text)
+            return refuse_result(event, result.text)
         if result.value is result.raw:
             return GOES_ON
         if event.kind == "failed":
-            return failure_told(result.value)
-        return told(event, result.value)
+            return add_to_failure(result.value)
+        return replace_result(event, result.value)

@@ -62,7 +62,7 @@ class _InForce(Patches):
         self._undo = []
 
 
-def _shown(agent: str, raw: Any) -> Any:
+def _show_result(agent: str, raw: Any) -> Any:
     if agent == "claude":
         return claude_agent._shown(raw)
     if agent == "gemini" and isinstance(raw, dict) and "llmContent" in raw:
@@ -72,7 +72,7 @@ def _shown(agent: str, raw: Any) -> Any:
 
 def _gate_of(agent: str, bus: Bus) -> Gate:
     def shown(raw: Any) -> Any:
-        return _shown(agent, raw)
+        return _show_result(agent, raw)
 
     def refused(refused: Refusal) -> Denied:
         return Denied(refused.text)
@@ -127,7 +127,7 @@ class Calls:
             event: the event before the tool.
             may_hand_on: whether the agent's user may be asked.
         """
-        session, given = self.sessions.of(event), event.given
+        session, given = self.sessions.get(event), event.given
         whose = given.get("agent_id")
         if whose not in session.halves:
             session.halves[whose] = Halves(self._gates[event.agent.name])
@@ -152,7 +152,7 @@ class Calls:
             UnknownCall: if no call is open that the event fits.
             HookError: if the call was ended meanwhile.
         """
-        opened = self.sessions.take(event)
+        opened = self.sessions.take_call(event)
         if opened is None:
             raise UnknownCall
         denied = await _resume(opened)
@@ -161,7 +161,7 @@ class Calls:
         if event.kind == "failed":
             return await _fail(opened, RuntimeError(event.given["error"]))
         raw = event.given["tool_response"]
-        shown = _shown(event.agent.name, raw)
+        shown = _show_result(event.agent.name, raw)
         value = await opened.halves.end(opened.key, raw)
         if value is raw:
             return Result(shown, shown)
@@ -198,7 +198,7 @@ async def _until_asked(beginning: Any, opened: OpenCall) -> Go | Denied | Handed
         raise
     if hand_over is not None and not begin.done():
         return HandedOn(hand_over.question.result())
-    return _begun(begin.result())
+    return _check_begun(begin.result())
 
 
 async def _resume(opened: OpenCall) -> Denied | None:
@@ -206,7 +206,7 @@ async def _resume(opened: OpenCall) -> Denied | None:
     if opened.hand_over is None or opened.begin is None:
         return None
     opened.hand_over.result.set_result(None)
-    begun = _begun(await opened.begin)
+    begun = _check_begun(await opened.begin)
     if isinstance(begun, Denied):
         return begun
     if begun.arguments != opened.sent:
@@ -214,7 +214,7 @@ async def _resume(opened: OpenCall) -> Denied | None:
     return None
 
 
-def _begun(begun: Go | Instead) -> Go | Denied:
+def _check_begun(begun: Go | Instead) -> Go | Denied:
     """Return the first half; a receiver that answers in place of the tool denies the call."""
     if isinstance(begun, Go):
         return begun

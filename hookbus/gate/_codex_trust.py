@@ -15,7 +15,7 @@ SECONDS: Final = 10.0
 _UNKNOWN: Final = "so it is not known whether Codex trusts the gate: start codex, and open /hooks"
 
 
-def trust_problems() -> list[str]:
+def find_trust_problems() -> list[str]:
     """Return why Codex does not run the gate's hooks, as its app server says."""
     program = shutil.which("codex")
     if program is None:

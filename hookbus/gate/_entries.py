@@ -94,7 +94,7 @@ def ours_in(hooks: Mapping[str, list[Any]]) -> dict[str, list[str]]:
     return {event: commands for event, commands in found.items() if commands}
 
 
-def with_ours(value: Any, entries: Mapping[str, dict[str, Any]]) -> Any:
+def add_ours(value: Any, entries: Mapping[str, dict[str, Any]]) -> Any:
     """Return the contents of a settings file with these entries of the gate, and nothing lost."""
     hooks = {event: list(each) for event, each in hooks_in(value).items()}
     for event, entry in entries.items():
@@ -107,7 +107,7 @@ def with_ours(value: Any, entries: Mapping[str, dict[str, Any]]) -> Any:
     return {**value, "hooks": hooks}
 
 
-def without_ours(value: Any) -> Any:
+def remove_ours(value: Any) -> Any:
     """Return the contents of a settings file without the entries of the gate."""
     hooks = {}
     for event, entries in hooks_in(value).items():

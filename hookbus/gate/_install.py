@@ -11,9 +11,9 @@ from typing import Final
 from .. import HookError
 from . import hook
 from ._agents import AGENTS, Agent
-from ._entries import WrongShape, entry_of, hooks_in, ours_in, with_ours, without_ours
+from ._entries import WrongShape, add_ours, entry_of, hooks_in, ours_in, remove_ours
 from ._files import file_of, read_json, write_json
-from ._wire import older, stop_request
+from ._wire import find_older, make_stop_request
 
 CANNOT: Final[dict[str, tuple[str, ...]]] = {
     "claude": (
@@ -39,7 +39,7 @@ CANNOT: Final[dict[str, tuple[str, ...]]] = {
 ALL_CANNOT: Final = ("what a command does once it runs", "the model itself")
 
 
-def cannot(agent: str) -> list[str]:
+def list_limits(agent: str) -> list[str]:
     """Return what the gate of an agent does not reach."""
     return [*CANNOT[agent], *ALL_CANNOT]
 
@@ -68,7 +68,7 @@ def install(agent: Agent, settings: Path, seconds: float, *, is_project: bool) -
     value = read_json(file)
     entries = {event: entry_of(agent, event, str(settings), seconds) for event in agent.events}
     try:
-        changed = with_ours(value, entries)
+        changed = add_ours(value, entries)
     except WrongShape as error:
         raise HookError(f"{file} is left as it is: {error}") from None
     problem, _ = check(settings)
@@ -92,7 +92,7 @@ def uninstall(agent: Agent, *, is_project: bool) -> Path | None:
     try:
         if not ours_in(hooks_in(value)):
             return None
-        write_json(file, without_ours(value))
+        write_json(file, remove_ours(value))
     except WrongShape as error:
         raise HookError(f"{file} is left as it is: {error}") from None
     return file
@@ -118,12 +118,12 @@ def stop(settings: Path) -> bool:
         HookError: if one is another user's.
     """
     try:
-        paths = [f"{hook.place(str(settings))}.sock", *older(str(settings))]
+        paths = [f"{hook.place(str(settings))}.sock", *find_older(str(settings))]
         found = [each for each in map(hook.connect, paths) if each is not None]
     except hook.Closed as error:
         raise HookError(str(error)) from None
     for connection in found:
-        connection.sendall(stop_request(str(settings)))
+        connection.sendall(make_stop_request(str(settings)))
         while connection.recv(1 << 10):  # until it has ended its calls
             continue
         connection.close()

@@ -23,7 +23,7 @@ from ._codex import UnreadablePatch, paths_in
 from ._events import CURRENT
 from ._itself import GateItself
 from ._settings import HERE, GateSettings, load_rules, read_gate_settings
-from ._watch import Watch, files_of, imported_since
+from ._watch import Watch, files_of, modules_since
 
 FIRST: Final = 2e6
 """The priority of the gate's own guards, above all others."""
@@ -69,7 +69,7 @@ def load(file: Path, watch: Watch, bus: Bus = default_bus) -> Loaded:
     before = [*sys.modules]
     prepare(gate.settings)
     _check_plugins(gate.settings, bus)
-    watch.add(*files_of(imported_since(before)))
+    watch.add(*files_of(modules_since(before)))
     calls = Calls(bus)
     _add_guards(gate, bus, calls)
     if not _guards_something(calls):
@@ -123,7 +123,7 @@ def _paths_judge(folders: tuple[str, ...], calls: Calls) -> Any:
             raise HookError(f"[gate] paths_within: the folder {each} does not exist")
 
     def judge(tool: Tool, ctx: HookContext) -> Block | None:
-        session = calls.sessions.named(ctx.baggage.get("session"))
+        session = calls.sessions.find(ctx.baggage.get("session"))
         here = None if session is None else session.folder
         if HERE in folders and not here:
             return Block("the folder of the session is not known", code="path")
@@ -159,7 +159,7 @@ def _add_own_guards(gate: GateSettings, bus: Bus, calls: Calls, folders: list[Pa
         return itself.judge(tool, ctx)
 
     def gate_state(tool: Tool, ctx: HookContext) -> Block | None:
-        session = calls.sessions.named(ctx.baggage.get("session"))
+        session = calls.sessions.find(ctx.baggage.get("session"))
         if session is not None and session.is_whole:
             return None
         return Block(

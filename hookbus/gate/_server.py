@@ -18,10 +18,10 @@ import attrs
 from .. import HookError, __version__
 from . import hook
 from ._answering import Answering
-from ._answers import closed
+from ._answers import close_event
 from ._loading import Loaded, load
 from ._watch import Watch
-from ._wire import Request, is_own_user, older, read_request, written
+from ._wire import Request, find_older, format_answer, is_own_user, read_request
 
 IDLE_SECONDS: Final = 1800.0
 SWEEP_SECONDS: Final = 1.0
@@ -131,7 +131,7 @@ class Server:
         try:
             if is_own_user(writer):
                 request = await read_request(reader)
-                writer.write(await self._answered(request, reader, writer))
+                writer.write(await self._reply(request, reader, writer))
                 await writer.drain()
         except (OSError, EOFError, ValueError):
             _log.info("a hook ended before it had its answer")
@@ -139,20 +139,22 @@ class Server:
             self.busy, self.last = self.busy - 1, time.monotonic()
             writer.close()
 
-    async def _answered(
+    async def _reply(
         self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bytes:
         if request.act == "stop":
             self._step_back()
             await self._close()  # whoever stops it can read the journal
             self.ended.set()
-            return written(hook.GO, b"", b"")
+            return format_answer(hook.GO, b"", b"")
         if request.settings != self.settings or request.python != sys.executable:
-            return written(*closed(request.agent, request.event, "the server is another's"))
+            return format_answer(
+                *close_event(request.agent, request.event, "the server is another's")
+            )
         if not self.is_retired and self.watch.has_changed():
             self._step_back()
         if not request.agent:
-            return b"again\n" if self.is_retired else self._state()
+            return b"again\n" if self.is_retired else self._report()
         answering = Answering(self.loaded, self.problem, request, writer)
         is_ours = self.loaded is not None and answering.has_open_call()
         if not is_ours and request.act == "forward":
@@ -160,7 +162,7 @@ class Server:
                 await answering.answer(reader)
             return b"unknown\n"
         if not is_ours and (answering.is_second_half() or answering.is_ending()):
-            found = await self._from_older(request)
+            found = await self._ask_older(request)
             if found:
                 return found
         if self.is_retired and not is_ours:
@@ -168,18 +170,18 @@ class Server:
         writer.write(b"taken\n")
         await writer.drain()
         self.asked[request.agent] = time.time()
-        return written(*await answering.answer(reader))
+        return format_answer(*await answering.answer(reader))
 
-    def _state(self) -> bytes:
+    def _report(self) -> bytes:
         """Return whether this server answers, and when it was last asked, for people."""
         if self.problem:
-            return written(hook.REFUSED, b"", f"hookbus: {self.problem}\n".encode())
+            return format_answer(hook.REFUSED, b"", f"hookbus: {self.problem}\n".encode())
         state = {"version": __version__, "last": self.asked}
-        return written(hook.GO, json.dumps(state).encode(), b"")
+        return format_answer(hook.GO, json.dumps(state).encode(), b"")
 
-    async def _from_older(self, request: Request) -> bytes:
+    async def _ask_older(self, request: Request) -> bytes:
         """Return what an older server answers that began the call of an event, or nothing."""
-        for path in older(self.settings):
+        for path in find_older(self.settings):
             if path == self.path:
                 continue
             try:

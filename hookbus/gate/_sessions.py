@@ -80,11 +80,11 @@ class Sessions:
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Session] = OrderedDict()
 
-    def named(self, name: Any) -> Session | None:
+    def find(self, name: Any) -> Session | None:
         """Return the session of a name in the baggage."""
         return self._kept.get(name)
 
-    def of(self, event: Event) -> Session:
+    def get(self, event: Event) -> Session:
         """Return the session of an event."""
         found = self._kept.setdefault(event.session, Session())
         self._kept.move_to_end(event.session)
@@ -97,7 +97,7 @@ class Sessions:
 
     def begin(self, event: Event) -> None:
         """Note that a session begins or goes on."""
-        session = self.of(event)
+        session = self.get(event)
         session.is_whole |= event.given.get("source") in NEW
 
     async def end(self, event: Event) -> None:
@@ -123,7 +123,7 @@ class Sessions:
         return sum(each.began > since for session in self._kept.values()
                    for each in session.open.values())  # fmt: skip
 
-    def open_call(self, event: Event) -> OpenCall | None:
+    def find_call(self, event: Event) -> OpenCall | None:
         """Return the call that an event after a tool belongs to.
 
         Without an id, it is the oldest of the same tool with the same arguments, as they were sent
@@ -139,9 +139,9 @@ class Sessions:
         fits += [each for each in alike if each.sent == given["tool_input"]]
         return fits[0] if fits else None
 
-    def take(self, event: Event) -> OpenCall | None:
+    def take_call(self, event: Event) -> OpenCall | None:
         """Return the call of an event, which no other event can have."""
-        call = self.open_call(event)
+        call = self.find_call(event)
         if call is not None:
             del self._kept[event.session].open[call.key]
         return call

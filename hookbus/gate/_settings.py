@@ -14,7 +14,7 @@ import attrs
 from .. import HookError, guards
 from .._errors import did_you_mean
 from .._program.settings import Settings, beside, read_settings
-from ._agents import GROUPS, expanded
+from ._agents import GROUPS, expand_rule
 
 DEADLINE_SECONDS: Final = 10.0
 LONGEST_SECONDS: Final = 86_400.0
@@ -131,7 +131,7 @@ def load_rules(file: Path) -> guards.tool_policy:
         if name not in known:
             raise HookError(f"{file}: unknown key {name!r}{did_you_mean(name, known)}")
     try:
-        rules = {name: value if name == "default" else _expanded(value)
+        rules = {name: value if name == "default" else _expand_rules(value)
                  for name, value in given.items()}  # fmt: skip
         return guards.tool_policy(**rules)
     except KeyError as error:
@@ -142,6 +142,6 @@ def load_rules(file: Path) -> guards.tool_policy:
         raise HookError(f"{file}: {error}") from None
 
 
-def _expanded(rules: Any) -> Any:
+def _expand_rules(rules: Any) -> Any:
     several = rules if isinstance(rules, list) else [rules]
-    return [each for rule in several for each in expanded(rule)]
+    return [each for rule in several for each in expand_rule(rule)]

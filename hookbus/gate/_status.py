@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from .. import HookError
 from ._agents import Agent
-from ._codex_trust import trust_problems
+from ._codex_trust import find_trust_problems
 from ._entries import MARK, WrongShape, hooks_in, is_ours, ours_in
 from ._files import file_of, read_json
-from ._install import cannot, check
+from ._install import check, list_limits
 
 _TYPES: Final = {
     "claude": ("command", "prompt", "agent", "http", "mcp_tool"),
@@ -46,7 +46,7 @@ def status_of(agent: Agent, settings: Path) -> dict[str, Any]:
     if not installed:
         return _row(agent, [], [], "not installed", 0.0)
     if agent.name == "codex":
-        problems += trust_problems()
+        problems += find_trust_problems()
     problems += [*_switched_off(agent), *lines]
     return _row(agent, installed, problems, lines[0] if lines else "answers", last)
 
@@ -57,7 +57,7 @@ def _row(
     asked = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(last)) if last else None
     return {
         "agent": agent.name, "installed": files, "problems": list(dict.fromkeys(problems)),
-        "cannot": cannot(agent.name), "gate": gate, "last": asked,
+        "cannot": list_limits(agent.name), "gate": gate, "last": asked,
     }  # fmt: skip
 
 

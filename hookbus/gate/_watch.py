@@ -71,7 +71,7 @@ def files_of(modules: Iterable[ModuleType]) -> list[str]:
     ]  # fmt: skip
 
 
-def imported_since(before: Iterable[str]) -> list[ModuleType]:
+def modules_since(before: Iterable[str]) -> list[ModuleType]:
     """Return the modules that were imported since these were."""
     known = set(before)
     return [module for name, module in list(sys.modules.items()) if name not in known]

@@ -45,14 +45,14 @@ class Request:
         return start + self.head + self.given
 
 
-def older(settings: str) -> list[str]:
+def find_older(settings: str) -> list[str]:
     """Return the sockets of the servers that answer only for the calls that they began."""
     return glob.glob(f"{glob.escape(hook.place(settings))}.*.old")
 
 
-def stop_request(settings: str) -> bytes:
+def make_stop_request(settings: str) -> bytes:
     """Return the request that ends the server."""
-    head = b"\0".join(map(hook.encoded, [sys.executable, settings, "", "", "10"]))
+    head = b"\0".join(map(hook.encode, [sys.executable, settings, "", "", "10"]))
     return b"hookbus stop 1 %d 0\n" % len(head) + head
 
 
@@ -77,7 +77,7 @@ async def read_request(reader: asyncio.StreamReader) -> Request:
                    given, head)  # fmt: skip
 
 
-def written(code: int, out: bytes, err: bytes) -> bytes:
+def format_answer(code: int, out: bytes, err: bytes) -> bytes:
     """Return an answer as the hook reads it."""
     return b"answer %d %d %d\n" % (code, len(out), len(err)) + out + err
 

@@ -35,7 +35,7 @@ class Closed(Exception):
     """The event gets no answer, for the reason in the text."""
 
 
-def closing(agent: str, event: str, why: str) -> Answer:
+def close_event(agent: str, event: str, why: str) -> Answer:
     """Return the answer that keeps an event from going on."""
     line = "hookbus: " + " ".join(why.split())
     if event and event not in GUARDED:
@@ -56,14 +56,14 @@ def folder() -> str:
     try:
         found = posix.lstat(path)
     except FileNotFoundError:
-        found = _made(path)
+        found = _make_folder(path)
     is_folder = found.st_mode & 0o170000 == 0o040000
     if not is_folder or found.st_uid != posix.getuid() or found.st_mode & 0o077:
         raise Closed(f"{path} must be a folder for you alone: remove it, or chmod 700 it")
     return path
 
 
-def _made(path: str) -> posix.stat_result:
+def _make_folder(path: str) -> posix.stat_result:
     try:
         posix.mkdir(path, 0o700)
     except FileExistsError:
@@ -74,12 +74,12 @@ def _made(path: str) -> posix.stat_result:
 def place(settings: str) -> str:
     """Return the path of the files of the server for these settings, without its ending."""
     number = 0xCBF29CE484222325  # FNV-1a: the modules with better hashes take too long to import
-    for byte in encoded(sys.executable) + b"\0" + encoded(settings):
+    for byte in encode(sys.executable) + b"\0" + encode(settings):
         number = (number ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
     return f"{folder()}/gate-{number:016x}"
 
 
-def encoded(text: str) -> bytes:
+def encode(text: str) -> bytes:
     """Return the bytes of a path or an argument."""
     return text.encode(sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())
 
@@ -148,7 +148,7 @@ def ask(agent: str, settings: str, seconds: float, event: str, given: bytes) -> 
         name + b"=" + posix.environ[name] for name in PASSED_ON if name in posix.environ
     ]  # fmt: skip
     words = [sys.executable, settings, agent, event, str(seconds)]
-    head = b"\0".join([*map(encoded, words), *variables])
+    head = b"\0".join([*map(encode, words), *variables])
     request = b"hookbus gate 1 %d %d\n" % (len(head), len(given)) + head + given
     path, server = place(settings) + ".sock", 0
     while True:
@@ -183,14 +183,14 @@ def _exchange(connection: _socket.socket, request: bytes) -> Answer | None:
             line, newline, rest = received.partition(b"\n")
             words = line.split()
             if not newline:
-                more = _received(connection)
+                more = _receive(connection)
                 if not more and not is_taken:
                     return None
                 if not more:
                     raise Closed("the server ended during the call")
                 received += more
             elif words[:1] == [b"answer"]:
-                return _whole(connection, words, rest)
+                return _read_answer(connection, words, rest)
             elif line == b"again":
                 return None
             elif line == b"taken":
@@ -211,18 +211,18 @@ def _send(connection: _socket.socket, request: bytes) -> None:
         return  # what the server sent before says whether it took the request
 
 
-def _received(connection: _socket.socket) -> bytes:
+def _receive(connection: _socket.socket) -> bytes:
     try:
         return connection.recv(1 << 16)
     except ConnectionResetError:
         return b""
 
 
-def _whole(connection: _socket.socket, words: list[bytes], received: bytes) -> Answer:
+def _read_answer(connection: _socket.socket, words: list[bytes], received: bytes) -> Answer:
     code, of_out, of_err = map(int, words[1:])
     parts, missing = [received], of_out + of_err - len(received)
     while missing > 0:
-        parts.append(_received(connection))
+        parts.append(_receive(connection))
         missing -= len(parts[-1])
         if not parts[-1]:
             raise Closed("the answer of the server was cut short")
@@ -280,7 +280,7 @@ def answer(
     except BaseException as error:
         why = f"the hook failed: {type(error).__name__}"
     _ignore_signals()
-    return closing(agent, event, f"{why} (the event is closed)")
+    return close_event(agent, event, f"{why} (the event is closed)")
 
 
 def _ignore_signals() -> None:
