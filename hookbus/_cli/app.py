@@ -43,7 +43,7 @@ def made(about: str, *more: Any) -> App:
 
 
 def play(words: Sequence[str], about: str, *more: Any) -> int | Ended:
-    """Run a command. Return the exit code, or how the program of `run` ended."""
+    """Run a command. Return the exit code, or the way in which the program of `run` ended."""
     try:
         words = program_words(words)
     except HookError as wrong:
@@ -56,7 +56,7 @@ def play(words: Sequence[str], about: str, *more: Any) -> int | Ended:
         app = made(about, *more)
         command, bound, *_ = app.parse_args(words, exit_on_error=False, print_error=False)
         ended = command(*bound.args, **bound.kwargs)
-        if command is not run:  # its output is the program's
+        if command is not run:  # its output comes from the program
             sys.stdout.flush()
     except KeyboardInterrupt:
         return _failed("interrupted", is_whole, 130)

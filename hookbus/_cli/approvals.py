@@ -68,7 +68,7 @@ def list_(*, all: Flag = False, kept: Kept = Kept(), shown: Shown = TABLES) -> N
     """List the pending requests, oldest first.
 
     Args:
-        all: also list the answered requests, with their outcome.
+        all: also list the requests that have an answer or have expired, with their outcomes.
     """
     history = kept.opened().history()
     cases = [case for case in history if all or case.state == "pending"]
@@ -95,7 +95,7 @@ def list_(*, all: Flag = False, kept: Kept = Kept(), shown: Shown = TABLES) -> N
 
 @approvals.command
 def show(id: str, /, *, kept: Kept = Kept(), shown: Shown = TABLES) -> None:
-    """Show one request in full: its question, all arguments, and its answer.
+    """Show one request in full, with its question, all arguments and its answer.
 
     Args:
         id: the id of the request; a unique prefix is enough.
@@ -158,7 +158,7 @@ def _case(store: Store, id: str) -> ApprovalRecord:
     """Return the request with an id, or the only one with this prefix.
 
     Raises:
-        HookError: if there is none, or more than one.
+        HookError: if there is no such request, or more than one.
     """
     alike = [case for case in store.history() if case.request.id.startswith(id)] if id else []
     if len(alike) == 1:

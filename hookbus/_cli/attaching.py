@@ -52,7 +52,8 @@ def _asked(pid: int, question: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Send a question to a process and yield its answers.
 
     Raises:
-        HookError: if it does not exist, belongs to another user, or does not listen.
+        HookError: if the process does not exist, belongs to another user, or does not accept
+            questions.
     """
     from .._program.door import NEEDS_LINUX, can_listen, socket_of
 

@@ -1,4 +1,4 @@
-"""Select the calls of a journal, with the events of their receivers."""
+"""Select calls in a journal, with the events of their receivers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CALL: Final = (
 @Parameter(name="*")
 @attrs.frozen
 class Wanted:
-    """The calls to select."""
+    """The options that select calls."""
 
     hook: str | None = None
     """only calls of this hook."""
@@ -142,9 +142,7 @@ def calls(
 def _among(
     db: sqlite3.Connection, wanted: Wanted, conditions: str, values: list[Any]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the selected calls among those that are unfinished, or in which a receiver acted, the
-    latest first.
-    """
+    """Yield the selected calls that are unfinished or in which a receiver acted, latest first."""
     is_named = wanted.receiver is not None
     turns = f"receiver {'= ?' if is_named else 'IS NOT NULL'}"
     turns += " AND type = 'failed'" * (wanted.outcome == "failed")
@@ -174,7 +172,7 @@ def _marks(db: sqlite3.Connection, number: int, call_id: int) -> tuple[dict[str,
 
 
 def switches(journal: Journal, wanted: Wanted, since: float) -> list[dict[str, Any]]:
-    """Return the switches of operators since a time, for the selected hook and receiver."""
+    """Return the switches made by operators since a time, for the selected hook and receiver."""
     if wanted.outcome is not None or wanted.session is not None:
         return []
     rows = asked(
@@ -188,7 +186,7 @@ def switches(journal: Journal, wanted: Wanted, since: float) -> list[dict[str, A
 
 
 def call_named(journal: Journal, named: str) -> tuple[int, str, int]:
-    """Return number and id of the run, and number of the call, for `17` or `RUN:17`.
+    """Return the number and id of the run, and the number of the call, for `17` or `RUN:17`.
 
     Raises:
         HookError: if there is no such call, or more than one.

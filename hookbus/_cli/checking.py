@@ -21,8 +21,8 @@ def check(
     """Import a module and report mistakes in its hooks. The exit code is 1 if it finds any.
 
     It reports signals that no hook emits, receivers that can never run, cycles of before= and
-    after=, overrides that are not hooked, hooks that require a guard and have none, modifiers that
-    block but fail open, refused plugins, unmet requirements of the settings, and rules that match
+    after=, overrides that are not hooked, hooks that require a guard but have none, modifiers that
+    block but fail open, refused plugins, unmet requirements in the settings, and rules that match
     no tool.
 
     Args:
@@ -101,8 +101,8 @@ def _required(settings: Settings) -> Iterator[str]:
 
 
 def _tools_in(module: ModuleType) -> Iterator[str]:
-    """Yield the names of the tools in a module: objects with a name and a description, as tools of
-    frameworks have.
+    """Yield the names of the tools in a module: objects with a name and a description, like the
+    tools of frameworks.
     """
     for held in vars(module).values():
         for each in held if isinstance(held, (list, tuple)) else [held]:

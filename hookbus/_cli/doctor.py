@@ -82,7 +82,7 @@ def _adapters(settings: Settings, wrong: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def _plugins(settings: Settings, wrong: list[str]) -> list[dict[str, Any]]:
-    """Return every plugin, loaded on a separate bus."""
+    """Return all plugins, loaded on a separate bus."""
     from .. import load_plugins
 
     try:

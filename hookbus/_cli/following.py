@@ -1,4 +1,4 @@
-"""Follow a journal that other processes write: print calls as they end."""
+"""Follow a journal to which other processes write, and print calls as they end."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def records_from(journal: Journal, after: int) -> Iterator[list[Record]]:
 
 
 def follow(journal: Journal, wanted: Wanted, after: int, *, is_json: bool) -> None:
-    """Print calls as they end, until interrupted."""
+    """Print calls as they end, until the command is interrupted."""
     marks: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for new in records_from(journal, after):
         lines = []

@@ -30,8 +30,8 @@ def list_(
     *, wanted: Wanted = EVERY, limit: int = 50, follow_: Flag = False,
     read: Read = ANY_FILE, shown: Shown = TABLES,
 ) -> None:  # fmt: skip
-    """List the latest calls, one per line: start time, number, outcome, duration, and what
-    receivers changed, blocked or failed.
+    """List the latest calls, one per line, with their start time, number, outcome and duration, and
+    the changes, blocks and failures of receivers.
 
     Args:
         limit: the maximum number of calls.
@@ -40,7 +40,7 @@ def list_(
     if limit < 0:
         raise HookError(f"--limit {limit} must not be negative")
     if follow_ and wanted.outcome == "unfinished":
-        raise HookError("--follow prints ended calls only: remove --outcome unfinished")
+        raise HookError("--follow prints only ended calls: remove --outcome unfinished")
     journal, wanted = read.opened(), wanted.checked()
     last = journal.checkpoint().seq if follow_ else None
     found = calls(journal, wanted, limit, last=last)
@@ -57,14 +57,14 @@ def list_(
 
 
 def _no_calls(journal: Journal, wanted: Wanted) -> str:
-    """Return the message for an empty list; it says so if calls match that have not ended."""
+    """Return the message for an empty list. It mentions matching calls that have not ended."""
     if wanted.outcome is None and calls(journal, attrs.evolve(wanted, outcome="unfinished"), 1):
         return "no matching calls have ended; --outcome unfinished lists those that have not"
     return "no matching calls"
 
 
 def _lines_of(found: list[Call], *, is_json: bool) -> list[tuple[float, str]]:
-    """Return a line for each call, and the time it started."""
+    """Return a line for each call, with the start time of the call."""
     several = len({call.run for call in found}) > 1
     lines = []
     for call in found:
@@ -109,11 +109,11 @@ def verify(
 
 @log.command
 def show(call_id: str, /, *, read: Read = ANY_FILE, shown: Shown = TABLES) -> None:
-    """Show one call as a tree: its arguments, what each receiver did and changed, nested calls, the
-    outcome, and the duration.
+    """Show one call as a tree: its arguments, the actions and changes of each receiver, nested
+    calls, the outcome and the duration.
 
-    A receiver that changed nothing is shown only if its calls were recorded, by hookbus run
-    --turns. Otherwise, hookbus explain shows which receivers are called.
+    A receiver that changed nothing is shown only if hookbus run --turns recorded its calls. To list
+    all receivers of a method, use hookbus explain.
 
     Args:
         call_id: the number of the call as shown by hookbus log; RUN:17 if several runs have

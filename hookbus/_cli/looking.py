@@ -44,7 +44,7 @@ def explain(
     receivers that can never run.
 
     Args:
-        target: module:Class.method, file.py:function, or with --hook a tool: module:tool.
+        target: module:Class.method or file.py:function; with --hook, a tool as module:tool.
         hook: the hook of a framework's adapter, such as tool_call. The target is its sender.
         source: also print the generated function that runs the calls.
     """

@@ -1,4 +1,4 @@
-"""Run a Python program as `python` does: its `__main__`, its arguments, its path."""
+"""Run a Python program as `python` does, with its own `__main__`, arguments and path."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Program:
     """A program that has not started yet.
 
     Args:
-        name: a script, a folder or an archive with a `__main__`; or a module.
+        name: a script, a folder or archive with a `__main__`, or a module.
         arguments: the arguments for `sys.argv`.
-        is_module: whether the name is that of a module, as for `python -m`.
+        is_module: whether it is the name of a module, as for `python -m`.
 
     Raises:
         HookError: if it does not exist.
@@ -43,7 +43,7 @@ class Program:
         sys.argv[:] = ["-m" if is_module else name, *arguments]
 
     def run(self) -> None:
-        """Run it to its end. Its exceptions are raised.
+        """Run the program to its end. Exceptions of the program are raised.
 
         Raises:
             HookError: if it cannot be read, or is not a Python program.
@@ -76,7 +76,7 @@ def _is_there(top: str) -> bool:
 
 
 def _first_on_path(folder: str) -> None:
-    """Put the program's folder where the one of `hookbus` was on the path."""
+    """Replace the folder of `hookbus` on the path with the program's folder."""
     if not sys.flags.safe_path:
         sys.path[:1] = [folder]
 

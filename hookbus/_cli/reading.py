@@ -56,7 +56,8 @@ class Read:
 
 
 def named_journal(option: Path | None, settings: Settings | None = None) -> Path | None:
-    """Return the journal of the option, or else of HOOKBUS_JOURNAL, or else of the settings."""
+    """Return the journal from the option, or else from HOOKBUS_JOURNAL, or else from the settings.
+    """
     if option is None and (said := os.environ.get("HOOKBUS_JOURNAL")):
         return Path(said)
     return option or (settings or find_settings()).journal
@@ -70,7 +71,7 @@ def check_place(file: Path) -> None:
     """Check whether a file can be created, before any work starts.
 
     Raises:
-        HookError: if its folder does not exist, or it is a folder.
+        HookError: if its folder does not exist, or if the path is a folder.
     """
     if file.is_dir():
         raise HookError(f"{file} is a folder: pass the path of a file")

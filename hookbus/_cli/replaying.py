@@ -14,8 +14,8 @@ from .target import buses_of, module_of
 
 
 def replay(module: str, /, *, read: Read = ANY_FILE, shown: Shown = TABLES) -> int:
-    """Import a module, check the calls of a journal with its guards, and list the calls with a
-    different verdict. The exit code is 1 if any verdict differs. No method runs.
+    """Import a module, check the calls in a journal with its guards, and list the calls with a
+    different verdict. The exit code is 1 if any verdict differs. The recorded methods do not run.
 
     Args:
         module: the module that connects guards: package.module, or the path of a file.

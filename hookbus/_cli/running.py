@@ -28,13 +28,13 @@ _VALUED: Final = (
 
 @attrs.frozen
 class Ended:
-    """How a program ended, if it did not run to its end."""
+    """The way in which a program ended early."""
 
     error: BaseException
 
     def as_python_does(self) -> NoReturn:
-        """Let Python end as it would without hookbus: with the same exit code or traceback, without
-        any frames of hookbus.
+        """Exit the interpreter as if the program ran without hookbus: with the same exit code or
+        traceback, and without frames of hookbus.
         """
         shown, trace = sys.excepthook, without_ours(self.error.__traceback__)
         sys.excepthook = lambda kind, error, _: shown(kind, error.with_traceback(trace), trace)
@@ -58,7 +58,7 @@ def run(
     starts. With --json, the number of calls by outcome is printed to stderr at the end.
 
     Args:
-        program: a script, or a folder that Python can run; or with -m a module.
+        program: a script, a folder that Python can run, or, with -m, a module.
         arguments: the arguments of the program.
         plugin: the id of a plugin, or its folder; can be repeated. If a plugin cannot be loaded,
             the program does not start.
@@ -71,11 +71,11 @@ def run(
             langchain,mcp.
         journal: the file to record events in. Default: HOOKBUS_JOURNAL, or the file in the
             settings.
-        turns: also record every call of every receiver: its answer, and how long it took.
-        trace: a file for a trace of the calls, for ui.perfetto.dev. An existing file is replaced.
+        turns: also record every call of every receiver, with its answer and duration.
+        trace: the file for a trace of the calls, for ui.perfetto.dev. An existing file is replaced.
         otel: create spans and metrics of the calls, for the OpenTelemetry providers that the
             program sets up.
-        module: the program is a module, as for python -m.
+        module: run the program as a module, as python -m does.
     """
     settings = find_settings()
     kept = named_journal(journal, settings)
@@ -108,10 +108,10 @@ def run(
 
 
 def _ask_at(store: Path | None, seconds: float) -> None:
-    """Send requests for approval of the guards of `default_bus` to a store.
+    """Send the guards' requests for approval on `default_bus` to a store.
 
     Raises:
-        HookError: if the file cannot be used, or there is a time to wait but no store.
+        HookError: if the file cannot be used, or if `--wait` is passed without a store.
     """
     if not 0 <= seconds <= 86_400:
         raise HookError(f"--wait {seconds:g} must be a number of seconds from 0 to 86400")
@@ -145,7 +145,7 @@ def _export(trace: Path | None, *, is_otel: bool) -> None:
 
 
 def _count() -> None:
-    """Print the number of calls by outcome at the end, in one line on stderr."""
+    """Print the number of calls by outcome when the program ends, in one line on stderr."""
     import json
 
     from ..events import Failed, Finished
@@ -161,8 +161,8 @@ def _count() -> None:
 
 
 def program_words(words: Sequence[str]) -> list[str]:
-    """Return the words of a command line with `--` before the program of `run`, so that its options
-    belong to the program.
+    """Return the words of a command line with `--` before the program of `run`, so that options
+    after it belong to the program.
 
     Raises:
         HookError: for an option of `run` after the program, without `--` before it.
@@ -183,7 +183,7 @@ def _check_behind(program: str, words: Sequence[str]) -> None:
     """Raise for an option of `run` after the program, because it would have no effect.
 
     Raises:
-        HookError: with a message that names both ways to write it.
+        HookError: with a message that shows both ways to write it.
     """
     own = words[: words.index("--")] if "--" in words else words
     for word in own:

@@ -27,7 +27,7 @@ COLOURS: Final = {
     "cancelled": "yellow", "paused": "yellow",
     "disabled": "yellow", "fine": "green", "unfinished": "yellow",
 }  # fmt: skip
-"""The style of a cell with one of these words."""
+"""The styles of cells that contain exactly one of these words."""
 
 
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
@@ -40,7 +40,7 @@ Several = Annotated[Sequence[str], Parameter(consume_multiple=False, show_defaul
 @Parameter(name="*")
 @attrs.frozen
 class Shown:
-    """How a command prints its output."""
+    """The options for the output of a command."""
 
     json: Flag = False
     """print JSON instead of text."""
@@ -59,12 +59,13 @@ def console() -> Console:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as one line of JSON. A value without JSON is printed as a string."""
+    """Print a value as one line of JSON. A value that cannot be serialized is printed as a string.
+    """
     print(as_json(value))
 
 
 def as_json(value: Any) -> str:
-    """Return a value as one line of JSON. Characters that stdout cannot show are escaped."""
+    """Serialize a value to one line of JSON. Characters that stdout cannot encode are escaped."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     can_show_all = encoding.lower().startswith("utf")
     return json.dumps(value, default=str, ensure_ascii=not can_show_all)
@@ -100,7 +101,7 @@ def print_rows(
     rows: Sequence[Mapping[str, Any]], empty: str, title: str | None = None, *,
     is_whole: bool = False,
 ) -> None:  # fmt: skip
-    """Print rows as a table, or a sentence if there are none."""
+    """Print rows as a table, or a sentence if there are no rows."""
     if rows:
         console().print(table_of(rows, title, is_whole=is_whole))
     else:
@@ -108,7 +109,7 @@ def print_rows(
 
 
 def print_items(items: Iterable[str], style: str = "") -> None:
-    """Print sentences as a list, wrapped to the width."""
+    """Print sentences as a list, wrapped to the width of the output."""
     grid = Table.grid(padding=(0, 1))
     for item in items:
         grid.add_row("-", Text(brief(item), style=style))
@@ -116,7 +117,7 @@ def print_items(items: Iterable[str], style: str = "") -> None:
 
 
 def progress() -> Progress:
-    """Return a progress bar. It is shown on stderr, on terminals only, and disappears when the work
+    """Return a progress bar. It is shown on stderr, only on terminals, and disappears when the work
     is done.
     """
     screen = Console(stderr=True)

@@ -14,7 +14,7 @@ def serve(
     *, port: int = 0, approvals: Path | None = None, open: Flag = False,
     read: Read = ANY_FILE, traceback: Flag = False,
 ) -> None:  # fmt: skip
-    """Serve the live page of a journal on this machine, until Ctrl-C. Its address is printed.
+    """Serve the live page of a journal on this machine until Ctrl-C, and print its address.
 
     Args:
         port: the port to listen on. 0 picks any free port.

@@ -17,10 +17,11 @@ _OURS: Final = (os.path.dirname(os.path.dirname(__file__)) + os.sep, "<frozen ",
 
 
 def module_of(name: str) -> ModuleType:
-    """Import a module by its dotted name, also from this folder, or a file by its path.
+    """Import a module by its dotted name, from this folder too, or a file by its path.
 
     Raises:
-        HookError: if it does not exist, or importing it fails. Then the cause is its exception.
+        HookError: if it does not exist, or if importing it fails. In that case, the cause is its
+            exception.
     """
     path = Path(name)
     if name.endswith(".py") or os.sep in name:
@@ -53,7 +54,7 @@ def _begin_path(folder: Path) -> None:
 
 
 def _failed(name: str, error: BaseException) -> HookError:
-    """Return the error for a module that raised, with the place in its own code."""
+    """Return the error for a module that raised, with the location in the module's own code."""
     frames = [
         frame for frame in traceback.extract_tb(error.__traceback__)
         if not frame.filename.startswith(_OURS)
@@ -86,14 +87,14 @@ def object_of(target: str) -> Any:
 
 
 def _meant(wrong: str, names: list[str]) -> str:
-    """Return the likely name, but not the list of all names."""
+    """Return a suggestion of the likely name, without the list of all names."""
     hint = did_you_mean(wrong, names)
     return hint if "did you mean" in hint else ""
 
 
 def instrument_named(target: str) -> None:
-    """Make one method or function hookable, named `module:Class.method` or `module:function`, with
-    `=name` for a different hook name.
+    """Make one method or function hookable. It is named as `module:Class.method` or
+    `module:function`, followed by `=name` for a different hook name.
 
     Raises:
         HookError: if it does not exist, or cannot be hooked.
@@ -110,7 +111,7 @@ def instrument_named(target: str) -> None:
 
 
 def buses_of(module: ModuleType) -> dict[str, Bus]:
-    """Return the buses of a module: the default one, and those in its variables."""
+    """Return the buses of a module: the default bus, and those in the module's variables."""
     held = {name: value for name, value in vars(module).items() if isinstance(value, Bus)}
     own = {name: bus for name, bus in held.items() if bus is not default_bus}
     return {"default_bus": default_bus, **own}

@@ -27,7 +27,7 @@ def _codes(style: str) -> tuple[str, str]:
 
 
 def paint(text: str, style: str) -> str:
-    """Return text in a style, if the terminal shows colours."""
+    """Return text in a style, if the terminal shows colors."""
     if not style or not _is_coloured():
         return text
     before, after = _codes(style)
@@ -76,12 +76,14 @@ def _from_to(data: Data) -> str:
 
 
 def is_telling(mark: Data) -> bool:
-    """Return whether a receiver's event belongs in the line of its call; a plain call does not."""
+    """Return whether a receiver's event belongs in the line of its call. A plain invocation does
+    not.
+    """
     return mark["event"] != "Invoked" or mark["answer"] in ("asked", "approved", "answered")
 
 
 def of_call(data: Data) -> str:
-    """Return the hook with the tool, model or agent it names, and the sender."""
+    """Return the hook, the tool, model or agent of the call, and the sender."""
     which = title(data["hook"], data.get("labels"))
     return f"{which} of {brief(data['sender'].partition(' at 0x')[0])}"
 

@@ -25,7 +25,7 @@ KEPT: Final = 20_000
 
 
 class Window:
-    """The events of the last seconds."""
+    """The events of the last seconds, and the figures computed from them."""
 
     def __init__(self) -> None:
         self._began, self._now = time.time(), time.time()
@@ -70,7 +70,8 @@ class Window:
     def receivers(self) -> list[dict[str, Any]]:
         """Return a row for each receiver that acted, slowest first, then busiest.
 
-        A journal has the duration of a receiver if it asked a person, or if `--turns` is on.
+        A journal contains the duration of a receiver if it asked a person, or if `--turns` was
+        used.
         """
         did: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         slowest: dict[tuple[str, str], float] = {}
@@ -90,8 +91,8 @@ class Window:
 def top(
     *, every: float = 1.0, times: int | None = None, read: Read = ANY_FILE, shown: Shown = TABLES
 ) -> None:
-    """Show the calls of the last ten seconds until Ctrl-C: calls per second, how many were blocked,
-    raised or failed, their durations, and the actions of receivers.
+    """Show the calls of the last ten seconds until Ctrl-C: calls per second, the numbers of
+    blocked, raised and failed calls, their durations, and the actions of receivers.
 
     Args:
         every: the number of seconds between two updates.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..journal import Journal
 
 _BAD = {"blocked": "terrible", "raised": "bad", "cancelled": "grey", "paused": "grey"}
-"""The name that trace viewers have for the colour of a failed call."""
+"""The name that trace viewers use for the color of a failed call."""
 
 
 def trace(

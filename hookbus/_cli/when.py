@@ -18,7 +18,7 @@ def moment(text: str, now: datetime | None = None) -> float:
 
     Args:
         text: an age (`90s`, `15m`, `2h`, `3d`, `1w`), `today` or `yesterday` for midnight, a time
-            of day, or a date with or without a time, in the local time zone unless it names
+            of day, or a date with or without a time, in the local time zone unless the text names
             another.
         now: the current time.
 

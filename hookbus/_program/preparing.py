@@ -19,11 +19,11 @@ def prepare(settings: Settings, *, plugins: Sequence[str] = (), adapters: str = 
 
     Args:
         settings: the settings of the project.
-        plugins: ids and folders of further plugins.
-        adapters: names of further adapters, separated by commas.
+        plugins: ids and folders of additional plugins.
+        adapters: names of additional adapters, separated by commas.
 
     Raises:
-        HookError: if one of them cannot be used. A program must not run without its guards.
+        HookError: if one of them cannot be used, because a program must not run without its guards.
     """
     default_bus._operate(shadow=settings.shadow, require_guard=settings.require_guard)
     more = [name.strip() for name in adapters.split(",") if name.strip()]

@@ -28,7 +28,7 @@ _SHAPES: Final[dict[str, dict[str, str]]] = {
         "settings": "a table", "overrides": "a table",
     },
 }  # fmt: skip
-"""All keys by their table, with the type of their value."""
+"""All keys by table, each with the type of its value."""
 
 
 @attrs.frozen
@@ -36,11 +36,11 @@ class Settings:
     """The settings of a project.
 
     Attributes:
-        file: the file they are in. None means no settings.
+        file: the file that contains them, or None if there are no settings.
         journal: the journal that `hookbus run` writes and other commands read.
         approvals: the store of approvals.
         plugins: the arguments of `load_plugins`, or None if there are no plugins.
-        adapters: the frameworks to run on hookbus.
+        adapters: the frameworks whose calls to hook.
         shadow: names of guards that run without blocking.
         require_guard: hooks that must have a guard for every call.
         gate: the table of `hookbus gate`, which checks it.
@@ -57,10 +57,11 @@ class Settings:
 
 
 def find_settings(folder: Path | None = None) -> Settings:
-    """Return the settings of the nearest folder that has some, from this one upwards.
+    """Return the settings of the nearest folder that has any, starting at a folder and going
+    upwards.
 
     Args:
-        folder: the folder to start in. None means the current one.
+        folder: the folder to start in. None means the current folder.
 
     Raises:
         HookError: if a file cannot be read, or contains an unknown key.
@@ -81,7 +82,8 @@ def read_settings(file: Path) -> Settings:
 
     Raises:
         HookError: if the file cannot be read, or has an unknown key or a value of the wrong type;
-            or if another user could have written it, because settings can put guards in shadow.
+            or if another user could have written it, because settings can put guards in shadow
+            mode.
     """
     try:
         with file.open("rb") as opened:
@@ -118,8 +120,8 @@ def read_settings(file: Path) -> Settings:
 
 
 def _check_trust(file: Path, status: os.stat_result) -> None:
-    """Raise for settings that another user owns, may write or may replace: the file, a link to it,
-    and the folders of both.
+    """Raise if another user owns, may write to or may replace the settings: the file, a link to it,
+    or the folders of both.
     """
     real = Path(os.path.realpath(file))
     try:

@@ -17,11 +17,12 @@ PAUSE_SECONDS: Final = 0.2
 
 
 class Waited:
-    """A store whose answers are waited for: a call continues as soon as there is an answer.
+    """A store that makes calls wait for answers: a call continues as soon as there is an answer.
 
     Args:
-        store: the store of the requests, answered elsewhere.
-        seconds: how long a call waits. Then it is blocked. Made again after an approval, it passes.
+        store: the store of the requests, which other processes answer.
+        seconds: how long a call waits before it is blocked. If it is repeated after an approval, it
+            passes.
     """
 
     name = Store.name
@@ -31,7 +32,7 @@ class Waited:
         self._store, self._seconds, self.key = store, seconds, store.key
 
     def ask(self, request: Request) -> Approved | Denied | Parked:
-        """Return the answer to such a call, or that it is parked if there is none in time."""
+        """Return the answer to a call, or the pending request if there is no answer in time."""
         last = time.monotonic() + self._seconds
         first = answer = self._store.ask(request)
         while isinstance(answer, Parked) and time.monotonic() < last:
@@ -50,12 +51,13 @@ class Waited:
 
 
 def _again(request: Request) -> Request:
-    """Return the request under another id, because a similar call may have used its approval."""
+    """Return the request with a new id, because an equal call may have used the approval."""
     return attrs.evolve(request, id=secrets.token_hex(8))
 
 
 def _after(first: Any, answer: Approved | Denied | Parked) -> Approved | Denied | Parked:
-    """Return the answer. If an approval came while the call waited, guards check it once more."""
+    """Return the answer. If an approval arrived while the call waited, guards check the call again.
+    """
     if isinstance(first, Parked) and isinstance(answer, Kept):
         return attrs.evolve(answer, is_waited_for=True)
     return answer

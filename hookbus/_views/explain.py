@@ -1,5 +1,6 @@
-"""Explains a call: which receivers run, in what order, where they are connected, and the generated
-code."""
+"""Explain a call: the receivers that run, their order, where they are defined, and the generated
+code.
+"""
 
 from __future__ import annotations
 
@@ -36,15 +37,15 @@ class Row:
         position: its position in its phase, from 1.
         receiver: its name.
         role: its role.
-        priority: the priority it was connected with; higher runs first.
-        scope: the sender that it is connected to.
+        priority: its priority. Receivers with a higher priority run first.
+        scope: the sender that the receiver is connected to.
         on_error: its failure policy.
         timeout: its deadline in seconds, or None.
         where: the file and line of the receiver.
         problem: the reason why it will fail at this hook, or None.
         plugin: the plugin that connected it, or None.
         operator: the options that the operator's `overrides` change, or None.
-        shadow: True for a guard in shadow, which blocks nothing, else None.
+        shadow: True for a guard in shadow mode, which cannot block, else None.
         background: True if the call does not wait for it, else None.
         locked: True for a guard that an operator cannot switch off, else None.
     """
@@ -76,7 +77,7 @@ class Explanation(Pictured, Sequence[Row]):
         rows: one row for each receiver.
         when_empty: what happens if there are no receivers.
         source: the function that runs the calls, if requested.
-        body: the function that the receivers wrap; None for a question.
+        body: the function that the receivers run around; None for a question.
     """
 
     title: str
@@ -148,12 +149,12 @@ def explain(
 
     Use it as `explain(agent.reply)`, `explain(Agent.reply)` or `explain(function)`. For a hookspec
     it also shows the receivers that answer: `explain(resolve_session)`. For a framework's adapter,
-    write `explain("tool_call", sender=tool)`. It reads the same plan that the call uses.
+    write `explain("tool_call", sender=tool)`. `explain` reads the same plan that the call uses.
 
     Args:
         hookable: a hookable function or method, or a hookspec; or the name of a hook whose sender
             is one of its arguments.
-        sender: the value of that argument. None means any sender.
+        sender: the value of that argument. None stands for any sender.
         bus: the bus of the hook with this name.
         source: also print the generated function that runs the call, and the values of its short
             names.
@@ -186,7 +187,7 @@ def explain(
 
 
 def hook_for(hookable: Any, bus: Bus = default_bus) -> Hook:
-    """Return the hook that `explain` shows, however it is named.
+    """Return the hook that `explain` shows, from any form of its first argument.
 
     Raises:
         HookError: if the function is not hookable, or if there is no such hook.
@@ -206,7 +207,8 @@ def hook_for(hookable: Any, bus: Bus = default_bus) -> Hook:
     if hook is None:
         raise HookError(
             f"{hookable!r:.80} is not hookable: decorate it with @hookable, or call "
-            "instrument(cls, 'method'); of a framework's tool, explain('tool_call', sender=tool)"
+            "instrument(cls, 'method'); for a framework's tool, write "
+            "explain('tool_call', sender=tool)"
         )
     return hook
 
@@ -260,7 +262,7 @@ def origin_of(signal: HookSignal, receiver: Connected) -> tuple[str | None, str 
 
 
 _USUAL: Final = {"guard": "block", "around": "raise"}
-"""The default on_error of each role that is not `isolate`."""
+"""The default `on_error` of each role whose default is not `isolate`."""
 
 
 def noted(row: dict[str, Any], *more: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Findings of `report` about hooks and receivers: things that were probably not intended."""
+"""Findings of `report` about hooks and receivers: conditions that are probably mistakes."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _TAKEN = frozenset(name for names in OFFERED.values() for name in names)
 
 
 def arguments(hook: Hook) -> tuple[str, ...]:
-    """Return the arguments of a hook that receivers may have as parameters."""
+    """Return the arguments of a hook that a receiver may name as parameters."""
     return hook.served(as_method=is_method(hook)).arguments
 
 
 def of_hook(hook: Hook) -> Iterator[str]:
-    """Yield the arguments that a receiver cannot always have as a parameter."""
+    """Yield the arguments that a receiver cannot name as parameters in every phase."""
     for name in () if hook.is_question else arguments(hook):
         if name in _TAKEN:
             yield Note(
@@ -49,7 +49,7 @@ def of_hook(hook: Hook) -> Iterator[str]:
 
 
 def pending(bus: Bus, signal: HookSignal) -> str:
-    """Return why nothing emits a signal, as far as that is known."""
+    """Return the reason why nothing emits a signal, if it is known."""
     if signal.phase is not None and any(
         other._switchboard.declared(signal.hook) for other in buses() if other is not bus
     ):
@@ -80,7 +80,9 @@ def unreached(bus: Bus, receiver: Connected, declared: list[Hook]) -> str:
 
 
 def repeated(signal: HookSignal, receivers: Iterable[Connected]) -> Iterator[str]:
-    """Yield receivers of one line of code that are connected several times, by repeated code."""
+    """Yield the receivers that one line of code connected several times, because the code ran
+    repeatedly.
+    """
     alike: dict[Any, list[Connected]] = {}
     for each in receivers:
         if isinstance(each.place, CodeType) and not isinstance(each.function, MethodType):
@@ -164,7 +166,7 @@ def of_seconds(receiver: Connected, it: str) -> Iterator[str]:
 
 
 def of_answers(receiver: Connected, it: str) -> Iterator[str]:
-    """Yield what is odd about the answers of a receiver."""
+    """Yield a message about unusual answers of a receiver."""
     for said, count in [*(receiver.remarks or {}).items()]:
         yield f"{it} {said} ({'once' if count == 1 else f'{count} times'})"
 

@@ -1,4 +1,4 @@
-"""The style of all pictures in notebooks: few colours, and a word beside every colour."""
+"""The style of all views in notebooks: few colors, and a word next to every color."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ COLOURS: Final = {
     "modify": "#2f9480", "guard": "#d64545", "observe": "#4a7ebb", "around": "#8b6fc9",
     "answer": "#b7791f",
 }  # fmt: skip
-"""Outcomes and roles. Each colour is visible on white and on black, so the theme of the page does
-not matter.
+"""The colors of outcomes and roles. Each is visible on white and on black, so it fits every theme.
 """
 
 STYLE: Final = """
@@ -49,11 +48,11 @@ div.hookbus svg { display: block; width: 100%; height: 1.3em; overflow: visible;
   div.hookbus.hookbus.hookbus table.calls td:first-child { grid-column: 1 / -1; border: 0; }
 }
 """
-"""Class names are repeated three times to win over a notebook's own style for tables."""
+"""Class names are repeated three times to override a notebook's own style for tables."""
 
 
 class Pictured:
-    """An object that a notebook draws: it has text, and HTML made of parts."""
+    """An object that a notebook can display: it has a text form, and an HTML form made of parts."""
 
     __slots__ = ()
 
@@ -73,6 +72,6 @@ def titled(text: str, body: str) -> str:
 
 
 def chip(text: str, word: str) -> str:
-    """Return framed text in the colour of an outcome or a role."""
+    """Return framed text in the color of an outcome or a role."""
     colour = COLOURS[word]
     return f'<span style="border-color:{colour};background:{colour}33">{escaped(text)}</span>'

@@ -19,15 +19,15 @@ _MARKS: Final[dict[type[Event], str]] = {Mutated: "changed", Failed: "failed"}
 
 
 def progress() -> Progress | None:
-    """Return a progress display in a cell of a notebook; None elsewhere."""
+    """Return a progress display in a cell of a notebook, and None outside notebooks."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return Progress() if getattr(shell, "kernel", None) is not None else None
 
 
 class Progress:
-    """A line that is updated every half second, if the cell takes that long.
+    """A line that is updated every half second, if the cell runs that long.
 
-    It has a separate thread, because a long call emits no events meanwhile.
+    A separate thread updates it, because a long call emits no events while it runs.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Progress:
                 self._counts[_MARKS[type(event)]] += 1
 
     def end(self) -> None:
-        """Update the line one last time, if it was written at all."""
+        """Update the line one last time, if it was written before."""
         self._over.set()
         self._thread.join()
         if self._shown is not None:

@@ -36,7 +36,7 @@ class Report(Pictured):
 
     Attributes:
         hooks: for every hook, its name, its kind (sync, async, generator or async generator), the
-            place where it is declared, and the number of its receivers.
+            location of its declaration, and the number of its receivers.
         receivers: for every connection, its signal, its options, whether it fired, and how often it
             failed and failed open.
         findings: possible problems, as sentences.
@@ -50,7 +50,7 @@ class Report(Pictured):
     plugins: tuple[dict[str, Any], ...] = ()
 
     def _tables(self) -> dict[str, dict[str, list[str]] | str]:
-        """Return the tables by their titles; a string if there is nothing to show."""
+        """Return the tables by their titles, with a string in place of an empty table."""
         receivers: Any = "no receivers are connected"
         if self.receivers:
             receivers = columns([_with_notes(row) for row in self.receivers])
@@ -60,7 +60,9 @@ class Report(Pictured):
         return {"hooks": hooks, "receivers": receivers, **plugins}
 
     def _findings(self) -> list[str]:
-        """Return the findings as printed below the tables, which contain the place of receivers."""
+        """Return the findings as printed below the tables, which already show the location of
+        receivers.
+        """
         places: dict[str, set[str]] = {}
         for row in self.receivers:
             places.setdefault(row["receiver"], set()).add(row["where"])
@@ -107,12 +109,12 @@ def _without_places(finding: str, known: list[str]) -> str:
 def report(bus: Bus = default_bus) -> Report:
     """Show the state of a bus: every hook, every receiver, and possible problems.
 
-    The findings list receivers that never fired (and why they never can), that failed open, or that
-    failed and stopped a call. They list signals that no hook emits, modifiers that block but fail
-    open, hooks that require a guard but have none, and observers that delay calls. They also list
-    arounds that lose the result, problems that receivers report themselves, conditions that can
-    never match, receivers that the same line connected several times, overrides that are not
-    hooked, and threads that run past their deadline.
+    The findings list receivers that never fired (and, if known, why they never can), that failed
+    open, or that failed and stopped a call. They list signals that no hook emits, modifiers that
+    block but fail open, hooks that require a guard but have none, and observers that delay calls.
+    They also list arounds that lose the result, problems that receivers report themselves,
+    conditions that can never match, receivers that one line of code connected several times,
+    overrides that are not hooked, and threads that run past their deadline.
 
     Args:
         bus: the bus to show.
@@ -234,7 +236,7 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
 
 
 def _misfits(receiver: Connected, signal: HookSignal, declared: list[Hook]) -> Iterator[str]:
-    """Yield what a receiver needs that none of the hookables has."""
+    """Yield a message about parameters of a receiver that no hookable provides."""
     problems = [receiver.problem_with(h.served(as_method=is_method(h))) for h in declared]
     yield from dict.fromkeys(problem for problem in problems if problem)
     names = {name for hook in declared for name in hook.function_signature.names}

@@ -1,4 +1,4 @@
-"""Rows as tables, in text and in HTML; text tables are as wide as the terminal."""
+"""Format rows as tables, in text and in HTML. Text tables are as wide as the terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import Any, Final
 
 WIDTH: Final = 100
-"""The width of text that is not printed to a terminal."""
+"""The width of text that is not printed to a terminal, in columns."""
 
 _LOCAL: Final = re.compile(r"[\w.<>]+\.<locals>\.")
 _PLACE: Final = re.compile(r"(?:/|[A-Za-z]:\\)[^\s:()]+(?=:\d|$)")
@@ -25,7 +25,7 @@ _UNSEEN: Final = re.compile(
 
 
 def width() -> int:
-    """Return the width of a line: that of the terminal, if text is printed to one."""
+    """Return the width of a line: the width of the terminal, if stdout is a terminal."""
     try:
         is_terminal = sys.stdout.isatty()
     except (AttributeError, ValueError):  # there is no stdout, or it is closed
@@ -34,8 +34,8 @@ def width() -> int:
 
 
 def columns(rows: Sequence[dict[str, Any]], *, is_whole: bool = False) -> dict[str, list[str]]:
-    """Return columns of text without empty ones (None, 0, False, empty string). With `is_whole`,
-    paths are not shortened.
+    """Return the columns as text, without columns that are empty (None, 0, False, empty string).
+    With `is_whole`, paths are not shortened.
     """
     write = printable if is_whole else brief
     said = {name: [row[name] for row in rows] for name in rows[0]}
@@ -66,7 +66,7 @@ def text_table(columns: dict[str, list[str]]) -> str:
 
 
 def _fitted(columns: list[tuple[str, ...]]) -> list[int]:
-    """Return the width of each column: that of its cells, folded at spaces or inside words."""
+    """Return the width of each column, whose cells may be folded at spaces or inside words."""
     space = width()
     widths = [min(max(map(len, cells)), space) for cells in columns]
     words = [max(len(word) for cell in cells for word in cell.split()) for cells in columns]
@@ -107,7 +107,7 @@ def brief(text: str) -> str:
 
 
 def _near(path: str) -> str:
-    """Return a path as you would type it here; the end of a path that is far away."""
+    """Return a path relative to the current folder or to site-packages, or its last parts."""
     try:
         here = os.path.relpath(path)
     except (OSError, ValueError):  # the folder is gone, or on another drive
@@ -141,7 +141,7 @@ def _seen(char: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return text for HTML and for XML; line breaks stay."""
+    """Return text escaped for HTML and XML. Line breaks are kept."""
     return html.escape(escaped_lines(text))
 
 

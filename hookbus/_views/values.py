@@ -1,4 +1,4 @@
-"""Any values as short strings, and the first place where two of them differ."""
+"""Format any values as short strings, and find the first position where two values differ."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any, Final
 from .tables import printable
 
 LONG: Final = 48
-"""How many characters of a value are shown."""
+"""The maximum number of characters of a value that are shown."""
 
 _BEFORE: Final = 12
-"""How many of them come before the first difference."""
+"""The number of shown characters before the first difference."""
 
 _NOTHING: Final = object()
 _SCALARS: Final = frozenset({str, bytes, int, float, complex, bool, type(None)})
@@ -43,7 +43,7 @@ def title(hook: str, labels: Mapping[str, str] | None) -> str:
 
 
 def shortened(value: Any) -> str:
-    """Return a value as a short string, whatever its own `repr` does."""
+    """Return a value as a short string, even if its own `repr` fails or is long."""
     if value is _NOTHING:
         return "nothing"
     try:
@@ -53,17 +53,17 @@ def shortened(value: Any) -> str:
 
 
 def place_of_change(name: str, index: int | None = None) -> str:
-    """Return the place that a receiver changed, such as `argument 'to'`, `result` or `item 3`."""
+    """Return the location of a receiver's change, such as `argument 'to'`, `result` or `item 3`."""
     if name in ("result", "item"):
         return name if index is None else f"{name} {index}"
     return f"argument {name!r}"
 
 
 def changed(name: str, before: Any, after: Any) -> str:
-    """Describe a change of a value: the first place where the two differ, and both values there,
-    such as ` at ['limit']: 10 → 3` after the name.
+    """Describe a change of a value: the name, then the first position where the two values differ,
+    and both values there, such as ` at ['limit']: 10 → 3`.
 
-    Only the name, if there is no difference to show.
+    Return only the name if there is no difference to show.
     """
     try:
         found = _difference(before, after, iter(range(2000)), 4)
@@ -79,7 +79,8 @@ _Found = tuple[str, str, str]
 
 
 def _difference(one: Any, other: Any, steps: Iterator[int], levels: int) -> _Found | None:
-    """Return where two values differ, and both as strings from there; None if they are equal.
+    """Return where two values differ, and both as strings from there. Return None if they are
+    equal.
 
     Only built-in types are compared directly; other values are compared as strings.
     """
@@ -103,7 +104,7 @@ def _difference(one: Any, other: Any, steps: Iterator[int], levels: int) -> _Fou
 
 
 def _pairs(one: Any, other: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield the items of either of two containers, by key or position."""
+    """Yield the items of two containers in pairs, with their key or position."""
     if isinstance(one, dict):
         for key in chain(one, (key for key in other if key not in one)):
             yield key, one.get(key, _NOTHING), other.get(key, _NOTHING)
@@ -121,7 +122,7 @@ def _text(value: Any) -> str:
 
 
 def _windows(one: str, other: str) -> tuple[str, str]:
-    """Return both strings around the first place where they differ."""
+    """Return an excerpt of both strings around the first position where they differ."""
     if max(len(one), len(other)) <= LONG:
         return one, other
     start, size, step = 0, min(len(one), len(other)), 4096

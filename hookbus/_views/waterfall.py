@@ -1,8 +1,8 @@
-"""The events of a block of code as a waterfall: which call made which, when, how long, and what
-receivers did to it.
+"""Show the events of a block of code as a waterfall: nested calls, their times and durations, and
+the actions of receivers.
 
-A receiver that was called and changed nothing emits no event, so it is not in the picture;
-`explain` lists it.
+A receiver that was called and changed nothing emits no event, so the picture does not show it.
+`explain` lists such receivers.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from .tables import brief, escaped, printable, width
 from .values import changed, place_of_change, shortened
 
 _MARGIN: Final = 24
-"""The width of a text line besides the time bar and the description."""
+"""The width of a text line without the time bar and the description."""
 
 
 @attrs.define
 class Line:
-    """One line of the picture: a call, or what a receiver did in it.
+    """One line of the picture: a call, or the action of a receiver in a call.
 
     Attributes:
-        depth: how many calls it is nested in.
+        depth: the number of calls that it is nested in.
         what: the call with its arguments, as far as known; or the receiver and what it did.
         word: how the call ended, or the kind of the receiver's action.
         start: seconds since the start of the first line.
-        seconds: how long the call, or an attempt, took; None for a single moment.
-        again: when it happened again, for what a receiver did to several items of a stream.
+        seconds: the duration of the call or attempt; None for an action without a duration.
+        again: the times of further equal actions of a receiver on items of a stream.
     """
 
     depth: int
@@ -47,7 +47,9 @@ class Line:
 
 
 def waterfall(events: Sequence[Event]) -> list[Line]:
-    """Return calls and what was done in them, each call followed by what happened inside it."""
+    """Return the calls and the actions in them. Each call is followed by its nested calls and
+    actions.
+    """
     ends = {event.call_id: event for event in events if isinstance(event, Finished)}
     names = _names_of_senders(events)
     began = min((_start_of(event) for event in events), default=0.0)
@@ -70,7 +72,7 @@ def waterfall(events: Sequence[Event]) -> list[Line]:
             inside[None].append((line, None))
         elif (mark := _mark(event, _start_of(event) - began)) is not None:
             lines = inside[event.call_id if event.call_id in inside else None]
-            if isinstance(event, Attempted):  # attempts are emitted when all of them are over
+            if isinstance(event, Attempted):  # emitted after the last attempt
                 later = (i for i, (line, _) in enumerate(lines) if line.start >= mark.start)
                 lines.insert(next(later, len(lines)), (mark, None))
             else:
@@ -93,9 +95,9 @@ def _stream_of(event: Event) -> tuple[Any, ...]:
 
 
 def _in_turn(inside: Mapping[int | None, list[tuple[Line, int | None]]]) -> list[Line]:
-    """Return the lines, each call before what is inside it.
+    """Return the lines, with each call before its nested lines.
 
-    Without recursion, because calls may be nested deeply.
+    This function is not recursive, because calls may be nested deeply.
     """
     lines, waiting = [], [(0, *pair) for pair in reversed(inside[None])]
     while waiting:
@@ -112,7 +114,9 @@ def _start_of(event: Event) -> float:
 
 
 def _names_of_senders(events: Sequence[Event]) -> dict[str, str]:
-    """Return short names for senders: without the address, but numbered if there are several."""
+    """Return short names for senders, without addresses, and numbered if several have the same
+    name.
+    """
     kinds: dict[str, list[str]] = {}
     for event in events:
         known = kinds.setdefault(event.sender.partition(" at 0x")[0], [])
@@ -178,7 +182,9 @@ def _mark(event: Event, start: float) -> Line | None:
 
 
 def _change(event: Mutated, count: int = 1) -> str:
-    """Describe what a receiver changed; for several items of a stream, how many and the first."""
+    """Describe a receiver's change. For several items of a stream, give their number and the first
+    change.
+    """
     who, verb = brief(event.receiver), "dropped" if event.dropped else "changed"
     if event.dropped:
         values = "" if event.before is HIDDEN else f": {shortened(event.before)}"
@@ -238,7 +244,7 @@ def _text_line(line: Line, length: float, time: int, space: int) -> str:
 
 
 def as_html(lines: Sequence[Line]) -> list[str]:
-    """Return the picture as parts of HTML: a table whose last column is drawn."""
+    """Return the picture as HTML: a table whose last column contains drawn bars."""
     length = _length(lines)
     head = "".join(
         f"<th>{name}</th>" for name in ("what", "how", "took", f"when, 0 to {duration(length)}")
@@ -259,7 +265,7 @@ def _html_line(line: Line, length: float) -> str:
 def _drawn(line: Line, length: float) -> str:
     """Return the bar of a call, or a mark for a single moment.
 
-    A bar has a frame, so that even the shortest is visible.
+    A bar has a frame, so that even the shortest bar is visible.
     """
     colour = COLOURS[line.word]
     first = 1 + 98 * min(line.start / length, 1.0)

@@ -1,4 +1,4 @@
-"""Human approval: answer requests for approval, in this process or days later in another one."""
+"""Human approval: answer requests for approval, in this process, or days later in another."""
 
 from ._inbox import Inbox
 from ._notify import notify

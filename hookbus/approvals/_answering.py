@@ -21,11 +21,11 @@ from ._redacted import hidden, restored, without
 from ._words import Approved, Kept, Parked, Pending, Request
 
 REDACTING_SECONDS: Final = 1.0
-"""Time limit for the redactors of one request. What they did not reach by then is not shown."""
+"""The time limit for redacting one request. Values that are not redacted by then are not shown."""
 
 
 def answering(approver: Any, timeout: float | None = None) -> Answering:
-    """Return the object that a bus calls, made from the argument of `bus.approver`.
+    """Return the object that a bus calls, created from the argument of `bus.approver`.
 
     Raises:
         HookError: if the approver has the wrong type, or a required package is not installed.
@@ -57,7 +57,7 @@ class _Function:
         return self._memory.known(request) or self.function(waiting)
 
     def noted(self, request: Request, answer: Any) -> Any:
-        """Remember the answer where it says so, and return it."""
+        """Remember the answer if it asks for that, and return it."""
         if isinstance(answer, Parked):
             return Parked(answer.id or self._memory.parked(request))
         check_answer(answer, request)
@@ -83,8 +83,8 @@ class Answering:
         """Return the digest of a call. It covers the unredacted values.
 
         Raises:
-            HookError: if an argument or a bound value has no canonical JSON, or if the sender has
-                no identity that lasts as long as the approval.
+            HookError: if an argument or a bound value cannot be serialized to canonical JSON, or if
+                the sender has no identity that lasts as long as the approval.
         """
         hook = facts["hook"]
         asks = [
@@ -153,7 +153,7 @@ class Answering:
     def verdict(
         self, request: Request, answer: Any, facts: Mapping[str, Any]
     ) -> Block | tuple[str, dict[str, Any], bool]:
-        """Return the denial, or else a tuple: the approver, the arguments that the approver edited,
+        """Return the denial, or a tuple of the approver, the arguments that the approver edited,
         and whether the call waited for the approval.
 
         Raises:

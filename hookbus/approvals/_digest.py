@@ -12,8 +12,8 @@ from typing import Any, Final
 from .. import HookError
 
 LABELS: Final = frozenset({"caller", "call_id", "tool"})
-"""Arguments that a framework adds to a `tool_call`: they differ per call or have no JSON value. The
-class of the tool is part of the digest, as the class of the sender is.
+"""Arguments that a framework adds to a `tool_call`. They differ from call to call, or cannot be
+serialized to JSON. The digest contains the class of the tool, as it does that of the sender.
 """
 
 
@@ -39,12 +39,12 @@ def library() -> Any:
 
 
 def canonical(value: Any, name: str) -> bytes:
-    """Return a value as canonical JSON.
+    """Serialize a value to canonical JSON.
 
     Raises:
-        HookError: with a message that names the value that has none: a type that JSON does not have
-            (a subclass counts), an integer beyond 2**53, NaN, a key that is not a string, a lone
-            surrogate.
+        HookError: with a message that names a value that cannot be serialized: one whose type is
+            not exactly a JSON type, an integer beyond 2**53, NaN, a key that is not a string, or a
+            lone surrogate.
     """
     _check(value, name)
     rfc8785 = library()
@@ -53,7 +53,7 @@ def canonical(value: Any, name: str) -> bytes:
     except (rfc8785.CanonicalizationError, RecursionError, UnicodeError) as error:
         is_cycle = isinstance(error, RecursionError)
         what = "it contains itself" if is_cycle else "JSON cannot represent it exactly"
-        raise HookError(f"{name} has no canonical JSON: {what}") from None
+        raise HookError(f"{name} cannot be serialized to canonical JSON: {what}") from None
 
 
 def digest_of(key: bytes, facts: list[Any], bound: bytes, arguments: bytes) -> str:
@@ -61,8 +61,8 @@ def digest_of(key: bytes, facts: list[Any], bound: bytes, arguments: bytes) -> s
 
     Args:
         key: the secret key of the approver.
-        facts: hook, program, the identity of the sender and, for each guard that asks, its name,
-            question and code.
+        facts: the hook, the program, the identity of the sender and, for each guard that asks, its
+            name, question and code.
         bound: the baggage that the approval is bound to, as canonical JSON.
         arguments: the arguments, as canonical JSON.
     """
@@ -95,21 +95,24 @@ def _check(value: Any, name: str, depth: int = 0) -> None:
     """
     kind = type(value)
     if depth > 100:
-        raise HookError(f"{name} has no canonical JSON: it is nested more than 100 levels deep")
+        raise HookError(
+            f"{name} cannot be serialized to canonical JSON: it is nested more than 100 levels deep"
+        )
     if kind is dict:
         for key, inner in value.items():
             if type(key) is not str:
                 raise HookError(
-                    f"{name} has no canonical JSON: its key {key!r:.40} is not a string"
+                    f"{name} cannot be serialized to canonical JSON: "
+                    f"its key {key!r:.40} is not a string"
                 )
             _check(inner, f"{name}[{key!r:.40}]", depth + 1)
     elif kind is list or kind is tuple:
         for i, inner in enumerate(value):
             _check(inner, f"{name}[{i}]", depth + 1)
     elif (problem := _PROBLEMS.get(kind, _none)(value)) is not None:
-        raise HookError(f"{name} has no canonical JSON: {problem}")
+        raise HookError(f"{name} cannot be serialized to canonical JSON: {problem}")
     elif kind not in (str, int, float, bool, type(None)):
         raise HookError(
-            f"{name} is a {kind.__qualname__}, which has no canonical JSON: "
+            f"{name} is a {kind.__qualname__}, which cannot be serialized to canonical JSON: "
             "pass a string or a number"
         )

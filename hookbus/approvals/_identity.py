@@ -29,7 +29,8 @@ def identity_of(
     sender: Any, hook: str, identity: Callable[[Any], str] | None, *, is_lasting: bool
 ) -> list[str]:
     """Return the identity of a sender: the result of `identity=`, or else the name of its class or
-    its own name. An object without an importable name is identified by itself, in this process.
+    its own name. An object without an importable name is identified by a random token, valid in
+    this process.
 
     Args:
         is_lasting: whether the approval outlives the process.
@@ -73,7 +74,7 @@ def _said(identity: Callable[[Any], str], sender: Any, hook: str) -> str:
 
 
 def _name_of(thing: Any) -> str | None:
-    """Return module and name of a class or function, or None if they do not resolve to it."""
+    """Return the module and name of a class or function, or None if they do not resolve to it."""
     module, name = thing.__module__, thing.__qualname__
     if type(module) is not str or type(name) is not str or "<" in name:
         return None
@@ -89,16 +90,16 @@ def _name_of(thing: Any) -> str | None:
 
 
 def _is_of_module(body: Any, module: str, name: str) -> bool:
-    """Return whether a function was defined by a module-level `def` (or in a class) of its name."""
+    """Return whether a function was defined by a `def` of its name, in a module or a class."""
     if type(body) is not FunctionType or body.__code__.co_qualname != name:
         return False
-    if not {"__class__"}.issuperset(body.__code__.co_freevars):  # a copy of what a function made
+    if not {"__class__"}.issuperset(body.__code__.co_freevars):  # a copy that a function created
         return False
     return body.__globals__ is getattr(sys.modules.get(module), "__dict__", None)
 
 
 def _layers(found: Any, depth: int = 0) -> Iterator[Any]:
-    """Yield what a module has under a name, and the objects it wraps."""
+    """Yield the object that a module has under a name, and the objects that it wraps."""
     yield found
     held = getattr(found, "__dict__", {})
     below = [held.get(name) for name in _INNER] if type(held) is dict and depth < 10 else []
@@ -110,8 +111,8 @@ def _layers(found: Any, depth: int = 0) -> Iterator[Any]:
 
 
 def _home(module: str) -> str:
-    """Return the name that identifies a module. Every program has a `__main__`: it is identified by
-    the name given to `python -m`, or else by its file.
+    """Return the name that identifies a module. Because every program has a module `__main__`, that
+    one is identified by the name passed to `python -m`, or else by its file.
     """
     main = sys.modules.get(module) if module == "__main__" else None
     spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
@@ -121,7 +122,7 @@ def _home(module: str) -> str:
 
 
 class _Tokens:
-    """One random token for each object, for as long as the object lives."""
+    """Provides one random token for each object, for as long as the object lives."""
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -1,4 +1,4 @@
-"""An inbox: calls wait in it, in this process, until a person answers them."""
+"""An inbox: holds calls in this process until a person answers their requests."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Inbox:
             future.set_result(answer)
 
     async def next(self) -> Request:
-        """Wait for the next request that no earlier call of `next` has returned."""
+        """Wait for the next request that `next` has not returned before."""
         looker: Future[Request] = Future()
         with self._lock:
             while self._new:
@@ -114,7 +114,7 @@ class Inbox:
         return future
 
     def _end(self, id: str, kind: type[HookError], why: str) -> None:
-        """Remember why the newest requests ended, for answers that come too late."""
+        """Remember why the latest requests ended, to explain the rejection of late answers."""
         self._ended[id] = kind, why
         while len(self._ended) > MOST:
             self._ended.popitem(last=False)

@@ -12,17 +12,17 @@ _OF_LAYER: Final = ("name", "kind")
 
 
 def facts_as_approved(outer: Any, facts: Mapping[str, Any]) -> Any:
-    """Return the facts of a nested call, with everything that a layer may change set back to the
-    approved values: the sender, the prefix of the tool's name, and its kind. The digest then shows
-    whether the rest is equal.
+    """Return the facts of a nested call, with all the values that a layer may change reset to those
+    approved: the sender, the prefix of the tool's name, and the kind. The digest then shows whether
+    the other values are equal.
 
     Args:
         outer: the `Approval` of the enclosing call.
         facts: the facts of the nested call, as the approver gets them.
 
     Returns:
-        None if it is a separate call: of another tool, of a tool that calls itself, or one about
-        which a guard asks a different question.
+        None if it is a separate call: a call of another tool, a recursive call of the same tool, or
+            a call about which a guard asks a different question.
     """
     before = outer.facts
     outer_name, name = _tool_of(before), _tool_of(facts)

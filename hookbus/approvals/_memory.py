@@ -18,7 +18,9 @@ from ._redacted import restored
 from ._words import Approved, Denied, Kept, Request
 
 MOST: Final = 10_000
-"""Limit for remembered approvals and parked requests. The oldest are dropped, and asked again."""
+"""The maximum number of remembered approvals, and of pending requests. The oldest are dropped;
+their calls need a new approval.
+"""
 
 
 class Memory:
@@ -31,7 +33,8 @@ class Memory:
         self._parked: OrderedDict[str, str] = OrderedDict()
 
     def known(self, request: Request) -> Kept | None:
-        """Return the approval that is still valid for such a call."""
+        """Return the remembered approval that is still valid for a call with this digest, or None.
+        """
         with self._lock:
             until, answer = self._yeses.get(request.digest, (0.0, None))
         if answer is None or until <= time.time():
@@ -49,18 +52,20 @@ class Memory:
                     self._yeses.popitem(last=False)
 
     def parked(self, request: Request) -> str:
-        """Return the id under which such a call is pending. A new one gets the id of `request`."""
+        """Return the id of the pending request for this digest, which `request` becomes if there is
+        none.
+        """
         with self._lock:
             while len(self._parked) >= MOST:
                 self._parked.popitem(last=False)
             return self._parked.setdefault(request.digest, request.id)
 
     def waiting(self, request: Request) -> str:
-        """Return the id under which such a call was pending, or else that of `request`."""
+        """Return the id of the pending request for this digest, or else the id of `request`."""
         return self._parked.get(request.digest, request.id)
 
     def answered(self, request: Request) -> None:
-        """Forget that such a call is pending."""
+        """Forget the pending request for this digest."""
         with self._lock:
             self._parked.pop(request.digest, None)
 

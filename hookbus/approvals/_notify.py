@@ -35,15 +35,15 @@ from ..events import Blocked, Event
 from ._memory import MOST, check_seconds
 
 WAITING: Final = 1_000
-"""Queue limit. A request that does not fit is not posted and counts as failed."""
+"""The maximum number of queued requests. Further requests are not posted and count as failed."""
 
 
 MOST_TIMEOUTS: Final = 4
-"""A slow server is cut off after this multiple of `timeout`."""
+"""A request to a slow server is aborted after this multiple of `timeout`."""
 
 
 class _Cut(AbstractHTTPHandler):
-    """Keeps the connection of a request, so that it can be cut off."""
+    """Keeps the connection of a request, so that the request can be aborted."""
 
     def do_open(self, http_class: Any, req: Any, **options: Any) -> Any:
         def connection(host: str, **given: Any) -> Any:
@@ -54,11 +54,11 @@ class _Cut(AbstractHTTPHandler):
 
 
 class _Http(_Cut, HTTPHandler):
-    """The handler for http."""
+    """The handler for http addresses."""
 
 
 class _Https(_Cut, HTTPSHandler):
-    """The handler for https."""
+    """The handler for https addresses."""
 
 
 def _cut(request: Any) -> None:
@@ -78,13 +78,13 @@ class _NoRedirect(HTTPRedirectHandler):
 
 @named_options
 class notify:
-    """Post each parked request to a webhook:
+    """Post each pending request for approval to a webhook:
     `bus.events.connect(approvals.notify(url), kinds=Blocked)`.
 
     The JSON body contains `id`, `question`, `bound` and `hook`, redacted by the redactors of the
-    bus, but not the arguments. If you pass a secret, the header `X-Hookbus-Signature` contains
-    `sha256=` and the HMAC of the body. A background thread posts each request once, so calls do not
-    wait for the server. A repeated call with a pending request is not posted again.
+    bus. It does not contain the arguments. If you pass a secret, the header `X-Hookbus-Signature`
+    contains `sha256=` and the HMAC of the body. A background thread posts each request once, so
+    calls do not wait for the server. A repeated call with a pending request is not posted again.
 
     Args:
         url: an http or https address. Redirects are not followed.
@@ -118,7 +118,9 @@ class notify:
         _OPEN.add(self)
 
     def _begin(self) -> None:
-        """Start with an empty queue, also after a fork: the parent posts what it queued."""
+        """Start with an empty queue, also in a forked child; the parent posts the requests that it
+        queued.
+        """
         self._lock, self._queue = Lock(), Queue[bytes | None](WAITING)
         self._thread: threading.Thread | None = None
 
@@ -173,7 +175,7 @@ class notify:
             except HTTPError as error:
                 error.close()
                 self._fail(f"the server answered {error.code}")
-            except Exception as error:  # of the network, or of a server that speaks no HTTP
+            except Exception as error:  # from the network, or a server that does not speak HTTP
                 self._fail(type(error).__name__)
 
     def _post(self, body: bytes) -> None:
@@ -222,7 +224,7 @@ _OPEN: Final[weakref.WeakSet[notify]] = weakref.WeakSet()
 
 @atexit.register
 def _close_all() -> None:
-    """Post what is queued when the program ends, because a daemon thread would be killed."""
+    """Post the queued requests when the program exits, because a daemon thread would be killed."""
     for each in list(_OPEN):
         each.close()
 

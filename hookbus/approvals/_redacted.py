@@ -1,4 +1,4 @@
-"""How redacted values are shown to a person, and how an edit of them is mapped to real values."""
+"""Show redacted values to a person, and map that person's edits back to the real values."""
 
 from __future__ import annotations
 
@@ -13,16 +13,14 @@ from .. import HookError
 _PLACEHOLDER: Final = re.compile(r"<[^<>]+>")
 _USUAL: Final[tuple[str, ...]] = ("<redacted>", "<could not be redacted>")
 _WORD: Final = 4
-"""A shorter value is replaced in a sentence only where it is a whole word."""
+"""A shorter value is replaced inside a string only where it is a whole word."""
 
 Pairs = list[tuple[Any, Any]]
 """Values, and their replacements."""
 
 
 def hidden(real: Any, shown: Any) -> Pairs:
-    """Return each string, number or key of JSON data that is not shown as it is, with its
-    replacement.
-    """
+    """Return each string, number or key in JSON data whose shown form differs, with that form."""
     if type(real) is type(shown) is dict:
         keys = [pair for pair in zip(real, shown) if pair[0] != pair[1]]
         return keys + [
@@ -36,7 +34,9 @@ def hidden(real: Any, shown: Any) -> Pairs:
 
 
 def without(value: Any, pairs: Pairs) -> Any:
-    """Return JSON data with the hidden values replaced in every string."""
+    """Return JSON data with the hidden values replaced: as keys, as whole values, and inside
+    strings.
+    """
     if type(value) is dict:
         return {without(key, pairs): without(each, pairs) for key, each in value.items()}
     if type(value) is list:
@@ -63,10 +63,11 @@ def _instead(shown: str, found: re.Match[str]) -> str:
 def restored(
     edited: Mapping[str, Any], shown: Mapping[str, Any], real: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the arguments that a person changed, with placeholders replaced by real values.
+    """Return the arguments that a person edited, with placeholders replaced by the real values.
 
     Args:
-        edited: all arguments after the edit. A placeholder left in its place means its value.
+        edited: all arguments after the edit. An unchanged placeholder stands for the value that it
+            hides.
         shown: the arguments as this person saw them.
         real: the arguments themselves.
 

@@ -1,4 +1,4 @@
-"""The file of a store: its tables, and how one transaction opens it."""
+"""The file of a store: its tables, and the connection of a transaction."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ def prepared(path: str | os.PathLike[str]) -> tuple[Path, bytes]:
 
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the file for one transaction, which is on the disk when the block ends.
+    """Open the file for one transaction, which is on disk when the `with` block ends.
 
-    Each transaction has its own connection, so threads and forks share none.
+    Each transaction has its own connection, so that threads and forked processes share none.
 
     Raises:
-        HookError: if the file cannot be read or written. Then nothing has changed.
+        HookError: if the file cannot be read or written. In that case, nothing has changed.
     """
     db = None
     try:

@@ -12,13 +12,13 @@ from ._words import Request
 
 
 def written(value: Any, indent: int | None = None) -> str:
-    """Return a value as JSON, in full. A value without JSON is shown by its repr."""
+    """Return a value as JSON, in full, or its repr if it cannot be serialized."""
     text = json.dumps(value, indent=indent, ensure_ascii=False, default=repr)
     return escaped_lines(text)
 
 
 def lines_of(request: Request, last: Request | None = None) -> Iterator[str]:
-    """Yield a request as text, one line for each fact. No value can imitate another line.
+    """Yield a request as lines of text, one for each fact. No value can imitate another line.
 
     Args:
         last: the previous request of the same guard, to show which arguments changed.

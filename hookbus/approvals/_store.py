@@ -34,8 +34,8 @@ class Store:
     """Keeps requests in a file until a person answers: `bus.approver(Store("approvals.db"))`.
 
     A call that requires approval is blocked with `ApprovalPending`. After the approval, make the
-    same call again, in this process or another one, and it runs once. The file is an SQLite
-    database that several processes can use. Every answer is on disk when `answer` returns.
+    same call again, in this process or another, and it runs once. The file is an SQLite database
+    that several processes can use. Every answer is on disk when `answer` returns.
 
     Args:
         path: the file. A missing file is created, readable by its owner only.
@@ -194,7 +194,9 @@ def _case(row: sqlite3.Row | tuple[Any, ...]) -> ApprovalRecord:
 
 
 def _written(request: Request) -> str:
-    """Return a request as JSON. Descriptive values without JSON are written by their repr."""
+    """Serialize a request to JSON. Descriptive values that cannot be serialized are written as
+    their repr.
+    """
     return json.dumps(attrs.asdict(request), default=repr)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 class Terminal:
     """Asks on stdout and reads the answer from stdin, one request at a time. Any answer except yes
-    is a denial. In a notebook, it asks below the running cell.
+    is a denial. In a notebook, the question appears below the running cell.
     """
 
     name = "terminal"
@@ -35,13 +35,13 @@ class Terminal:
 
     def ask(self, request: Request) -> Any:
         """Ask and wait for the answer. The end of the input is a denial."""
-        return self._answer(request) or Denied("the terminal", "its input has ended")
+        return self._answer(request) or Denied("the terminal", "the input has ended")
 
     def answer_pending(self, inbox: Inbox | Store) -> None:
         """Ask about each pending request of an inbox or a store, and record the answer there.
 
-        A request that was answered elsewhere in the meantime is skipped. At the end of the input,
-        the remaining requests stay pending.
+        A request that has been answered in another way in the meantime is skipped. At the end of
+        the input, the remaining requests stay pending.
         """
         for request in inbox.pending():
             answer = self._answer(request)
@@ -87,6 +87,6 @@ def _show(text: str) -> None:
 
 
 terminal: Final = Terminal()
-"""An approver that asks the person at the keyboard: `bus.approver(terminal)`. To answer requests
-that are pending elsewhere, call `terminal.answer_pending(inbox)`.
+"""An approver that asks the person at the keyboard: `bus.approver(terminal)`. To answer the pending
+requests of an inbox or a store, call `terminal.answer_pending(inbox)`.
 """

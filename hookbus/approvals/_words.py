@@ -26,9 +26,9 @@ class Request:
             their details.
         arguments: a copy of the arguments that the method would get, in JSON types. The arguments,
             the question and all other visible fields are redacted by the redactors of the bus.
-        digest: a keyed hash of everything that the answer covers: the hook, the sender, the guards
-            and their questions, the unredacted arguments and the bound baggage. It does not reveal
-            them.
+        digest: a keyed hash of the values that the answer covers: the hook, the sender, the guards
+            and their questions, the unredacted arguments and the bound baggage. Without the key,
+            the hash does not reveal these values.
         bound: the part of the baggage that the approval is bound to. A call with other values
             cannot use the approval.
         baggage: all baggage of the call, such as the session and the user.
@@ -74,7 +74,7 @@ class Denied:
 
     Attributes:
         by: the name of the approver, a non-empty string.
-        reason: the reason. The caller sees it, and a model may see it, too.
+        reason: the reason, which is shown to the caller and possibly to a model.
     """
 
     by: str
@@ -116,7 +116,7 @@ class RequestExpired(HookError):
 @named_options
 @attrs.frozen
 class Parked:
-    """There is no answer yet. The call is blocked with `ApprovalPending`; make it again after the
+    """There is no answer yet. The call is blocked with `ApprovalPending`; repeat the call after the
     approval.
 
     Attributes:

@@ -1,10 +1,9 @@
-"""The demo behind `hookbus demo`: AgentDojo's attacks against an agent that obeys every one of
-them.
+"""The demo that `hookbus demo` runs: AgentDojo's attacks against an agent that obeys all of them.
 
 The demo does not measure a model. The agent is scripted to do the user's task, and to carry out an
-injected goal as soon as it reads one. The numbers therefore show only the enforcement: the attacks
-that a policy stops, because the agent stops none. `hookbus.demo.policies` is the part to copy. It
-needs the extra: `pip install 'hookbus[demo]'`.
+injected goal as soon as it reads one. The agent itself stops no attack, so the numbers show only
+the attacks that a policy stops. Copy the policies in `hookbus.demo.policies` for your own agent.
+Install the extra with `pip install 'hookbus[demo]'`.
 """
 
 __all__: list[str] = []

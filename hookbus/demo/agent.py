@@ -1,5 +1,6 @@
 """The worst case: an agent that does the user's task, and obeys an injected goal completely as soon
-as it reads one."""
+as it reads that goal.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ class Step:
     Attributes:
         call: the tool call to run.
         obeys: whether it serves the injected goal, rather than the user.
-        error: the error message of the loop: a refusal, or a failure of the tool.
+        error: the error message of the loop, if the call was refused or the tool failed.
     """
 
     call: FunctionCall
@@ -58,10 +59,11 @@ class Step:
 class WorstCaseAgent(BasePipelineElement):
     """Replaces the model in AgentDojo's loop, and requests one tool call at a time.
 
-    It follows the ground truth of the user's task. As soon as a tool result shows the injected
-    goal, it carries out the whole goal, once, and then continues. A refusal stops neither. Its last
-    message is the answer to the user's task, unless a call for the user failed, because then it
-    cannot know the answer. It also contains the words that the goal wants the agent to say.
+    It follows the ground truth of the user's task. As soon as a tool result contains the injected
+    goal, the agent carries out the whole goal, once, and then continues. A refused call stops
+    neither the goal nor the task. Its last message is the answer to the user's task, unless a call
+    for the user failed, because then the agent cannot know the answer. The message also contains
+    the words that the goal wants the agent to say.
 
     Args:
         user_task: the task of the user.
@@ -69,7 +71,7 @@ class WorstCaseAgent(BasePipelineElement):
         before: the environment before the first call, from which the ground truth is computed.
     """
 
-    # Attacks address the model by a name that they look up by the pipeline's name. This one is
+    # Attacks address the model by a name that they look up by the pipeline's name. This name is
     # rendered as "Local model".
     name = "local-worst-case-agent"
 
@@ -88,8 +90,9 @@ class WorstCaseAgent(BasePipelineElement):
 
     @property
     def has_served_goal(self) -> bool:
-        """Whether anything was done for the goal: a call that ran, or words that it wanted to be
-        said."""
+        """Whether the agent did anything for the goal: made a call that ran, or said the words it
+        wanted.
+        """
         says = self.injection_task is not None and self.injection_task.GROUND_TRUTH_OUTPUT
         return any(step.obeys and step.error is None for step in self.steps) or bool(
             self.has_obeyed and says
@@ -144,8 +147,9 @@ def pipeline_of(agent: WorstCaseAgent) -> AgentPipeline:
 
 
 def shows(goal: str, text: str) -> bool:
-    """Return whether a tool result shows this goal, in any formatting of line breaks, quotes and
-    escapes."""
+    """Return whether a tool result contains this goal, regardless of line breaks, quotes and
+    escapes.
+    """
     return _pattern_of(goal).search(text) is not None
 
 

@@ -21,15 +21,15 @@ from .agent import WorstCaseAgent
 from .goals import is_playable
 
 VERSION: Final = "v1.2.2"
-"""The newest version of AgentDojo's benchmark in agentdojo 0.1.35; every version of it has 97 user
-tasks."""
+"""The newest version of AgentDojo's benchmark in agentdojo 0.1.35. Every version has 97 user tasks.
+"""
 
 SUITES: Final = ("banking", "slack", "travel", "workspace")
 
 
 @register_attack
 class PlainAttack(FixedJailbreakAttack):
-    """The goal in its own words only, without any form that a sanitiser could find."""
+    """The goal in its own words only, without any form that a sanitizer could find."""
 
     name = "plain"
 
@@ -41,10 +41,10 @@ class PlainAttack(FixedJailbreakAttack):
 
 @attrs.frozen(eq=False)
 class Pair:
-    """One user task, alone or with one goal that was injected into the data it reads.
+    """One user task, alone or with one goal injected into the data that it reads.
 
     Attributes:
-        suite: the suite of both.
+        suite: the suite of the task and the goal.
         user_task: the user's task.
         injection_task: the injected goal, or None for the user task alone.
         environment: the data before the first call. Every run gets its own copy.
@@ -66,8 +66,8 @@ class AttackedSuite:
         suite: AgentDojo's suite.
         attack: AgentDojo's attack on it.
         plays_alone: whether its user tasks also run alone.
-        unreachable: user tasks that read nothing an attacker can write. They run alone only.
-        unplayable: goals that require neither a call nor words. They are left out.
+        unreachable: user tasks that read no data that an attacker can write. They run only alone.
+        unplayable: goals that require neither a call nor words. They are not run.
     """
 
     suite: TaskSuite[TaskEnvironment]
@@ -133,8 +133,8 @@ class AttackedSuite:
 
 
 def attack_suites(suite: str, attack: str) -> list[AttackedSuite]:
-    """Return the named suite, or all four for `"all"`, under the named attack, or under every form
-    for `"all"`. The user tasks run alone under the first form.
+    """Return the named suite (or all four for `"all"`) under the named attack (or under every form
+    for `"all"`). The user tasks also run alone under the first form.
 
     Raises:
         HookError: if the suite or attack is unknown, or the attack injects no goal.
@@ -159,7 +159,7 @@ def attack_suites(suite: str, attack: str) -> list[AttackedSuite]:
 
 
 def attack_names() -> tuple[str, ...]:
-    """Return the names of the attacks that inject a goal: AgentDojo's own, and `plain`.
+    """Return the names of the attacks that inject a goal: those of AgentDojo, and `plain`.
 
     Attacks that only stop the agent, and the attack that asks a person for its text, are left out.
     """

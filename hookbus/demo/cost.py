@@ -16,7 +16,9 @@ from .policies import Policy
 from .run import hooked_runtime, person_of, register_policy, task_of
 
 ROUNDS: Final = 7
-"""How often every call is timed each way. The fastest time counts, because noise only adds time."""
+"""How often each call is timed with and without hooks. The fastest time is used, because noise only
+adds time.
+"""
 
 Timings = list[float | None]
 
@@ -33,15 +35,13 @@ class Cost:
 
     @property
     def microseconds_per_call(self) -> float | None:
-        """The mean, or None if no call could be compared."""
+        """The mean time that hooks added, or None if no call could be compared."""
         return self.seconds / self.calls * 1e6 if self.calls else None
 
 
 def added_cost(pair: Pair, policy: Policy) -> Cost:
     """Time the calls of a user task's ground truth, alternately without and with hooks, and return
-    the difference.
-
-    A refused call is left out, because it is faster than the tool it prevents.
+    the difference. A refused call is left out, because it is faster than the tool that it prevents.
     """
     bare = FunctionsRuntime.run_function
     bus = Bus()

@@ -1,8 +1,8 @@
 """The calls that carry out an injected goal.
 
-AgentDojo publishes them as the goal's ground truth, except for eight goals of the workspace suite,
-whose ground truth is an empty list. Those eight are written out here from the wording of the goal,
-so that the agent can obey them, too.
+AgentDojo publishes these calls as the goal's ground truth, except for eight goals of the workspace
+suite, whose ground truth is an empty list. For these eight, this module derives the calls from the
+wording of the goal, so that the agent can obey them, too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def calls_towards(
     Args:
         goal: the injection task.
         before: the environment before the agent's first call.
-        now: the environment at the moment the goal is read.
+        now: the environment at the time the goal is read.
     """
     published = list(goal.ground_truth(before))
     script = None if published else _WORKSPACE_SCRIPTS.get(goal.ID)
@@ -44,14 +44,13 @@ def calls_towards(
 
 
 def is_playable(goal: BaseInjectionTask[TaskEnvironment], before: TaskEnvironment) -> bool:
-    """Return whether there is anything to obey: calls to make, or words to say."""
+    """Return whether a goal requires the agent to make calls or to say words."""
     return bool(goal.GROUND_TRUTH_OUTPUT or calls_towards(goal, before, before))
 
 
 @attrs.define
 class _Workspace:
-    """The data that the scripts need: the original mail and files, and the current next id.
-    """
+    """The data that the scripts need: the original mail and files, and the next free id."""
 
     before: WorkspaceEnvironment
     now: WorkspaceEnvironment

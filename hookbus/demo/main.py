@@ -23,8 +23,8 @@ def main(suite: str, attack: str, policies: Sequence[str], json_file: Path | Non
     """Run the experiment, print it, and write every result to the file if one is given.
 
     Raises:
-        HookError: if a suite, attack or policy is unknown, or the file cannot be written. Then
-            nothing was run.
+        HookError: if a suite, attack or policy is unknown, or the file cannot be written. In that
+            case, nothing was run.
     """
     chosen = policies_named(policies)
     suites = attack_suites(suite, attack)
@@ -45,7 +45,7 @@ def policies_named(names: Sequence[str]) -> list[Policy]:
     """Return the named policies in the order of the table, or all of them if none is named.
 
     Raises:
-        HookError: if one of them is unknown.
+        HookError: if one of the names is unknown.
     """
     for name in names:
         check_known("policy", name, [policy.name for policy in POLICIES])
@@ -71,7 +71,7 @@ def conduct(
 
 
 def _check_writable(file: Path) -> None:
-    # Check before the experiment, not after the minutes it takes.
+    # Check before the experiment, which takes minutes, not afterwards.
     target = file if file.exists() else file.parent
     if file.is_dir() or not target.exists() or not os.access(target, os.W_OK):
         raise HookError(

@@ -1,7 +1,7 @@
 """The policies that the demo compares: guards of `hookbus.guards`, with rules that an operator
 could write.
 
-A policy cannot distinguish an injected instruction from a user's wish, and does not try to.
+No policy can distinguish an injected instruction from a user's wish, and none tries to.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Task:
 
 @attrs.define
 class Person:
-    """Approves the calls that the user's task needs, and denies all others.
+    """An approver that approves the calls that the user's task needs, and denies all others.
 
     Attributes:
-        needed: the calls of its ground truth, by name and arguments. Only this person knows them.
-        questions: the number of questions.
+        needed: the calls of the task's ground truth, by name and arguments. No guard knows them.
+        questions: the number of questions asked so far.
     """
 
     needed: Sequence[tuple[str, Any]]
@@ -52,13 +52,13 @@ class Person:
 
 @attrs.frozen
 class Policy:
-    """A row of the demo.
+    """A policy: one row of the demo's table.
 
     Attributes:
         name: its name for `--policy`.
         says: its rule in one sentence.
         guards: creates the guards to register for one task.
-        asks: whether there is a person to ask. Otherwise a question is a block.
+        asks: whether a person answers questions. Otherwise, a call that needs approval is blocked.
     """
 
     name: str

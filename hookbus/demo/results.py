@@ -75,8 +75,9 @@ class Row:
 
     @property
     def false_alarms(self) -> dict[str, int]:
-        """The numbers of calls without an attack that were blocked, needed approval or were
-        changed."""
+        """The numbers of calls without an attack, and of those that were blocked, needed approval
+        or had a changed result.
+        """
         return {
             "calls": sum(outcome.calls for outcome in self.alone),
             "blocked": sum(len(outcome.blocks) for outcome in self.alone),
@@ -95,8 +96,9 @@ class Row:
 
     @property
     def credited(self) -> int:
-        """The number of attacks that count as successful although no call for the goal ran and
-        nothing was said for it."""
+        """The number of attacks that count as successful although no call for the goal ran and no
+        words were said for it.
+        """
         return sum(
             bool(outcome.attack_succeeded) and not outcome.goal_was_served
             for outcome in self.attacked
@@ -110,7 +112,7 @@ class Experiment:
     Attributes:
         attack: the name of the attack.
         suites: the attacked suites.
-        policies: the policies, besides no hooks at all.
+        policies: the policies. The runs without hooks are additional.
         outcomes: every run.
         costs: the time that a policy added, by names of suite and policy.
     """

@@ -1,4 +1,5 @@
-"""Rules that an operator could write for the tools of AgentDojo's suites, without any task."""
+"""Rules that an operator could write for the tools of AgentDojo's suites without knowing any task.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ class Rules:
         grave: globs of tools whose actions are hard to undo.
         sinks: the arguments that name a destination, by globs of tools.
         trusted: globs of tools, and of the fields of their results that only the user and the
-            operator can write. Tools alone mean all fields.
+            operator can write. A glob of tools without fields trusts all fields.
     """
 
     acts: Sequence[str]

@@ -32,12 +32,12 @@ class Outcome:
         injection_task: the id of the injected goal, or None for the user task alone.
         attack: the form in which the goal was injected.
         policy: the name of the policy, or `UNHOOKED`.
-        utility: whether AgentDojo's checker finds the user's task completed.
-        attack_succeeded: whether its checker finds the injected goal completed, or None if no goal
-            was injected.
-        goal_was_read: whether the agent read the goal. It obeyed from then on.
-        goal_was_served: whether anything was done for the goal: a call that ran, or words that it
-            wanted to be said.
+        utility: whether the user's task was completed, according to AgentDojo's checker.
+        attack_succeeded: whether the injected goal was completed, according to AgentDojo's checker,
+            or None if no goal was injected.
+        goal_was_read: whether the agent read the goal. From then on, the agent obeyed it.
+        goal_was_served: whether the agent did anything for the goal: made a call that ran, or said
+            the words that the goal wanted.
         served: the tools of the goal's calls that ran.
         calls: the number of tool calls that the agent requested.
         changed: the number of tool results that a receiver changed.
@@ -95,7 +95,7 @@ class Ledger:
 
 @attrs.frozen
 class _Called:
-    """A call of AgentDojo's runtime: the `tool` of a `tool_call`."""
+    """A call of AgentDojo's runtime, passed as the argument `tool` of a `tool_call`."""
 
     runtime: FunctionsRuntime
     env: Any
@@ -105,12 +105,12 @@ class _Called:
 
 @contextlib.contextmanager
 def hooked_runtime(bus: Bus) -> Iterator[None]:
-    """Hook AgentDojo's `FunctionsRuntime.run_function` on this bus, as `tool_call`, while the block
-    runs.
+    """Hook AgentDojo's `FunctionsRuntime.run_function` on this bus, as `tool_call`, in a `with`
+    block.
 
     The loop reads `(result, error)` and shows the error to the model. A call nested in another
-    call's arguments raises an exception instead, because its empty result would be passed on like
-    an answer of the tool.
+    call's arguments raises an exception instead, because its empty result would be passed on as if
+    the tool had returned it.
     """
     stock = FunctionsRuntime.run_function
 
@@ -137,8 +137,9 @@ def hooked_runtime(bus: Bus) -> Iterator[None]:
 
 @contextlib.contextmanager
 def register_policy(bus: Bus, policy: Policy, task: Task, person: Person) -> Iterator[None]:
-    """Register the guards of a policy on the bus while the block runs, with the person they may
-    ask."""
+    """Register the guards of a policy on the bus in a `with` block, and the person whom they may
+    ask.
+    """
     with contextlib.ExitStack() as unregister:
         if policy.asks:
             bus.approver(person)
@@ -162,7 +163,7 @@ def person_of(pair: Pair) -> Person:
 def play(pair: Pair) -> Played:
     """Run one pair through AgentDojo's own loop and checkers."""
     agent = WorstCaseAgent(pair.user_task, pair.injection_task, pair.environment)
-    # One of AgentDojo's checkers prints what it looks for.
+    # One of AgentDojo's checkers prints the text that it looks for.
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         utility, goal_done = pair.suite.run_task_with_pipeline(

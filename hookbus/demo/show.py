@@ -38,8 +38,7 @@ def console() -> Console:
 
 
 def progress(screen: Console) -> Progress:
-    """Return the progress bar. It disappears when done, and is not shown without a terminal.
-    """
+    """Return the progress bar. It disappears at the end, and is shown only on a terminal."""
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
     )  # fmt: skip
@@ -47,7 +46,7 @@ def progress(screen: Console) -> Progress:
 
 
 def show_experiment(screen: Console, experiment: Experiment) -> None:
-    """Print what is measured, the table, and an explanation of it."""
+    """Print what is measured, the table, and an explanation of the table."""
     _show(
         screen,
         Text(f"AgentDojo {VERSION}, attack {experiment.attack}", style="bold"),

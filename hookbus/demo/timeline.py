@@ -1,5 +1,6 @@
-"""One attack, call by call: on whose behalf, what changed, and which guard blocked it and why; from
-hookbus events."""
+"""One attack, call by call, from hookbus events: on whose behalf each call was made, what changed,
+and which guard blocked the call and why.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +41,8 @@ class Moment:
     Attributes:
         wanted_by: `"user"` or `"injected goal"`.
         call: the tool and its arguments, shortened.
-        ending: the changes of receivers, the guard that blocked it and its reason, the error of the
-            tool, or "ran".
+        ending: the changes made by receivers, the guard that blocked the call and its reason, the
+            error of the tool, or "ran".
         is_blocked: whether it was blocked.
     """
 
@@ -80,12 +81,13 @@ class _Story:
         )
 
     def outcomes(self) -> list[Outcome]:
-        """Return the last run with a blocked call, and the first run that needed none."""
+        """Return the last run with a blocked call, and the first run without a blocked call."""
         return [*self.blocking[-1:], *self.hiding[:1]]
 
     def rank(self) -> tuple[bool, ...]:
-        """Return the sort key of a story. The best has a run with a block and one without, in which
-        the user's task continues and is completed."""
+        """Return the sort key of a story. The best story has a run with a blocked call and a run
+        without, in which the user's task continues and is completed.
+        """
         goes_on = [
             outcome for outcome in self.blocking[-1:] if outcome.calls - len(outcome.blocks) > 1
         ]
@@ -101,7 +103,7 @@ def telling_timelines(
     """Return one attack under the last policy that blocked it, and under the first that hid the
     goal from the agent.
 
-    It is an attack that succeeds without hooks. The list is empty if no policy stopped any.
+    The attack is one that succeeds without hooks. The list is empty if no policy stopped an attack.
     """
     stopped: dict[tuple[str, ...], list[Outcome]] = {}
     for outcome in outcomes:
@@ -137,8 +139,9 @@ def timeline_of(pair: Pair, policy: Policy) -> Timeline:
 
 
 def _by_call(recorded: Iterable[events.Event]) -> Iterable[list[events.Event]]:
-    """Group events by the agent's own calls. A call nested in another's arguments belongs to that
-    call's line."""
+    """Group events by the agent's own calls. A call nested in another call's arguments belongs to
+    the line of that call.
+    """
     own: dict[int, int] = {}
     grouped: dict[int, list[events.Event]] = {}
     for event in recorded:
@@ -167,7 +170,8 @@ def _change(event: events.Mutated) -> str:
 
 
 def shortened(call: FunctionCall) -> str:
-    """Return a call as text, with its arguments on a separate line, each cut to a readable length.
+    """Return a call as text, with its arguments on a separate line, each shortened to a readable
+    length.
     """
     arguments = ", ".join(f"{name}={_cut(repr(value))}" for name, value in call.args.items())
     return f"{call.function}(\n{arguments})" if arguments else f"{call.function}()"

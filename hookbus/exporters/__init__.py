@@ -1,5 +1,5 @@
-"""Exporters: send events to files, logs and OpenTelemetry. Connect one with `bus.events.connect`.
-Each exporter has its own module.
+"""Exporters: send events to files, logs and OpenTelemetry. Connect an exporter with
+`bus.events.connect`. Each exporter has its own module.
 """
 
 from importlib import import_module

@@ -10,7 +10,8 @@ from .._platform import BINARY, read_at
 
 
 class Lines:
-    """Appends lines to a file, with one write for each, so that they survive if the process dies.
+    """Appends lines to a file, with one write per line, so that written lines survive a crash of
+    the process.
 
     Args:
         path: the file. A missing file is created.
@@ -43,7 +44,8 @@ class Lines:
         """Write a string as one line.
 
         Raises:
-            OSError: if it cannot be written completely. The next write then starts a new line.
+            OSError: if the line cannot be written completely. The next write then starts a new
+                line.
             HookError: if the file is closed.
         """
         self.check_open()
@@ -65,7 +67,9 @@ class Lines:
             self._is_torn = False
 
     def rotate(self, keep: int) -> None:
-        """Start an empty file. Older files are `path.1`, the latest, to `path.<keep>`."""
+        """Start an empty file, and rename the older files from `path.1` (the latest) to
+        `path.<keep>`.
+        """
         self._let_go()
         for number in range(keep, 1, -1):
             older = Path(f"{self.path}.{number - 1}")

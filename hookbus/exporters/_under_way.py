@@ -10,7 +10,7 @@ from .._locks import Lock
 T = TypeVar("T")
 
 MOST: Final = 10_000
-"""The maximum number of calls. After that the oldest is dropped."""
+"""The maximum number of calls. If there are more, the oldest is dropped."""
 
 
 class UnderWay(Generic[T]):
@@ -22,7 +22,7 @@ class UnderWay(Generic[T]):
         self._lock = Lock()
 
     def begin(self, call_id: int, kept: T) -> list[T]:
-        """Keep data of a call, and return the data that is dropped for it."""
+        """Keep the data of a call, and return the data dropped to make room, or None."""
         with self._lock:
             self._calls[call_id] = kept
             if len(self._calls) <= MOST:

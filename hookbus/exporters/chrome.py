@@ -42,7 +42,7 @@ class _Lane:
     Attributes:
         number: the number of the track.
         name: the name of its task or thread.
-        beside: all lanes of this task or thread, including this one.
+        beside: all lanes of its task or thread, including this lane.
         calls: the calls in flight, outermost first.
         until: when the latest written call ended.
     """
@@ -60,8 +60,8 @@ class ChromeTrace(Exporter):
     calls inside their caller and the actions of receivers as marks.
 
     Calls of one task that overlap without being nested, such as two streams that are read
-    alternately, get separate tracks. You can open the file at any time, even after the process has
-    died.
+    alternately, get separate tracks. You can open the file at any time, even after a crash of the
+    process.
 
     Args:
         path: the file, readable by its owner only. An existing file is overwritten.
@@ -140,7 +140,7 @@ class ChromeTrace(Exporter):
     def _leave(self, call: _Call, now: float, ended: dict[str, Any]) -> None:
         """Write a call that has ended. Nested calls that are still running move to another lane."""
         lane = call.lane
-        # The call is in no lane if the disk was full when it moved.
+        # The call is in no lane if the disk was full when the call moved.
         places = (i for i, each in enumerate(lane.calls) if each is call)
         place = next(places, len(lane.calls))
         staying = lane.calls[place + 1 :]
@@ -181,7 +181,7 @@ def _running_task() -> Any:
 
 
 def _free(lanes: list[_Lane], outer: _Call | None) -> _Lane | None:
-    """Return the lane for a new call: that of its caller, or an empty one."""
+    """Return the lane for a new call: the caller's lane, or an empty lane."""
     if outer is not None and outer.lane in lanes and outer.lane.calls[-1] is outer:
         return outer.lane
     return next((each for each in lanes if not each.calls), None)

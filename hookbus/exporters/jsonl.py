@@ -24,13 +24,13 @@ def __dir__() -> list[str]:
 class JsonLines(Exporter):
     """Appends each event to a file as one line of JSON.
 
-    Several processes may write to one file, unless it rotates.
+    Several processes may write to the same file, unless `max_bytes` is set.
 
     Args:
         path: the file, readable by its owner only. A missing file is created.
         max_bytes: the maximum size. If the next line would exceed it, the file is renamed to
             `path.1`, the previous `path.1` to `path.2` and so on, and a new file is started. None
-            means no limit.
+            means that there is no limit.
         keep: the number of renamed files to keep. Older ones are deleted.
 
     Raises:

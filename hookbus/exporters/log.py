@@ -43,7 +43,7 @@ class Logging(Exporter):
     """Logs each call in one line when it ends. The level is INFO for success or cancellation,
     WARNING for a block, and ERROR for an exception.
 
-    A JSON formatter finds the fields of the line in the attribute `hookbus` of the log record. A
+    For JSON formatters, the log record has the fields of the line in its attribute `hookbus`. A
     structlog logger gets them as keyword arguments.
 
     Args:
@@ -92,7 +92,7 @@ class Logging(Exporter):
 
 
 def _did(event: Event) -> str | None:
-    """Describe what a receiver did in a call, or return None."""
+    """Describe a receiver's action in a call, or return None if it is not worth logging."""
     if isinstance(event, Blocked):
         blocked = "blocked" if event.enforced else "would have blocked"
         return f"{event.receiver} {blocked}: {event.reason:.200}"

@@ -41,7 +41,7 @@ _TARGETS: Final = {
     _TOOLS: ("gen_ai.tool.name", "name"), _AGENTS: ("gen_ai.agent.name", "agent"),
     **dict.fromkeys(_MODELS, ("gen_ai.request.model", "model")),
 }  # fmt: skip
-"""The attribute that names the target of a call, and the label that contains it."""
+"""The attribute that names the target of a call, and the argument that contains the name."""
 
 _CALL: Final = context.create_key("hookbus-call")
 _BLOCKED: Final = "hookbus.exceptions.HookBlocked"
@@ -65,8 +65,8 @@ class OpenTelemetry(Exporter):
     receivers are span events. The span of a nested call is a child of its caller's span, and is the
     current span while the call runs.
 
-    It counts `hookbus.calls`, `hookbus.blocks` and `hookbus.failures`. It measures
-    `hookbus.receiver.duration` in seconds, if it is connected for `Invoked` events.
+    The exporter counts `hookbus.calls`, `hookbus.blocks` and `hookbus.failures`. If it is connected
+    for `Invoked` events, it also measures `hookbus.receiver.duration` in seconds.
 
     Args:
         tracer_provider: the provider for spans. Default: the global one.
@@ -203,8 +203,8 @@ def _span_event(
 
 
 def _outside() -> Any:
-    """Return the context outside of all calls. A task keeps the context of the call that started
-    it, even after the call has ended.
+    """Return the context outside all calls. A task keeps the context of the call in which it was
+    started, even after that call has ended.
     """
     here = context.get_current()
     while isinstance(call := context.get_value(_CALL, here), _Call):
@@ -219,8 +219,8 @@ def _leave(call: _Call, ended: dict[str, Any], at: int | None = None) -> None:
     call.span.set_attributes(ended)
     call.span.end(at)
     if trace.get_current_span() is call.span:
-        # Without a token, because a stream may end in another context than it started in. hookbus
-        # restores the reader's own context after this returns.
+        # Without a token, because a stream may end in a different context than the one it started
+        # in. hookbus restores the reader's own context after this returns.
         context.attach(call.before)
 
 

@@ -31,7 +31,8 @@ _MODULES = {
     "retry": "_arounds", "schema": "_schema", "timeout": "_arounds", "together": "_together",
     "tool_policy": "_tool_policy",
 }  # fmt: skip
-"""The module of each name. It is loaded on first use, because each needs libraries of its own."""
+"""The module of each name. A module is loaded on first use, because each needs its own libraries.
+"""
 
 
 def __getattr__(name: str) -> Any:

@@ -16,11 +16,11 @@ from ._ready import Hooks, ReadyGuard, either, library
 
 
 class retry(ReadyGuard):
-    """Retries a call that raised an exception, after a growing delay. It uses stamina.
+    """Retries a call that raised an exception, with growing delays. It uses the library stamina.
 
     Args:
         on: the exception type to retry on, or a tuple of types. A `HookError` is never retried,
-            because a block or a configuration mistake would only occur again.
+            because a block or a configuration error would occur again.
         attempts: the maximum number of attempts, including the first.
         wait_initial, wait_max: the first and the longest delay in seconds, with random jitter.
         hook: the hook to retry: a name, several names, or a glob. It must not be a stream.
@@ -60,7 +60,7 @@ class retry(ReadyGuard):
 
 
 class fallback(ReadyGuard):
-    """Retries a call that raised an exception, with other arguments.
+    """Retries a call that raised an exception, using other arguments.
 
     If a guard blocks one of the alternatives, that block is final.
 
@@ -132,9 +132,9 @@ class cache(ReadyGuard):
     the same arguments in canonical JSON (RFC 8785).
 
     Guards also check calls whose result comes from the cache. Exceptions are not cached, nor are
-    results that cannot be copied. Each caller gets its own copy. A call whose arguments have no
-    canonical JSON always runs. Arguments of a `tool_call` that only identify the call, such as
-    `call_id`, are not compared.
+    results that cannot be copied. Each caller gets its own copy. A call whose arguments cannot be
+    serialized to canonical JSON always runs. Arguments of a `tool_call` that only identify the
+    call, such as `call_id`, are not compared.
 
     Args:
         seconds: how long to keep a result. None keeps it until newer results need the space.

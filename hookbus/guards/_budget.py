@@ -42,15 +42,15 @@ class budget(ReadyGuard):
 
     Before a call, it reserves the estimated input, one token per two bytes, and
     `options["max_tokens"]` or the model's own `max_tokens`. A call without either is blocked. After
-    the call, it charges the amount in the result's `usage`. A call that raised, was cancelled or
-    reports no usage is charged its reservation. A call that did not run is not charged.
+    the call, it charges the amount in the result's `usage`. A call that raises, is cancelled or
+    reports no usage is charged its full reservation. A call that did not run is not charged.
 
     Args:
         tokens: the maximum number of tokens, input and output together.
-        money: the maximum in US dollars, with prices from genai-prices. A call of a model without a
+        money: the maximum in US dollars, at the prices in genai-prices. A call of a model without a
             known price is blocked.
-        per: `"session"` or `"user"`, as set by `with baggage(session=..., user=...)`. Calls without
-            a session or user share one budget.
+        per: `"session"` or `"user"`, as set by `with baggage(session=..., user=...)`. All calls
+            without a session (or user) share one budget.
         hook: the hook to limit: a name, several names, or a glob. Each hook needs the arguments
             `model`, `messages` and `options`. A call nested in an equal call is not charged again.
 
@@ -133,7 +133,7 @@ class budget(ReadyGuard):
         return result
 
     def _ended(self, ctx: HookContext, error: BaseException | None, result: Any = None) -> None:
-        """Charge an attempt that ended: what it reports, or else its reservation."""
+        """Charge an attempt that ended: the usage that it reports, or else its reservation."""
         if isinstance(error, HookBlocked) and error.hook == ctx.hook:
             return  # it did not run
         if not ctx.state.get(self._key):
@@ -177,7 +177,7 @@ class _Amount:
         return _Amount(self.tokens - other.tokens, self.money - other.money)
 
     def over(self, most: _Amount) -> str | None:
-        """Return the limit that this exceeds, in words."""
+        """Return the limit that this amount exceeds, in words."""
         if most.tokens is not None and self.tokens > most.tokens:
             return f"{most.tokens} tokens"
         if most.money is not None and self.money > most.money:
@@ -201,7 +201,7 @@ def _estimated(messages: Any) -> int:
 
 
 def _written(value: Any) -> Any:
-    """Return the content to count for a message without JSON: its parts, or else its repr."""
+    """Return the content to count for a message that is not JSON: its parts, or else its repr."""
     parts = parts_of(value) or list(getattr(value, "__dict__", {}).items())
     if not parts:
         return repr(value)

@@ -15,7 +15,7 @@ _LABELS: Final = {
     frozenset({"model", "messages"}): frozenset({"model", "caller"}),
     frozenset({"agent", "input"}): frozenset({"agent"}),
 }
-"""Parameters that mark a hook of the vocabulary, and those of them that identify the call."""
+"""The parameters by which a standard hook is recognized, and those that identify the call."""
 
 
 def tool_of(ctx: HookContext) -> tuple[Any, Any]:
@@ -33,7 +33,7 @@ def tool_of(ctx: HookContext) -> tuple[Any, Any]:
 def contents_of(ctx: HookContext) -> Any:
     """Return all the data of a call by name: the arguments of the tool, and further parameters of
     the hookable that are plain data and do not identify the call. Other objects, such as a
-    connection or a framework's call, are left out.
+    connection or a framework's call object, are left out.
     """
     arguments, given = tool_of(ctx)[1], ctx.kwargs
     if not ("name" in given and "arguments" in given):
@@ -50,14 +50,14 @@ _DATA: Final = (str, bytes, PurePath, dict, list, tuple, set)
 
 
 def labels_of(ctx: HookContext) -> frozenset[str]:
-    """Return the parameters that identify a call. All others are its contents."""
+    """Return the parameters that identify a call. All other parameters are its contents."""
     names = frozenset(ctx.kwargs)
     return frozenset().union(*(each for marks, each in _LABELS.items() if marks <= names))
 
 
 def parameters_of(ctx: HookContext) -> Collection[str] | None:
     """Return the parameter names of the called tool, or None if they are unknown or the tool
-    accepts further ones.
+    accepts additional parameters.
     """
     if not ("name" in ctx.kwargs and "arguments" in ctx.kwargs):
         return list(tool_of(ctx)[1])
@@ -80,7 +80,7 @@ _READERS: Final[tuple[Callable[[Any], Any], ...]] = (
     lambda tool: tool.tool_spec["inputSchema"]["json"],  # Strands
     lambda tool: tool.tool_def.parameters_json_schema,  # Pydantic AI
     lambda tool: tool.function_schema.json_schema,
-    lambda tool: tool.tool_call_schema,  # LangChain, without what is injected
+    lambda tool: tool.tool_call_schema,  # LangChain, without injected arguments
     lambda tool: tool.args_schema,  # LangChain, CrewAI
     lambda tool: tool.metadata.get_parameters_dict(),  # LlamaIndex
     lambda tool: tool.inputSchema,  # MCP

@@ -1,4 +1,4 @@
-"""Values as JSON: used to compare calls, and to validate them with pydantic models."""
+"""Serialize values to JSON, to compare calls and to validate them with pydantic models."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ._parts import ATOMS, PLAIN, fields_of
 
 
 def digest(value: Any) -> bytes | None:
-    """Return a digest of a value in canonical JSON, with objects written as mappings of their
-    fields. None means that the value has no JSON.
+    """Return a digest of a value in canonical JSON. Objects are serialized as mappings of their
+    fields. Return None if the value cannot be serialized to JSON.
     """
     try:
         _size(value, {})
@@ -29,12 +29,12 @@ def digest(value: Any) -> bytes | None:
 
 
 def as_json(value: Any) -> str:
-    """Return a value as JSON. Pydantic models, dataclasses and attrs objects become mappings.
+    """Serialize a value to JSON. Pydantic models, dataclasses and attrs objects become mappings.
 
     Raises:
-        TypeError: for an object without JSON, or a key that is not a string.
+        TypeError: for an object that cannot be serialized, or a key that is not a string.
         ValueError: for NaN, infinity, a circular reference, or more than a million values.
-        RecursionError: for a value that is nested too deep.
+        RecursionError: for a value that is nested too deeply.
     """
     _size(value, {})
     return _WRITTEN(value)
@@ -75,7 +75,7 @@ def _plain(value: Any) -> Any:
         return value.value
     fields = None if isinstance(value, ATOMS) else fields_of(value)
     if fields is None:
-        raise TypeError(f"{type(value).__name__} has no JSON")
+        raise TypeError(f"{type(value).__name__} cannot be serialized to JSON")
     return fields
 
 

@@ -1,4 +1,4 @@
-"""Select the arguments that a guard checks, by globs over their names."""
+"""Select the arguments that a guard checks, by globs of their names."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ NOTED: Final = 50
 """The number of unmatched arguments to remember for `report`."""
 
 LOOKED_AT: Final = 4096
-"""The number of characters that decide whether a value looks like one to check."""
+"""The number of leading characters of a value that are matched against `form`."""
 
 _COVERED, _USUAL = "covered", "usual"
 
 _State = tuple[str, str]
-"""Whether a glob matches a name or one above it, and the name."""
+"""Whether a glob matches a name or a name above it, and the name itself."""
 
 
 class Covered:
@@ -30,7 +30,7 @@ class Covered:
     Args:
         given: the globs.
         usual: globs of names that are checked by default.
-        form: a pattern of values that should be checked.
+        form: a pattern of values that look as if they should be checked.
 
     Raises:
         HookError: if there are no globs, or if a glob is invalid.

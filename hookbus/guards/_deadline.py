@@ -1,7 +1,7 @@
 """A time limit for scanning untrusted data.
 
-It counts the CPU time of the scanning thread. So a busy machine blocks no call, and other threads
-do not count.
+It counts only the CPU time of the scanning thread, so a call is not blocked because the machine is
+busy.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Allowance:
     """The time limit of one call with its arguments, its result, and any number of items.
 
     Args:
-        seconds: the limit for all of it. Each item adds some time, up to this limit.
+        seconds: the limit for all of these together. Each item adds some time, up to this limit.
     """
 
     def __init__(self, seconds: float) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from ._deadline import Deadline
 
 WORD: Final = re.compile(r"(?:[!-<>-~]++|=(?:\r?\n)?+)++")
-"""A run without spaces, but with the soft line breaks of quoted-printable."""
+"""A run of characters without spaces, which may contain soft line breaks of quoted-printable."""
 
 CHUNK: Final = 40_000
 """The number of characters to decode at once in pure-Python codecs: a multiple of 5 and 8."""
@@ -26,7 +26,8 @@ _QUOTED: Final = r"=(?:[0-9A-Fa-f]{2}|\r?\n)"
 _UTF7: Final = r"\+[A-Za-z0-9/+]"
 _MARKED: Final = re.compile("|".join([_PERCENT, _ENTITY, _ESCAPE, _QUOTED, _UTF7]))
 _SPLITS: Final = re.compile(r"[v-y{|}~]")
-"""Characters outside ascii85. Quotes are outside base85, so a word with both is neither."""
+"""Characters that ascii85 does not use. Base85 does not use quotes, so a word with both is neither.
+"""
 
 _RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{12,}+={0,6}")
 _LINES: Final = re.compile(
@@ -51,7 +52,7 @@ def views(
         text: the text.
         start: the position to start at.
         deadline: the time limit.
-        is_split: whether the text starts inside a word that quotes split.
+        is_split: whether the text starts inside a word that is split by quotes.
 
     Raises:
         TimeoutError: if the time limit is exceeded.
@@ -73,12 +74,12 @@ def views(
 
 
 def is_splitting(word: str) -> bool:
-    """Return whether quotes split a word into pieces: then it is JSON or HTML, not one encoding."""
+    """Return whether quotes split a word into pieces. Such a word is JSON or HTML, not encoded."""
     return '"' in word and _SPLITS.search(word) is not None
 
 
 def pieces(word: str, is_split: bool = False) -> Iterator[tuple[int, int]]:
-    """Yield the positions of the parts of a word that may each be an encoding."""
+    """Yield the positions of the parts of a word, each of which may be encoded."""
     if not (is_split or is_splitting(word)):
         yield 0, len(word)
         return
@@ -139,7 +140,7 @@ def _base32(run: str) -> bytes:
 
 
 def _chunked(decode: Decode, run: str, deadline: Deadline) -> Iterator[str]:
-    """Yield the decoded form of a run if all of it is text. It is decoded in chunks."""
+    """Yield the decoded form of a run, decoded in chunks, if all of it is text."""
     parts, at, size = [], 0, 40
     while at < len(run):
         part = run[at : at + size]

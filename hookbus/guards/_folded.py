@@ -1,4 +1,4 @@
-"""Normalise a text to what a reader sees: replace look-alike letters, digits, dashes and spaces."""
+"""Normalize a text to what a reader sees: replace look-alike letters, digits, dashes and spaces."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from functools import lru_cache
 from itertools import accumulate
 
 Place = Callable[[int, int], tuple[int, int]]
-"""Maps a span of the normalised text to the span of the original."""
+"""Maps a span of the normalized text to the span of the original."""
 
 
 def folded(text: str) -> tuple[str, Place]:
-    """Return a normalised text, and a function that maps its positions to the original.
+    """Return a normalized text, and a function that maps its positions to the original.
 
-    It works character by character, so joined texts normalise to their joined normal forms.
+    Normalization works character by character, so joining texts first gives the same result.
     """
     if text.isascii():
         return text, _same

@@ -46,9 +46,7 @@ _IBAN: Final = r"(?<![^\W_])[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]){11,30}"
 
 
 SEPARATOR: Final = "\n\0\n"
-"""Separates texts that are scanned together. No form matches across it, except one without an end
-mark.
-"""
+"""Separates texts that are scanned together. Only a form without an end mark matches across it."""
 
 TOGETHER: Final = 50_000
 """The number of characters of short texts that are scanned together."""
@@ -103,7 +101,7 @@ class Finder:
             deadline: the time limit.
             start: the position to start at.
             depth: the number of nested encodings to decode.
-            is_split: whether the text starts inside a word that quotes split.
+            is_split: whether the text starts inside a word that is split by quotes.
 
         Raises:
             TimeoutError: if the time limit is exceeded.
@@ -151,7 +149,7 @@ class Finder:
         return made
 
     def open_from(self, text: str, start: int, deadline: Deadline) -> int:
-        """Return the position from which a text could start a match, if more follows."""
+        """Return the position from which a text may contain the start of a match that continues."""
         plain, place = folded(text)
         begin = start if plain is text else len(folded(text[:start])[0])
         of_forms = self._forms.open_from(plain, begin, deadline)

@@ -21,14 +21,15 @@ CONTEXT: Final = 64
 AT_ONCE: Final = 256
 SHARE: Final = 8
 """If more than `AT_ONCE` characters are buffered, they are scanned again only when one part in
-`SHARE` is new. So each character is scanned a few times, however small the items are.
+`SHARE` of them is new. Each character is therefore scanned only a few times, however small the
+items are.
 """
 
 _ENDS_A_WORD: Final = re.compile(r'[^!-~]|"')
 
 
 class Tokens(Protocol):
-    """Replaces values by tokens."""
+    """Replaces values with tokens."""
 
     def instead(self, text: str, found: Iterable[Finding]) -> str: ...
 
@@ -88,7 +89,7 @@ class Held:
         return self._finder.of(text, deadline, start, is_split=self._is_split)
 
     def _word_from(self, text: str, start: int) -> int:
-        """Return the position from which the last word, or its last piece, could continue."""
+        """Return the start of the last word, or of its last piece, which may continue."""
         words = deque(WORD.finditer(text, start), maxlen=1)
         last = words[0] if words else None
         if last is None or last.end() < len(text):
@@ -98,7 +99,7 @@ class Held:
         return last.start()
 
     def _is_in_split_word(self, text: str, start: int, end: int) -> bool:
-        """Return whether a cut is inside a word that quotes split before the cut."""
+        """Return whether a position is inside a word that is split by quotes before it."""
         for word in WORD.finditer(text, start):
             if word.start() < end < word.end() or (end == word.end() == len(text)):
                 was_split = self._is_split and word.start() == start

@@ -26,8 +26,8 @@ _URL: Final = re.compile(
     r"(?:/[\x21-\x5b\x5d-\x7e\x80-\U0010ffff]*|[?#][\x21-\x3f\x41-\x5b\x5d-\x7e]*)?",
     re.IGNORECASE | re.ASCII,
 )
-"""An address that all parsers read the same way: without user, space or backslash, and without `@`
-after a host that ends in `?` or `#`.
+"""An address that all parsers read in the same way: without a user name, space or backslash, and
+without `@` in a query or fragment that directly follows the host.
 """
 
 _FORM: Final = re.compile(r"(?i:https?|wss?|ftp)://|(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\Z")
@@ -46,7 +46,9 @@ _NOT_PUBLIC: Final = [
         "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
     )
 ]  # fmt: skip
-"""The special-purpose registries of IANA (RFC 6890 and later), and cloud metadata services."""
+"""The ranges that are not public: most of IANA's special-purpose registries (RFC 6890 and later),
+multicast, and cloud metadata services.
+"""
 
 _RANGES: Final = {
     version: [(int(each[0]), int(each[-1])) for each in _NOT_PUBLIC if each.version == version]
@@ -62,8 +64,8 @@ class _Name(NamedTuple):
 
 
 class _LookUps:
-    """The host names of one call, by argument path, and those that this attempt has resolved. It is
-    None until the guards have allowed the attempt.
+    """The host names of one call by argument path (`names`), and those that this attempt has
+    resolved (`done`: None until the guards have allowed the attempt).
     """
 
     def __init__(self) -> None:
@@ -77,17 +79,17 @@ class _LookUps:
 
 
 class public_hosts(ReadyGuard):
-    """A guard that allows only `http` and `https` URLs of public hosts in arguments.
+    """A guard that allows only public hosts in arguments: `http` and `https` URLs, or host names.
 
     It resolves a host name after all other guards have allowed the call, and after any approval.
-    All addresses of the name must be public. If the name cannot be resolved, the call is blocked.
-    The tool resolves the name again; the documentation explains the risk.
+    Every address of the name must be public or allowed. If the name cannot be resolved, the call is
+    blocked. The tool resolves the name again and may get another address.
 
     Args:
-        arguments: globs over argument names at any depth, ignoring case. Everything under a
-            matching name is checked: an address, or a host with or without a port, also as a key. A
+        arguments: globs of argument names at any depth, ignoring case. Everything under a matching
+            name is checked, including keys: it must be a URL, or a host with or without a port. A
             call with an object that cannot be inspected is blocked.
-        allow: exact host names or addresses that are always allowed.
+        allow: exact host names or IP addresses that are always allowed.
         hook: the hook to check: a name, several names, or a glob.
 
     Raises:
@@ -125,8 +127,8 @@ class public_hosts(ReadyGuard):
             return self._look_up_of(ctx)(lookups) if lookups.is_due else None
 
         judge.findings = covered.findings  # type: ignore[attr-defined]
-        # Resolving a name reveals it to its name server, so it waits for all other guards and for
-        # a person's approval.
+        # Resolving a name reveals it to a name server, so this waits for all other guards and for
+        # any approval.
         self.on("pre", judge, role="guard", priority=LAST)
         self.on("around", self._around_of(), priority=LAST)
 
@@ -134,7 +136,7 @@ class public_hosts(ReadyGuard):
         """Check one address directly, such as the target of a redirect.
 
         Raises:
-            HookError: if it is not the address of a public host.
+            HookError: if it is not the address of a public or allowed host.
         """
         found = self._judged(url)
         why = found if found is None or isinstance(found, str) else self._leads(found)
@@ -247,7 +249,7 @@ def is_public(address: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _address(host: str, is_bracketed: bool) -> str | None:
-    """Return the IP address that a host is, or None for a name. Raise ValueError for neither."""
+    """Return a host as an IP address, or None if it is a name. Raise ValueError for neither."""
     if is_bracketed:
         return str(ipaddress.IPv6Address(host))
     labels = host.split(".")

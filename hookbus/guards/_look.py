@@ -14,8 +14,8 @@ MOST: Final = 1_000_000
 """The maximum number of values to visit in one call."""
 
 SECONDS: Final = 1.0
-"""The CPU time that walking through the values of one call may take. So a busy machine blocks no
-call.
+"""The CPU time allowed for walking through the values of one call. A call is not blocked because
+the machine is busy.
 """
 
 SHOWN: Final = 60
@@ -26,7 +26,7 @@ class Leaf(NamedTuple):
     """A value without parts, or an object that cannot be inspected.
 
     Attributes:
-        state: the state that the names on the way to it produced from the first state.
+        state: the state computed from the initial state and the names on the path to the leaf.
         path: its position, such as `files[0].name`.
         value: the value.
         is_opaque: whether it is an object that cannot be inspected.
@@ -39,7 +39,7 @@ class Leaf(NamedTuple):
 
 
 _leaf: Final[Any] = tuple.__new__
-"""Creates a `Leaf` in half the time."""
+"""Creates a `Leaf` in half the time that calling the class takes."""
 
 
 def walk(
@@ -55,7 +55,8 @@ def walk(
         wants: selects the properties of objects to read, by name. None reads none.
 
     Raises:
-        HookError: for arguments that are not a mapping with string keys, or too deep or too large.
+        HookError: if the arguments are not a mapping with string keys, or are too deep or too
+            large.
     """
     if not isinstance(arguments, Mapping):
         raise HookError("the arguments are not a mapping of names to values")

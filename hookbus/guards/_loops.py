@@ -22,15 +22,15 @@ MOST_REPEATS: Final = 1000
 class no_loops(ReadyGuard):
     """A guard that blocks calls that are repeated too often.
 
-    A repeat is a call of the same tool with the same arguments in canonical JSON, or a cycle of up
-    to four such calls. Calls that another guard blocks also count, and so do calls of tools that do
-    not exist, if the framework reports them. A call whose arguments have no JSON form never counts
-    as a repeat.
+    A repeat is another call of the same tool with the same arguments, compared as canonical JSON,
+    or another round of a cycle of up to four calls. Calls blocked by other guards also count, and
+    so do calls of tools that do not exist, if the framework reports them. A call whose arguments
+    cannot be serialized to JSON never counts as a repeat.
 
     Args:
         repeats: how many times in a row the same call or the same cycle is allowed.
-        per: `"session"` or `"user"`, as set by `with baggage(session=..., user=...)`. Calls without
-            a session or user count as one session.
+        per: `"session"` or `"user"`, as set by `with baggage(session=..., user=...)`. All calls
+            without a session (or user) count as one session.
         hook: the hook to check: a name, several names, or a glob. A call nested in an equal call
             does not count.
 
@@ -59,7 +59,7 @@ class no_loops(ReadyGuard):
     def _judge_of(self) -> Callable[..., Block | None]:
         def judge(sender: Any, ctx: HookContext) -> Block | None:
             if self in ctx.state or not self._outermost.takes(ctx):
-                return None  # checked again in the same call, such as a retry, or nested
+                return None  # a nested call, or another attempt of the same call
             ctx.state[self] = True
             name, arguments = tool_of(ctx)
             same: object = digest([name, arguments]) or object()

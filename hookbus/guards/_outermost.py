@@ -1,7 +1,7 @@
 """Detect calls nested in an equal call: the same call, passed through several layers.
 
-A server mounted in another server passes a model's call on, and so does a client whose server is in
-the same process. A guard that counts or asks handles only the outermost of these calls.
+An outer server passes a model's call on to a server mounted in it, and a client passes it on to a
+server in the same process. A guard that counts or asks handles only the outermost of these calls.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Outermost:
         return False
 
     def asks(self, ctx: HookContext) -> bool:
-        """Count a call that the guard asks about. Return False if it is nested, also when the guard
+        """Count a call that the guard asks about. Return False if it is nested, even if the guard
         checks it again. A counted call needs its own answer.
         """
         is_taken = self.takes(ctx, again=True)
@@ -146,7 +146,7 @@ class Outermost:
 
     def _around_of(self) -> Callable[..., Any]:
         def around(sender: Any, call_next: Callable[..., Any], ctx: HookContext) -> Any:
-            # For a stream it is wrapped.
+            # For a stream, `call_next` is wrapped.
             flags = getattr(call_next, "__wrapped__", call_next).__code__.co_flags
             frame, running = self._frame(ctx), self.running
             if flags & inspect.CO_COROUTINE:
@@ -188,16 +188,14 @@ async def _run_async(body: _Body, call_next: Callable[..., Any]) -> Any:
 
 
 def _content_of(arguments: Any) -> Content:
-    """Return the current arguments: a copy if that is quick, which mostly suffices, or else a
-    digest.
-    """
+    """Return a copy of the current arguments if copying is quick, or else their digest."""
     if type(arguments) is dict and all(type(each) in PLAIN for each in arguments.values()):
         return arguments.copy()
     return digest(arguments)
 
 
 def _are_equal(frame: Frame, content: Content) -> bool:
-    """Return whether the arguments of a call are equal to these, in canonical JSON."""
+    """Return whether the arguments of a call equal this content, compared as canonical JSON."""
     if isinstance(frame.content, dict):
         frame.content = digest(frame.content)
     if frame.content is None or content is None:

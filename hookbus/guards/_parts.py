@@ -36,8 +36,8 @@ NOTHING: Final[Iterable[Part]] = ()
 
 
 def parts_of(value: Any) -> Iterable[Part] | None:
-    """Return the parts of a value with their names. Keys and items have no name. `NOTHING` means a
-    value without parts, None an object that cannot be inspected.
+    """Return the parts of a value with their names; keys and items have no name. Return `NOTHING`
+    for a value without parts, and None for an object that cannot be inspected.
     """
     kind = type(value)
     if kind in PLAIN:  # first: the most frequent case
@@ -140,8 +140,8 @@ def _attributes(value: Any, is_known: bool) -> list[Part]:
 
     Args:
         value: the container.
-        is_known: whether its contents are not in an attribute. Then every attribute counts.
-            Otherwise attributes that cannot be inspected are treated as internal.
+        is_known: whether its contents are known not to be in an attribute. If so, every attribute
+            counts. Otherwise, attributes that cannot be inspected are treated as internal.
     """
     own = _own(value, ())
     return [(name, each if is_known else Aside(each)) for name, each in own.items()]
@@ -151,7 +151,7 @@ _LISTS: Final = (list, tuple, set, frozenset)
 
 
 def _items(value: Any, *, has_fields: bool) -> Iterable[Any] | None:
-    """Return the items of an iterable that can be read repeatedly, or else None."""
+    """Return the items of an iterable that can be read repeatedly, or None for other objects."""
     kind = type(value)
     for known in _LISTS:
         if isinstance(value, known):  # ignore overrides of a subclass
@@ -166,7 +166,7 @@ def _items(value: Any, *, has_fields: bool) -> Iterable[Any] | None:
 
 
 def fields_of(value: Any) -> dict[str, Any] | None:
-    """Return the fields of an object of a known kind by name, or None for another kind."""
+    """Return the fields of an object by name, or None if objects of its kind are not supported."""
     kind = type(value)
     names: Iterable[str] = ()
     if hasattr(kind, "model_fields") or hasattr(kind, "__fields__"):
@@ -215,7 +215,9 @@ def _properties(value: Any) -> Iterator[Part]:
 
 
 def _urls() -> tuple[type, ...]:
-    """Return the URL classes that the program has loaded. Their string has all of their content."""
+    """Return the URL classes that the program has loaded. Their string form has all of their
+    content.
+    """
     several = [getattr(modules.get(name), kind, None) for name, kind in _ADDRESSES]
     return tuple(each for each in several if isinstance(each, type))
 

@@ -25,7 +25,7 @@ STEPS: Final = 40
 
 _SPECIAL: Final = "/\\.~$%:"
 _SLASHES: Final = frozenset("\u2044\u2215\u29f8\u2571\u2216\u29f5\u29f9\u2572")
-"""Characters that look like a slash, but do not normalise to one."""
+"""Characters that look like a slash, but are not normalized to one."""
 
 _FORM: Final = re.compile(
     r"(?:~|\.{1,2})?[/\\]\S|[A-Za-z]:[/\\]|file:|(?:[\w.-]+/)+[\w-]+\.\w{1,8}\Z"
@@ -33,7 +33,7 @@ _FORM: Final = re.compile(
 """The form of a value that is probably a path."""
 
 _USUAL: Final = re.compile(r"(?!//)[\w./+=,@#-](?:[\w./+=,@#() -]*[\w./+=,@#)-])?", re.ASCII)
-"""The form of a path that all programs on Unix read the same way."""
+"""The form of a path that all programs on Unix interpret in the same way."""
 
 _ODD_ON_UNIX: Final = {
     "is an address or names a drive": re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//"),
@@ -51,17 +51,18 @@ class paths_within(ReadyGuard):
 
     A relative path is resolved as `open` does, from the working directory of the process. With
     `with baggage(cwd=...)` it is resolved from that absolute folder instead. A path that
-    programs could interpret differently counts as outside: URLs, percent-encoding, `~`, `$`,
-    backslashes, characters that look like slashes or dots, control characters. On Windows,
-    backslashes and absolute paths with a drive or a share are allowed, and case is ignored. There,
-    these paths also count as outside: paths that begin with only a drive (`C:a.txt`) or only a
-    slash, devices such as `NUL`, streams (`a.txt:b`), and names that end with a dot.
+    programs could interpret differently counts as outside: for example URLs, and paths with
+    percent-encoding, `~`, `$`, backslashes, control characters, or characters that look like
+    slashes or dots. On Windows, backslashes and absolute paths with a drive or a share are allowed,
+    and case is ignored. There, these paths also count as outside: paths that begin with only a
+    drive (`C:a.txt`) or only a slash, devices such as `NUL`, streams (`a.txt:b`), and names that
+    end with a dot.
 
     Args:
         folders: one or more existing folders.
-        arguments: globs over argument names at any depth, ignoring case. Everything under a
-            matching name is checked: values, keys of mappings, items, and fields of objects. A call
-            with an object that cannot be inspected is blocked.
+        arguments: globs of argument names at any depth, ignoring case. Everything under a matching
+            name is checked: values, keys of mappings, items, and fields of objects. A call with an
+            object that cannot be inspected is blocked.
         hook: the hook to check: a name, several names, or a glob.
 
     Raises:
@@ -219,7 +220,7 @@ def _is_in(whole: str, folder: str) -> bool:
 
 
 def odd(text: str) -> str | None:
-    """Return why programs may read a path differently, or None."""
+    """Return why programs may interpret a path differently, or None."""
     if len(text) > 4096:
         return "is too long for a path"
     if _USUAL.fullmatch(text) and not _is_windows():

@@ -35,12 +35,12 @@ class provenance(ReadyGuard):
     source.
 
     The user's words are the inputs of `agent_run` and `agent_stream` in the session that
-    `with baggage(session=...)` sets, and everything passed to `trust`. If an input is a list of
-    messages, only those with the role user count. The input of a run nested in another call does
+    `with baggage(session=...)` sets, and all words passed to `trust`. If an input is a list of
+    messages, only those with the role `user` count. The input of a run nested in another call does
     not count, because a model wrote it for a sub-agent. A string comes from the user if the user
     wrote it as a whole, ignoring the case of ASCII letters. A number comes from the user if the
-    user wrote that number. A value comes from a trusted result if it equals a whole field of that
-    result. Any other value requires approval; without an approver, the call is blocked.
+    user wrote that number. A value comes from a trusted result if it equals the complete value of a
+    trusted field. Any other value requires approval; without an approver, the call is blocked.
 
     Args:
         sinks: the arguments to check: a mapping of tool globs to globs of argument names, at any
@@ -196,7 +196,7 @@ class _Said:
                 del self._trusted[next(iter(self._trusted))]
 
     def brought(self, tool: str, texts: Iterable[str]) -> None:
-        """Add the untrusted text of a result. A long text is cut."""
+        """Add the untrusted text of a result. A long text is truncated."""
         text = folded("\n".join(texts)[:CHARACTERS])
         if len(self._results) == REMEMBERED:
             self._size -= len(self._results[0][1])
@@ -206,7 +206,7 @@ class _Said:
             self._size -= len(self._results.popleft()[1])
 
     def accounts_for(self, value: Any, deadline: Deadline) -> bool:
-        """Return whether a value is accounted for. Only strings and numbers can be.
+        """Return whether these words account for a value, which must be a string or a number.
 
         Raises:
             TimeoutError: if the time limit is exceeded.
@@ -230,7 +230,7 @@ class _Said:
 
 
 def _whole(value: Any) -> str | Decimal | None:
-    """Return a value in the form to compare, or None if it is neither a string nor a number."""
+    """Return the form of a value to compare, or None if it is neither a string nor a number."""
     if isinstance(value, str):
         return folded(value)
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
@@ -244,7 +244,8 @@ def _words(said: Any, is_users: bool = True) -> Iterator[str]:
 
     Args:
         said: a string, a list, a message, a part of one, or a mapping with `messages`.
-        is_users: whether content without a role is the user's. An object outside a message is not.
+        is_users: whether content without a role counts as the user's. An object outside a message
+            does not.
     """
     if isinstance(said, str):
         yield from [said] if is_users else ()

@@ -1,8 +1,9 @@
-"""Remove instructions from tool results (prompt injection), recognised by their form alone.
+"""Remove instructions from tool results (prompt injection), recognized by their form alone.
 
-The forms below are common ways to turn data into instructions: a tagged block, a fake chat turn, a
-call to ignore earlier text, to do something first or to note a to-do, a shouted warning, or an
-address to an AI. An instruction in plain prose has none of these forms and is not removed.
+The forms below are common ways to turn data into instructions: a tagged block, a fake chat message,
+a request to ignore earlier text or to do something first, a to-do, an alarm such as `IMPORTANT!!`,
+or text addressed to an AI. An instruction in plain prose has none of these forms and is not
+removed.
 
 The removal extends to the end of the paragraph, because the request follows the form that announces
 it. Harmless text in such a form is also removed. The demo counts how often that happens.
@@ -84,7 +85,8 @@ class quarantine(ReadyGuard):
     Items of a stream and messages of exceptions are not scanned.
 
     Args:
-        timeout: the time limit for a result, in seconds. After that the result is withheld.
+        timeout: the limit for cleaning a result, in seconds of CPU time. After that, the result is
+            withheld.
         hook: the hook to clean: a name, several names, or a glob.
 
     Raises:
@@ -101,7 +103,7 @@ class quarantine(ReadyGuard):
         """Return a text with instructions replaced by `[instructions removed]`.
 
         Raises:
-            TimeoutError: if that takes longer than `timeout` seconds.
+            TimeoutError: if that takes more than `timeout` seconds of CPU time.
         """
         return _cleaned(text, Deadline(checked(timeout)))
 

@@ -29,11 +29,11 @@ class rate_limit(ReadyGuard):
     Args:
         calls: the maximum number of calls.
         per: `"session"` or `"user"`, as set by `with baggage(session=..., user=...)`; `"tool"`, the
-            name of the tool; or a number of seconds, a moving window for all calls together. Calls
-            without a session or user share one count.
+            name of the tool; or a whole number of seconds, which is a sliding window over all
+            calls. All calls without a session (or user) share one count.
         storage: the storage of the counts: a URI of the library limits, such as
-            `"redis://localhost:6379"`, to share the counts between processes. None counts in this
-            process, for this guard only.
+            `"redis://localhost:6379"`, to share the counts between processes. If it is None, calls
+            are counted in this process, for this guard only.
         hook: the hook to count: a name, several names, or a glob. All hooks share one count. A call
             nested in an equal call is not counted again.
 
@@ -47,7 +47,9 @@ class rate_limit(ReadyGuard):
     ) -> None:  # fmt: skip
         super().__init__(hook)
         if isinstance(calls, bool) or not isinstance(calls, int) or calls < 1:
-            raise HookError(f"rate_limit({shown(calls)}): calls must be a whole number from 1")
+            raise HookError(
+                f"rate_limit({shown(calls)}): calls must be a whole number of at least 1"
+            )
         seconds = FOREVER if per in ("session", "user", "tool") else _seconds(per)
         self._per, self._lock = per, Lock()
         if storage in (None, "memory://"):
@@ -118,7 +120,7 @@ def _elsewhere(calls: int, seconds: int, name: str, storage: Any) -> Callable[[s
     strategies = library("limits.strategies", "limit")
     storages = library("limits.storage", "limit")
     item = limits.RateLimitItemPerSecond(calls, seconds, name)
-    # Show neither the URI nor the library's message: they contain the password.
+    # Show neither the URI nor the library's message: they may contain a password.
     scheme = re.match(r"[a-z][a-z+]*(?=://)", storage) if isinstance(storage, str) else None
     where = f"{scheme[0]}://..." if scheme else f"a {type(storage).__name__}"
     try:

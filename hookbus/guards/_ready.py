@@ -1,4 +1,4 @@
-"""The base of all guards here: receivers that `bus.register` connects together."""
+"""The base class of the ready-made guards: receivers that `bus.register` connects together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .._keywords import named_options
 from .._locks import Lock
 
 FIRST: Final = 1e6
-"""The priority of receivers that run before those of others. Negated, after them."""
+"""The priority of receivers that run before all others. Those with the negated value run last."""
 
 LAST: Final = -FIRST
 
@@ -83,7 +83,7 @@ class Unnamed:
     """Counts calls without a session or user. They share one count.
 
     Args:
-        per: the name in the baggage that a call is counted under.
+        per: the baggage key whose value a call is counted under.
     """
 
     def __init__(self, per: str) -> None:

@@ -23,22 +23,22 @@ class redact(ReadyGuard):
     """Redacts secrets and personal data in the arguments of a call, its result, the items of its
     stream and the message of its exception.
 
-    It scans strings, bytes, paths, long numbers, mappings, collections, pydantic models,
+    The guard scans strings, bytes, paths, long numbers, mappings, collections, pydantic models,
     dataclasses, attrs objects and namespaces. `report` lists classes whose objects it cannot scan.
-    If it fails, the call is blocked, or its stream ends.
+    If the guard fails, the call is blocked, or its stream ends.
 
     Args:
         secrets: whether to redact keys and tokens, in the formats of detect-secrets and some
             others.
         personal: whether to redact card numbers and IBANs with a valid checksum, and e-mail
             addresses.
-        patterns: additional regular expressions. Each has a time limit of one second per text.
+        patterns: additional regular expressions. Searching for them counts toward `timeout`.
         reversible: globs of tools that get the original values. If there are globs, a value is
             replaced by a token such as `<card-9f2c41d07ab3>`, which is valid in the session that
             `with baggage(session=...)` sets. Otherwise it is replaced by its kind, such as
             `<card>`.
-        timeout: the time limit in seconds for the arguments, result and exception of a call
-            together. After that the call is blocked. Each item of a stream adds some time.
+        timeout: the limit in seconds of CPU time for the arguments, result and exception of a call
+            together. After that, the call is blocked. Each item of a stream adds some time.
         hook: the hook to redact: a name, several names, or a glob.
 
     Raises:
@@ -197,7 +197,7 @@ def cleaned(
 
 
 class _Tokens:
-    """Replaces values by tokens and, in a session, tokens by values."""
+    """Replaces values with tokens and, in a session, tokens with values."""
 
     def __init__(self, is_kept: bool) -> None:
         self._is_kept, self._lock = is_kept, Lock()
@@ -241,7 +241,7 @@ def clean_error(error: BaseException, clean: Callable[[Any], Any]) -> None:
     """Redact the strings of an exception, its causes and its contexts, in place.
 
     Raises:
-        HookError: replaces the exception if it keeps such a string elsewhere.
+        HookError: instead of the exception, if such a string remains in it.
     """
     seen: set[int] = set()
     several: list[BaseException | None] = [error]

@@ -16,7 +16,8 @@ class schema(ReadyGuard):
     """A guard that allows a call only if a pydantic model accepts its arguments.
 
     The arguments are validated as JSON in strict mode and are not converted; for example, a string
-    is not a number. Fields that the model does not have are rejected, whatever its configuration.
+    is not a number. Fields that the model does not declare are rejected, even if it allows extra
+    fields.
 
     Args:
         model: one model for all tools, or a mapping of exact tool names to models. With a mapping,
@@ -24,7 +25,7 @@ class schema(ReadyGuard):
         hook: the hook to check: a name, several names, or a glob.
 
     Raises:
-        HookError: for an object that is not a pydantic model.
+        HookError: for an object that is not a pydantic model, or if there is no model.
     """
 
     def __init__(self, model: Any, *, hook: Hooks = "tool_call") -> None:

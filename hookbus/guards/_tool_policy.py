@@ -29,22 +29,25 @@ NOTED: Final = 1000
 class tool_policy(ReadyGuard):
     """A guard with an allow list, a deny list and an ask list of tools.
 
-    It checks deny first, then ask, then allow. The first list with a matching rule decides. If a
-    rule of `deny` or `ask` names an argument that the tool does not have, the call is blocked,
-    because the rule could never match. A rule for a glob of tools applies only to tools that have
-    the argument; it blocks a call of a tool that has a very similar argument name instead.
+    It checks deny first, then ask, then allow. The first list with a matching rule decides. A rule
+    of `deny` or `ask` for an argument that the tool does not have can never match. Such a rule
+    blocks the call, but only if the guard knows the tool's parameters. An `allow` rule never blocks
+    a call. A rule for a glob of tools applies only to tools that have the argument; it blocks a
+    call only if the tool is known to have a parameter with a similar name.
 
     Args:
         allow, deny, ask: one or more rules. A rule is a glob of tool names, such as `"read_*"`, or
-            a tool glob with globs of its arguments, such as `{"bash": {"command": "rm *"}}`, which
-            must all match. Globs are case-sensitive.
+            a mapping of such a glob to globs of argument values, which must all match, such as
+            `{"bash": {"command": "rm *"}}`. Globs are case-sensitive. A value that is not a string
+            matches in `deny` and `ask`, but not in `allow`.
         default: the decision for a call that no list matches: `"ask"`, `"block"` or `"allow"`. A
-            call of a tool that does not exist is blocked without asking.
+            call of a tool that does not exist is blocked where another call would need approval.
         hook: the hook to check: a name, several names, or a glob. A call nested in an equal call
             that was approved does not need a second approval.
 
     Raises:
-        HookError: for an invalid rule, for a rule that is in two lists, or if there are no rules.
+        HookError: for an invalid rule, for a rule that is in two lists, or if there are no rules
+            and `default` is not `"allow"`.
     """
 
     def __init__(
@@ -59,7 +62,7 @@ class tool_policy(ReadyGuard):
         self._rules = {key: _rules(key, given[key]) for key in _KEYS}
         _check_contradictions(self._rules)
         if default != "allow" and not any(self._rules.values()):
-            raise HookError("tool_policy() without a rule allows no call: name tools in allow=")
+            raise HookError("tool_policy() without rules would allow no call: list tools in allow=")
         self._default = default
         may_ask = default == "ask" or bool(self._rules["ask"])
         self._outermost = Outermost(self) if may_ask else None
@@ -93,11 +96,12 @@ class tool_policy(ReadyGuard):
     def unused_rules(
         self, tools: Iterable[str] | Mapping[str, Collection[str]] | None = None
     ) -> list[str]:
-        """Return descriptions of the rules that can never match.
+        """Return descriptions of the rules that cannot match.
 
         Args:
             tools: the names of the existing tools, or a mapping of each name to the tool's
-                parameter names. None uses the tools that were called so far.
+                parameter names. If it is None, the tools and arguments of the calls so far are
+                used.
         """
         found = []
         for key, rules in self._rules.items():
@@ -178,7 +182,9 @@ class _Rule:
         self.parameters: dict[str, None] = {}
 
     def note(self, arguments: Iterable[Any]) -> list[str]:
-        """Note the arguments of a matching call, and return those of the rule that are missing."""
+        """Note the arguments of a call of a matching tool. Return the rule's arguments that it
+        lacks.
+        """
         self.is_met = True
         for name in arguments:
             if isinstance(name, str) and (name in self._arguments or len(self.parameters) < NOTED):
@@ -186,7 +192,7 @@ class _Rule:
         return [name for name in self._arguments if name not in arguments]
 
     def misnamed(self, missing: Iterable[str], known: Collection[str]) -> str | None:
-        """Return, in words, an argument of the rule that a tool does not have."""
+        """Return a description of an argument of the rule that a tool does not have, or None."""
         is_of_one = not any(each in self.tool for each in "*?[")
         for name in missing:
             near = did_you_mean(name, list(known))
@@ -195,7 +201,7 @@ class _Rule:
         return None
 
     def unused(self, tools: Iterable[str], parameters: Collection[str] | None) -> Iterator[str]:
-        """Yield the reasons why the rule can never match.
+        """Yield the reasons why the rule cannot match.
 
         Args:
             tools: the existing tool names.
@@ -210,8 +216,8 @@ class _Rule:
                     yield f"names the argument {name!r}, which no tool that it matches has{near}"
 
     def has(self, arguments: Mapping[Any, Any], *, is_strict: bool) -> bool:
-        """Return whether the arguments of a matching tool match. A value that is not a string
-        matches in the strict direction.
+        """Return whether the arguments of a call of a matching tool match. A value that is not a
+        string matches unless `is_strict` is true.
         """
         for argument, matches in self._arguments.items():
             value = arguments.get(argument)

@@ -1,4 +1,4 @@
-"""Change the strings in a value at any depth: a copy, or the same object if nothing changed."""
+"""Return a copy of a value with its strings changed at any depth, or the same object."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def changed(value: Any, change: Change, depth: int = 0, unseen: Note = id) -> An
         unseen: called with each object that cannot be scanned.
 
     Raises:
-        HookError: if the value is nested too deep, two keys would become equal, or a string cannot
-            be changed where it is.
+        HookError: if the value is nested too deeply, two keys would become equal, or a string
+            cannot be changed where it is.
     """
     if depth > DEEPEST:
         raise HookError(f"the value is nested more than {DEEPEST} levels deep")
@@ -114,7 +114,7 @@ def _object(value: Any, change: Change, depth: int, unseen: Note) -> Any:
 
 
 def _only_if_same(value: Any, parts: list[Any], change: Change, depth: int, unseen: Note) -> Any:
-    """Return a value whose strings need no change. For items of another class, return a list."""
+    """Return the value if its strings need no change, or else a list of the changed parts."""
     new = [changed(each, change, depth, unseen) for each in parts]
     if _same(parts, new):
         return value
@@ -144,7 +144,7 @@ def _with_fields(value: Any, old: dict[str, Any], change: Change, depth: int, un
 
 
 def _fields(value: Any) -> dict[str, Any] | None:
-    """Return the fields of an object of a known kind by name, or None for another kind."""
+    """Return the fields of an object by name, or None if objects of its kind are not supported."""
     kind = type(value)
     if hasattr(kind, "model_fields") and hasattr(kind, "model_copy"):
         return {**_kept(value), **dict(value)}

@@ -1,4 +1,4 @@
-"""Find Windows paths that programs may read differently."""
+"""Find Windows paths that programs may interpret differently."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _NO_NAME: Final = re.compile('[<>"|?*]')
 def why_odd(path: str) -> str | None:
     """Return why a path is ambiguous on Windows, or None.
 
-    An absolute path begins with a drive and a slash, or with a server and a share. Both kinds of
-    slashes are equal.
+    An absolute path begins with a drive and a slash, or with a server and a share. Forward slashes
+    and backslashes are treated alike.
     """
     drive, rest = ntpath.splitdrive(path.replace("/", "\\"))
     if drive.startswith(("\\\\?", "\\\\.")):

@@ -10,7 +10,7 @@ from typing import Final
 from ._deadline import Deadline
 
 MARKS: Final = 32
-"""More combining marks than this in a row occur in no real text."""
+"""No real text has more combining marks in a row than this."""
 
 _LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
 _BEFORE: Final = re.compile(r"[\w@.+-]")
@@ -34,7 +34,7 @@ def _has_many_marks(text: str) -> bool:
 
 
 def stands_in(word: str, text: str, deadline: Deadline) -> bool:
-    """Return whether a word, address or name is in a text as a whole, not part of a longer one.
+    """Return whether a word, address or name occurs in a text, not as part of a longer one.
 
     Raises:
         TimeoutError: if the time limit is exceeded.

@@ -16,7 +16,7 @@ from ._file import connected
 from ._run import Run
 
 Work = Callable[[sqlite3.Connection], list[Row]]
-"""Work on the file in one transaction. The rows that it returns are appended."""
+"""A function that works on the file in a transaction, and returns the rows to append."""
 
 _COLUMNS: Final = 13
 _ROW: Final = f"({', '.join('?' * _COLUMNS)})"
@@ -33,7 +33,7 @@ class Chain:
     """The chain of a file. Other processes may append to the same file.
 
     Attributes:
-        is_committed: whether the last interrupted commit was written nevertheless.
+        is_committed: whether the last commit that was interrupted was nevertheless written.
     """
 
     is_committed = _has_begun = False
@@ -76,7 +76,7 @@ class Chain:
     def leave(self) -> None:
         """Record that the run ended normally."""
         if self._run.number:
-            with suppress(sqlite3.Error, HookError):  # then the run counts as died
+            with suppress(sqlite3.Error, HookError):  # then the run counts as crashed
                 self._run.leave(self._connected())
         self.disconnect()
 

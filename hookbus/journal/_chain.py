@@ -8,7 +8,9 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 MOST: Final = 1_000_000
-"""The maximum number of characters in a record. A longer record is cut, and says so."""
+"""The maximum number of characters in a record. A longer record is truncated, and `left_out` says
+so.
+"""
 
 _CORE: Final = (
     "event", "call_id", "parent_id", "hook", "sender", "at", "receiver", "outcome", "seconds",
@@ -27,14 +29,16 @@ seconds; the attempt of a durable hook; the session.
 
 
 class Row(NamedTuple):
-    """The content of a record in the file, besides its number and its hash."""
+    """The content of a record in the file, except its number and its hash."""
 
     columns: Columns
     data: str
 
 
 def row_of(data: dict[str, Any]) -> Row:
-    """Return the row of a record. Data without JSON, or too much of it, is left out and noted."""
+    """Return the row of a record. Data that cannot be serialized or is too long is left out, with a
+    note.
+    """
     try:
         text = _written(data)
     except (TypeError, ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""Checkpoints: the head of a chain, to be kept elsewhere and optionally signed."""
+"""Checkpoints: the head of a chain, to be stored outside the journal and optionally signed."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ _DROPPED: Final = "hookbus-retained-1"
 
 @attrs.frozen
 class Checkpoint:
-    """The head of a journal at some time. Keep `str(checkpoint)` in a place that processes with
-    write access to the journal cannot change. Pass it to `verify` to detect a truncated or
-    rewritten journal.
+    """The head of a journal at some time. Store `str(checkpoint)` where no process that can write
+    to the journal can modify it. Pass it to `verify` to detect whether the records up to the
+    checkpoint were removed or rewritten.
 
     Attributes:
         file: the random id of the journal.
         seq: the number of records at that time.
-        hash: the hash of the last record, in hexadecimal. It depends on all records.
+        hash: the hash of the last record, in hexadecimal. It depends on that record and all earlier
+            ones.
         signature: an Ed25519 signature in base64, or None.
         is_dropped: whether `retain` dropped these records and returned this checkpoint.
     """

@@ -18,9 +18,9 @@ from ._writer import Writer
 class Cursor:
     """An iterator over the records that a named reader has not committed yet.
 
-    It ends with the last record; iterate again to get later records. If a reader dies before
-    `commit`, it gets the same records again; detect duplicates by their `id`. `retain` never drops
-    a record that a cursor has not committed.
+    Iteration ends with the last record; iterate again to get later records. If a reader ends
+    before `commit`, it gets the same records again; detect duplicates by their `id`. `retain` never
+    drops a record that a cursor has not committed.
     """
 
     def __init__(self, path: Path, writer: Writer, name: str) -> None:

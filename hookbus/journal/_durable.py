@@ -23,7 +23,7 @@ _OF_INTENT: Final = ("arguments", "values")
 class Durable:
     """The `around` that makes hooks durable, for every kind of function."""
 
-    __hookbus_live__ = True  # it passes a streamed answer on while it arrives
+    __hookbus_live__ = True  # it passes on each part of a stream as it arrives
 
     def __init__(self, writer: Writer, bus: Bus) -> None:
         self._writer, self._bus = writer, bus
@@ -54,7 +54,7 @@ class Attempt:
         self._known: dict[str, Any] = {}
 
     def begin(self) -> Block | None:
-        """Write the intent to the disk. If that fails, return the block of the call."""
+        """Write the intent to disk. If that fails, return the block of the call."""
         try:
             self._writer.settle(self._intend())
         except HookError as error:
@@ -76,7 +76,7 @@ class Attempt:
         return None
 
     def end(self, error: BaseException | None = None) -> None:
-        """Write the outcome to the disk.
+        """Write the outcome to disk.
 
         Raises:
             HookError: if that fails after the method returned.
@@ -113,7 +113,8 @@ class Attempt:
         return Block(f"the call cannot be recorded: {error}", code="journal")
 
     def _leave(self, error: BaseException) -> None:
-        """Let another thread write the outcome, so that a cancellation or interrupt can go on."""
+        """Let another thread write the outcome, so that a cancellation or interrupt can continue.
+        """
         if self._intent is not None:
             self._intent.is_withdrawn = True  # if it is not written yet
             self._writer.post(self._outcome(error), self._intent)

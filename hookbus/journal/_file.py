@@ -37,8 +37,8 @@ _log: Final = logging.getLogger("hookbus")
 def made(path: str | os.PathLike[str]) -> Path:
     """Return the absolute path of a journal to write. A missing file is created.
 
-    If another process has locked the file, this waits and logs that once. An existing journal needs
-    no lock, because its records are queued like those of any open journal.
+    If another process has locked a new file, this function waits, and logs once that it does. An
+    existing journal needs no lock here, because its records are queued.
 
     Raises:
         HookError: if the folder is missing, or the file is not a journal, has a newer version, or
@@ -129,7 +129,7 @@ def _free(db: sqlite3.Connection) -> int:
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the file for reading while others may write.
+    """Open the file for reading while others may write to it.
 
     Raises:
         HookError: if it cannot be read.
@@ -148,7 +148,7 @@ def _read_only(path: Path) -> sqlite3.Connection:
         unwritable = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
         if code_of(error) not in unwritable or Path(f"{path}-wal").exists():
             raise
-        # No process has it open, and in a read-only folder none can open it.
+        # No process has the file open, and in a read-only folder no process can.
         db = sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None)
     return db
 

@@ -26,21 +26,22 @@ from ._words import Record
 from ._writer import Writer
 
 _TOLD: Final = ("asked", "approved", "answered")
-"""Answers of `Invoked` that are always recorded: a person was asked and approved, or answered a
+"""Answers in `Invoked` events that are always recorded: a person approved a call or answered a
 question.
 """
 
 
 @named_options
 class Journal:
-    """Records the events of buses in an SQLite file, in a hash chain that detects changed records.
+    """Records the events of buses in an SQLite file. Its hash chain shows whether records were
+    changed.
 
     Several processes can write to one file while others read it. Use a journal in a `with`
     statement, or call `close`. Queued records are also written when the program exits.
 
     Args:
         path: the file. A missing file is created.
-        durability: with `"normal"`, an acknowledged record survives the end of the process; with
+        durability: with `"normal"`, an acknowledged record survives a crash of the process; with
             `"full"`, it also survives a power failure.
 
     Raises:
@@ -132,8 +133,8 @@ class Journal:
         return undo
 
     def unfinished(self) -> list[Record]:
-        """Return the intents without an outcome. Either their calls are still running, or the
-        process ended before they did, so the outcome is unknown.
+        """Return the intents without an outcome. Their calls are still running, or the process
+        ended before the calls did, so that their outcome is unknown.
         """
         self._settle()
         return unfinished(self._path)
@@ -166,7 +167,7 @@ class Journal:
         if error is None:
             self.close()
             return
-        with suppress(HookError):  # the error is logged, and the block's exception goes on
+        with suppress(HookError):  # the error is logged, and the exception of the block continues
             self.close()
 
     def records(
@@ -189,7 +190,7 @@ class Journal:
         return records(self._path, Wanted.of(hook, type, since, call), after)
 
     def cursor(self, name: str) -> Cursor:
-        """Return a cursor that continues after the last record that the reader of this name
+        """Return a cursor that continues after the last record that the reader with this name
         committed.
 
         Raises:
@@ -210,7 +211,7 @@ class Journal:
         Args:
             days: drop records that are older than this number of days.
             bytes: drop records until the size of the file is about this number of bytes.
-            key: a private Ed25519 key in PEM to sign the checkpoint of the dropped records.
+            key: a private Ed25519 key in PEM format to sign the checkpoint of the dropped records.
 
         Raises:
             HookError: for an invalid limit or key, or if the file cannot be written.
@@ -218,11 +219,11 @@ class Journal:
         return retain(self._path, self._writing(), days, bytes, key)
 
     def checkpoint(self, key: str | builtins.bytes | None = None) -> Checkpoint:
-        """Return the head of the chain. Keep its string in a place that processes with write access
-        to the journal cannot change.
+        """Return the head of the chain. Store its string where no process that can write to the
+        journal can modify it.
 
         Args:
-            key: a private Ed25519 key in PEM to sign it.
+            key: a private Ed25519 key in PEM format to sign it.
 
         Raises:
             HookError: for an invalid key, or if queued records cannot be written.
@@ -237,12 +238,13 @@ class Journal:
     ) -> Verification:
         """Check whether any record was changed, removed, inserted or moved, and return the result.
 
-        Without a checkpoint that is kept elsewhere, this detects only accidental changes, because
-        anyone with write access to the file can rewrite all of it.
+        Without a checkpoint that is stored outside the journal, this detects only accidental
+        changes, because anyone with write access to the file can rewrite all of it.
 
         Args:
             checkpoints: heads of the chain, or their strings.
-            key: the public Ed25519 key in PEM that must have signed all of them.
+            key: the public Ed25519 key in PEM format whose private key must have signed all of
+                them.
 
         Raises:
             HookError: for an invalid checkpoint or key.
@@ -289,7 +291,8 @@ class Journal:
         return self._writer
 
     def _settle(self) -> None:
-        """Write queued records before reading. A failure is logged, and they stay queued.
+        """Write queued records before reading. If that fails, the failure is logged and they stay
+        queued.
         """
         if self._writer is not None and not self._writer.is_closed:
             with suppress(HookError):

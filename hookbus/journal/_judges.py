@@ -28,7 +28,7 @@ LABELS: Final = frozenset({"caller", "call_id", "tool"})
 """
 
 Verdict = tuple[str, str | None]
-"""`"allowed"`, `"blocked"` or `"asked"`, and the reason."""
+"""The verdict (`"allowed"`, `"blocked"` or `"asked"`) and its reason."""
 
 
 class CannotJudge(Exception):
@@ -37,8 +37,8 @@ class CannotJudge(Exception):
 
 @attrs.frozen
 class Past:
-    """A recorded call: its argument names, their values by name or None if they are unknown, and
-    its baggage.
+    """A recorded call: the names of its arguments, their values by name (None if unknown), and its
+    baggage.
     """
 
     names: tuple[str, ...]
@@ -60,7 +60,7 @@ class Judge:
         )  # fmt: skip
         self._bus.events.connect(self._hear, kinds=(events.Invoked, events.Failed))
         when = _parameters(options.when) if callable(options.when) else _named(options.when or ())
-        asks = _parameters(connected.function)[1:] + when  # without the sender, which comes first
+        asks = _parameters(connected.function)[1:] + when  # without the sender, the first parameter
         self._asks = {each.name: each for each in asks if each.kind not in _REST}
         is_any = any(each.kind is Parameter.VAR_KEYWORD for each in asks)
         self._asks_for_all = is_any or "ctx" in self._asks
@@ -68,10 +68,10 @@ class Judge:
         self._asked = False
 
     def verdict(self, past: Past, sender: Any) -> Verdict:
-        """Return the guard's verdict on a call of such a sender.
+        """Return the guard's verdict on a call with this sender.
 
         Raises:
-            CannotJudge: if it cannot be known.
+            CannotJudge: if the verdict cannot be determined.
         """
         self._check(past)
         receiver = self._receiver
@@ -129,7 +129,9 @@ class Judge:
         if isinstance(error, SenderIsGone):
             raise CannotJudge("it reads the sender, which is unknown here") from None
         if isinstance(error, AttributeError) and error.obj is self._receiver.sender:
-            raise CannotJudge(f"it reads {error.name!r} of the sender, which is gone") from None
+            raise CannotJudge(
+                f"it reads {error.name!r} of the sender, which no longer exists"
+            ) from None
 
 
 class _Wrapped:

@@ -1,4 +1,4 @@
-"""The queue of unwritten records, in order, with the threads and tasks that wait for them."""
+"""The queue of unwritten records, in order, and the threads and tasks that wait for them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Final
 from ._chain import Row
 
 LIMIT: Final = 100_000
-"""The maximum number of queued records. More records of hooks that are not durable are lost."""
+"""The maximum number of queued records. Beyond it, records of hooks that are not durable are lost.
+"""
 
 
 class Waiting:
@@ -21,9 +22,9 @@ class Waiting:
         intent: the record that must be written before this one, or None.
         is_awaited: whether a caller waits for it and gets the error if it cannot be written.
             Otherwise writing is retried.
-        wake: called, in any thread, when it is resolved.
-        is_taken: whether it is written, or being written.
-        is_done: whether it is resolved: written, or failed with `error`.
+        wake: called, in any thread, when `is_done` becomes true.
+        is_taken: whether it has been or is being written.
+        is_done: whether it was written, or could not be written because of `error`.
         is_withdrawn: whether it must not be written any more, unless it is already taken.
     """
 
@@ -43,7 +44,7 @@ class Waiting:
         return self.is_taken
 
     def settle(self, error: str | None = None) -> None:
-        """Note that it is written, or why it cannot be written."""
+        """Note that the record was written, or why it could not be written."""
         self.error, self.is_done = error, True
         if error is not None:
             self.is_taken = False
@@ -52,7 +53,7 @@ class Waiting:
 
 
 class Queue:
-    """Records that wait to be written. One thread at a time removes them.
+    """The records to be written. Only one thread at a time removes them.
 
     Attributes:
         lost: the number of records that were refused or dropped.

@@ -25,8 +25,8 @@ _RECORDS: Final = (
 
 
 class Wanted(NamedTuple):
-    """The conditions on the records to read: SQL conditions with the value for their `?`, and the
-    earliest time.
+    """The conditions on the records to read: SQL conditions with the values of their placeholders,
+    and the earliest time.
     """
 
     conditions: dict[str, Any]

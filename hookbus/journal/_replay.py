@@ -30,7 +30,7 @@ class VerdictChange:
         run: the id of the run.
         hook: its hook.
         then: the recorded verdict: `"allowed"`, `"blocked"` or `"asked"` (approval was required).
-        now: the verdict of the current guards, with the same values.
+        now: the verdict of the current guards for the same values.
         receiver: the guard that decides the call now, or that decided it when it was recorded.
         reason: the reason.
         arguments: the recorded values of the arguments.
@@ -48,7 +48,9 @@ class VerdictChange:
 
 @attrs.frozen(kw_only=True)
 class NotJudged:
-    """A guard that could not be called for some calls, with the reason and the number of calls."""
+    """A guard that could not be called for some calls, with the reason and the number of these
+    calls.
+    """
 
     hook: str
     receiver: str
@@ -63,7 +65,7 @@ class Replay(Pictured):
     Attributes:
         calls: the number of calls that were checked.
         differences: the calls with a different verdict.
-        not_judged: the guards that could not be called, with the number of calls.
+        not_judged: the guards that could not be called for some calls.
     """
 
     calls: int
@@ -99,9 +101,9 @@ class Replay(Pictured):
 
 @named_options
 def replay(journal: Journal, bus: Bus) -> Replay:
-    """Call the guards of a bus, including those in shadow, for the calls of a journal. Methods and
-    other receivers do not run. Each guard gets the final arguments of the call, a stand-in for the
-    sender, and the baggage of the call.
+    """Call the guards of a bus, including those in shadow mode, for the calls of a journal. Methods
+    and other receivers do not run. Each guard gets the final arguments of the call, a stand-in for
+    the sender, and the baggage of the call.
 
     A guard that counts, such as `guards.rate_limit`, also counts these calls, so use a separate bus
     for the guards that you want to test.
@@ -173,7 +175,7 @@ class _Court:
         self._unjudged = Counter[tuple[str, str, str]]()
 
     def judge(self, call: _Call) -> None:
-        """Call the guards for a call until one does not allow it."""
+        """Call the guards for a call until a guard does not allow the call."""
         self._calls += 1
         past, is_open = call.past, False
         for judge, asked in self._of(call.hook, call.sender):

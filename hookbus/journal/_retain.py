@@ -1,4 +1,4 @@
-"""Drop old records: the chain continues after the cut, and a record notes it."""
+"""Drop old records. The remaining chain stays valid, and a new record notes the dropped records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from ._file import shrink
 from ._writer import Writer
 
 SLICE: Final = 5000
-"""The number of records to drop in one transaction, so that other writers get a chance."""
+"""The number of records to drop in one transaction. It is small, so that other writers need not
+wait.
+"""
 
 
 @attrs.frozen
@@ -38,7 +40,7 @@ class Retained:
 def retain(
     path: Path, writer: Writer, days: float | None, most: int | None, key: str | bytes | None
 ) -> Retained:
-    """Drop the oldest records of a file, and return what was dropped.
+    """Drop the oldest records of a file, and return their number and a checkpoint.
 
     Raises:
         HookError: for an invalid limit or key, before anything is dropped; or if the file cannot be
@@ -100,7 +102,8 @@ def _older(db: sqlite3.Connection, moment: float, head: int) -> int:
 
 
 def _over(db: sqlite3.Connection, most: int, head: int) -> int:
-    """Return the last record to drop so that the rest fits into this number of bytes."""
+    """Return the last record to drop, so that the remaining records fit into this number of bytes.
+    """
     pages, free, size = (
         db.execute(f"PRAGMA {name}").fetchone()[0]
         for name in ("page_count", "freelist_count", "page_size")

@@ -1,4 +1,5 @@
-"""A run: one writer of a journal in one process, and the fate of earlier runs."""
+"""A run: one writer of a journal in one process. It also reports earlier runs that were not closed.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ class Run:
         self.source = f"//{quote(self._host)}/{quote(program or 'python')}/{os.getpid()}"
 
     def enter(self, db: sqlite3.Connection, path: Path) -> int:
-        """Add this run to the file, report runs that died, and return its number."""
+        """Add this run to the file, report runs that were not closed, and return its number."""
         for number, id, pid in db.execute(
             "SELECT number, id, pid FROM runs WHERE how IS NULL AND host = ?", [self._host]
         ).fetchall():
@@ -45,7 +46,7 @@ class Run:
         ).lastrowid or 0
 
     def leave(self, db: sqlite3.Connection) -> None:
-        """Record that it ended normally."""
+        """Record that the run ended normally."""
         db.execute(
             "UPDATE runs SET ended = ?, how = 'closed' WHERE number = ?", [time.time(), self.number]
         )

@@ -1,4 +1,4 @@
-"""Stand-ins for senders that no longer exist: objects of their class, if it is known."""
+"""Stand-ins for senders that no longer exist: objects of their class, if the class is known."""
 
 from __future__ import annotations
 
@@ -15,31 +15,33 @@ _OF_OBJECT: Final = re.compile(r"(.+?)(?: '.*')? at 0x[0-9a-f]+")
 
 
 class SenderIsGone(Exception):
-    """A guard reads a sender that is unknown."""
+    """A guard reads an attribute of an unknown sender."""
 
 
 class Unknown:
-    """A sender of which nothing is known: reading any attribute fails."""
+    """A sender about which nothing is known: reading any attribute raises an exception."""
 
     def __getattribute__(self, name: str) -> Any:
         raise SenderIsGone
 
 
 def kind_of(sender: str) -> str:
-    """Return the same string for all objects of a class, without the address of one of them."""
+    """Return a description of a sender that is the same for all objects of its class, without an
+    address.
+    """
     of_object = _OF_OBJECT.fullmatch(sender)
     return f"{of_object[1]} at 0x0" if of_object else sender
 
 
 def stand_in_of(sender: str, scopes: Collection[type]) -> tuple[Any, bool]:
     """Return a stand-in for a recorded sender, and whether its class is known. The stand-in is the
-    class itself, an uninitialised object of it, or an unknown sender.
+    class itself, an uninitialized object of that class, or an unknown sender.
 
     Args:
         sender: the sender as `kind_of` returns it.
         scopes: the classes that guards of the hook are connected to. If several classes have the
-            name, the sender is one of these or a subclass. If none of these has it, no such guard
-            applies.
+            recorded name, the sender is an object of one of these classes or of a subclass. If none
+            of them has that name, no such guard applies.
     """
     if sender.startswith("function "):
         return Unknown(), True

@@ -33,7 +33,7 @@ class Verification:
     Attributes:
         records: the number of records that were checked.
         problems: the first hundred problems, each with its record number.
-        dropped: the number of records that `retain` dropped, which cannot be checked any more.
+        dropped: the number of records that `retain` dropped, which can no longer be checked.
     """
 
     records: int
@@ -42,7 +42,7 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether there are no problems."""
+        """Whether no problems were found."""
         return not self.problems
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ def verified(
                 look.found(f"the checkpoint of record {each.seq} is not signed by this key")
     try:
         with reading(path) as db:
-            # Invalid UTF-8 in a record is a problem of that record, not an exception.
+            # Invalid UTF-8 in a record must be reported as a problem of that record, not raise.
             db.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
             look.at(db, given)
             for (wrong,) in db.execute(f"PRAGMA integrity_check({MOST_PROBLEMS})"):
@@ -169,7 +169,8 @@ class _Look:
     def _marks(
         self, checkpoints: list[Checkpoint], file: str, expired: int, hash: Any
     ) -> dict[int, list[Checkpoint]]:
-        """Return the checkpoints by their record. Compare those that need no record at once."""
+        """Return the checkpoints by record number. Compare those that need no record immediately.
+        """
         marks: dict[int, list[Checkpoint]] = defaultdict(list)
         for each in checkpoints:
             if each.file != file:

@@ -10,16 +10,16 @@ import attrs
 
 @attrs.frozen(kw_only=True)
 class Record:
-    """One recorded event. The fields are named as in CloudEvents.
+    """One recorded event. Most fields are named as in CloudEvents.
 
     Attributes:
-        seq: its number in the file, from 1, without gaps.
+        seq: its number in the file, counted from 1 without gaps.
         id: its unique id in all journals.
         source: the process that recorded it: `//host/program/pid`.
         type: `"hookbus."` and the event's name in lower case, `"hookbus.intent"`,
             `"hookbus.outcome"`, or `"hookbus.retained"`, which notes dropped records.
         subject: the name of the hook.
-        time: when it happened, in seconds since 1970.
+        time: when the event happened, in seconds since 1970.
         data: its content, as returned by `event.as_dict()`.
         run: the id of the `Journal` object that wrote it. `(run, data["call_id"])` identifies a
             call.

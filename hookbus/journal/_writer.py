@@ -1,4 +1,4 @@
-"""Write a journal: in the thread that waits for a record, or else in a background thread."""
+"""Write a journal, in the thread that waits for a record or else in a background thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._ends import watch
 from ._queue import Queue, Waiting
 
 LINGER_SECONDS: Final = 0.05
-"""How long a record that no caller waits for is held, to share its commit with others."""
+"""How long a record that no caller waits for is held, so that it shares a commit with others."""
 
 RETRY_SECONDS: Final = 0.5
 BATCH: Final = 8192
@@ -41,7 +41,9 @@ class Writer:
         watch(self)
 
     def begin(self) -> None:
-        """Start again in a forked process. The parent writes the records queued so far."""
+        """Start again in a forked child process. The parent writes the records queued before the
+        fork.
+        """
         self._chain.begin()
         self._begin()
 
@@ -79,8 +81,7 @@ class Writer:
         return waiting
 
     def post(self, row: Row, intent: Waiting) -> None:
-        """Queue a record without a waiting caller. It is written only if its intent is.
-        """
+        """Queue a record that no caller waits for. It is written only if its intent is written."""
         if not self.is_closed:
             self.queue.add(Waiting(row, is_full=self._is_full, is_awaited=False, intent=intent))
             self._call_thread()
@@ -113,7 +114,7 @@ class Writer:
                 done.set_result(None)
 
         def wake() -> None:
-            with suppress(RuntimeError):  # the loop is closed, so nothing waits any more
+            with suppress(RuntimeError):  # the loop is closed, so no task is waiting any more
                 loop.call_soon_threadsafe(say)
 
         waiting.wake = wake
@@ -140,7 +141,7 @@ class Writer:
         it returns.
 
         Raises:
-            HookError: with a message that says why it failed. Then nothing was changed.
+            HookError: with a message that says why it failed. In that case, nothing was changed.
         """
         with self._held():
             error = self._drain()
@@ -175,7 +176,7 @@ class Writer:
     # -- the end of the program, and forks ---------------------------------------------------------
 
     def end(self) -> None:
-        """Write all queued records at program exit. Later records are written at once."""
+        """Write all queued records at program exit. Later records are written immediately."""
         if self.is_closed:
             return
         self._is_ending = True
@@ -252,7 +253,7 @@ class Writer:
         return None
 
     def _append(self, taken: list[Row | Waiting]) -> str | None:
-        """Write these in one commit, or put them back and return the reason."""
+        """Write these records in one commit, or put them back and return the reason."""
         rows = [each.row if isinstance(each, Waiting) else each for each in taken]
         awaited = [each for each in taken if isinstance(each, Waiting)]
         is_full = self._is_full or any(each.is_full for each in awaited)

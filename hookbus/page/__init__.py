@@ -29,13 +29,14 @@ def serve(
     journal: AnyJournal, *, port: int = 0, approvals: AnyApprovals = None,
     open_browser: bool = False,
 ) -> None:  # fmt: skip
-    """Serve the live page on 127.0.0.1 until Ctrl-C. Its address, with a token, is printed.
+    """Serve the live page on 127.0.0.1 until Ctrl-C, and print its address, which contains a token.
 
     Args:
         journal: the path of a journal that this or another process writes to, or the journal
             itself.
         port: the port to listen on. 0 picks any free port.
-        approvals: a store, the path of its file, or an inbox, to answer its requests on the page.
+        approvals: a store, the path of its file, or an inbox, whose requests you can then answer on
+            the page.
         open_browser: whether to open the address in a browser.
 
     Raises:
@@ -50,7 +51,7 @@ def serve(
 
 @named_options
 def app(journal: AnyJournal, *, token: str, approvals: AnyApprovals = None) -> ASGIApp:
-    """Return the page as an ASGI app, which answers only requests with the token.
+    """Return the page as an ASGI app. It answers only requests with the token, or with its cookie.
 
     Raises:
         HookError: as in `serve`.

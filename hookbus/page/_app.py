@@ -26,24 +26,24 @@ from ._tree import tree
 
 _KINDS: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 _LONGEST: Final = 1_000_000
-"""The maximum number of bytes in an answer."""
+"""The maximum number of bytes in a person's answer."""
 
 
 class Page:
-    """The endpoints of the page. Each method answers one kind of request."""
+    """The endpoints of the page."""
 
     def __init__(self, reading: Reading, approvals: Any) -> None:
         self._reading, self._approvals = reading, approvals
 
     async def stream(self, request: Request) -> Response:
-        """Send events from now on, or since the last one that this browser received."""
+        """Send events from now on, or those after the last event that this browser received."""
         seen = request.headers.get("last-event-id", "")
         since = int(seen) if seen.isdecimal() else None
         events = happening(self._reading, self._approvals, since)
         return StreamingResponse(events, media_type="text/event-stream")
 
     async def calls(self, request: Request) -> Response:
-        """Return calls that are older than the record with the number `before`."""
+        """Return the calls that are older than the record with the number `before`."""
         given = dict(request.query_params)
         before = _number(given.pop("before", ""))
         records, more = await run_in_threadpool(self._reading.before, before, given)
@@ -56,12 +56,12 @@ class Page:
         return _json(lines)
 
     async def answer(self, request: Request) -> Response:
-        """Pass a person's answer on to the approvals."""
+        """Pass a person's answer to the store or inbox."""
         body = b""
         async for piece in request.stream():
             body += piece
             if len(body) > _LONGEST:
-                raise HookError(f"an answer has at most {_LONGEST} bytes")
+                raise HookError(f"an answer may have at most {_LONGEST} bytes")
         said = answer_of(strict_json(body))
         await run_in_threadpool(self._approvals.answer, request.path_params["id"], said)
         return _json({"answered": request.path_params["id"]})
@@ -77,7 +77,7 @@ def made(journal: Any, token: str, approvals: Any) -> ASGIApp:
             None.
 
     Raises:
-        HookError: if one of them cannot be read.
+        HookError: if the journal or the store cannot be read.
     """
     if isinstance(approvals, (str, os.PathLike)):
         approvals = Store(approvals)

@@ -26,8 +26,8 @@ class Waiting:
         self._since: dict[str, dict[str, Any] | None] = {}
 
     def shown(self) -> list[dict[str, Any]]:
-        """Return all pending requests in full, with complex values as JSON. `since` says what
-        changed since the last request for the same tool.
+        """Return all pending requests in full, with complex values as JSON. `since` describes the
+        changes since the last request for the same tool.
         """
         pending = self._approvals.pending()
         if any(request.id not in self._since for request in pending):
@@ -74,20 +74,20 @@ def _tool(request: Request) -> tuple[Any, ...]:
 
 
 def _arguments(request: Request) -> dict[str, Any]:
-    """Return the arguments of a call, or for a `tool_call` those of its tool."""
+    """Return the arguments of a call; for a `tool_call`, return the arguments of its tool."""
     inner = request.arguments.get("arguments") if request.hook == "tool_call" else None
     return dict(inner if isinstance(inner, Mapping) else request.arguments)
 
 
 def answer_of(said: Any) -> Approved | Denied:
-    """Return the answer of a person from the data that the page sends.
+    """Return a person's answer, read from the data that the page sends.
 
     Args:
         said: `answer` ("approve" or "deny"), and optionally `arguments` as edited JSON, `remember`
             in seconds, and `reason`.
 
     Raises:
-        HookError: with a message that says what is wrong.
+        HookError: with a message that describes the problem.
     """
     if not isinstance(said, Mapping) or said.get("answer") not in ("approve", "deny"):
         raise HookError("the answer must be approve or deny")
@@ -99,7 +99,7 @@ def answer_of(said: Any) -> Approved | Denied:
 
 
 def strict_json(text: Any) -> Any:
-    """Return the value of a JSON string that can be read in only one way.
+    """Return the value of a JSON string that all parsers read in the same way.
 
     Raises:
         HookError: for invalid JSON, a duplicate key, or NaN and infinity.
@@ -126,5 +126,6 @@ def _no_number(word: str) -> Any:
 
 
 def _who() -> str:
-    """Return the user of this process, because only this user got the address of the page."""
+    """Return the user of this process, because the address of the page was shown only to this user.
+    """
     return user_name()

@@ -29,16 +29,16 @@ _RAW: Final = [(name.encode(), value.encode()) for name, value in _HEADERS.items
 
 
 class Door:
-    """Passes requests on to an app only with the token, or with the cookie it was exchanged for.
+    """Passes requests to an app only if they have the token, or the cookie that replaces it.
 
     It answers only the host names 127.0.0.1 and localhost with the port of this server, which
-    prevents DNS rebinding. It refuses requests that another page sent.
+    prevents DNS rebinding. It refuses requests sent by another page.
 
     Args:
         app: the app to protect.
         token: the secret in the address.
-        path: the path of the app. Browsers send a cookie to every port of a host, but this one only
-            to this path.
+        path: the path of the app. Browsers send a cookie to every port of a host, but send this
+            cookie only to this path.
     """
 
     def __init__(self, app: ASGIApp, token: str, path: str) -> None:
@@ -58,13 +58,13 @@ class Door:
         await answer(scope, receive, guarded)
 
     def _answer(self, request: Request) -> Response | None:
-        """Return the refusal or the redirect for a request that is not passed on."""
+        """Return the refusal or redirect for a request that is not passed to the app, or None."""
         port = request.scope["server"][1]
         host = request.headers.get("host", "")
         if host not in (f"127.0.0.1:{port}", f"localhost:{port}"):
             return _refused("this page accepts only the hosts 127.0.0.1 and localhost", 421)
         if not _is_own(request, host):
-            return _refused("another page sent this request")
+            return _refused("this request was sent by another page")
         if request.scope["path"] == "/":
             if not _is_same(request.query_params.get("token", ""), self._token):
                 return _refused("open the full address that the program printed")
@@ -82,9 +82,9 @@ class Door:
 def _is_own(request: Request, host: str) -> bool:
     """Return whether only our own page can have sent a request.
 
-    A read request needs no origin, because typed addresses and links have none. A request that
-    changes something needs three proofs: its origin, the browser's `sec-fetch-site`, and a header
-    that a form cannot send.
+    A read request needs no origin, because browsers send none for typed addresses and links. A
+    request that changes data is checked in three ways: by its origin, by the browser's
+    `sec-fetch-site`, and by a header that a form cannot send.
     """
     headers = request.headers
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")

@@ -19,11 +19,12 @@ _TYPES: Final = {
     "failed": "failed", "failed open": "failed",
     "changed": "mutated", "running": "started",
 }  # fmt: skip
-"""The record type that selects the calls of an outcome. For all others it is the end of a call."""
+"""The record type that selects the calls with an outcome. For all other outcomes, it is `finished`.
+"""
 
 
 class Reading:
-    """Reads a journal in batches while other processes write it."""
+    """Reads a journal in batches while other processes write to it."""
 
     def __init__(self, journal: Any) -> None:
         self._journal = journal if isinstance(journal, Journal) else Journal.reading(journal)
@@ -38,7 +39,8 @@ class Reading:
         return [*islice(self._journal.records(after=seq), most)]
 
     def before(self, seq: int, filters: Mapping[str, str]) -> tuple[list[Record], int | None]:
-        """Return the records of older calls, and the number to continue from, if there are more.
+        """Return the records of older calls, and the number to continue from if there are more
+        calls.
 
         Args:
             seq: the number of a record.
@@ -70,7 +72,7 @@ class Reading:
 
     def of_call(self, run: str, call: int) -> Iterator[Record | None]:
         """Yield the records from the start of a call to its end, including those of other calls.
-        None marks a gap where there are too many.
+        None marks a gap if there are too many records.
         """
         own = [*self._journal.records(call=(run, call))]
         if not own:

@@ -1,4 +1,4 @@
-"""Short rows for the lists of the page, whatever the size of a record."""
+"""Short rows for the lists of the page, regardless of the size of a record."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .._views.tables import brief
 from .._views.values import named
 
 LONG: Final = 300
-"""The maximum number of characters of a string in a list. The detail shows all of it."""
+"""The maximum number of characters of a string in a list. The detail view shows all of them."""
 
 _FIELDS: Final = (
     "phase", "role", "outcome", "seconds", "action", "answer", "name", "reason",
@@ -41,8 +41,8 @@ def mark_of(record: Any) -> str | None:
     """Return the mark of a record in the list: pending, blocked, shadow, failed, failed open or
     changed.
 
-    A call that waits for approval was not denied, so it is pending. A modifier has failed open if
-    the call continued without its change. A failed observer is just failed.
+    A call that waits for approval is pending, because it has not been denied. A modifier has failed
+    open if the call continued without its change. An observer that fails is marked as failed.
     """
     data, event = record.data, event_of(record)
     if event == "Blocked":

@@ -45,7 +45,7 @@ def _listening(port: int) -> socket.socket:
         raise HookError(f"port={port!r:.40} must be a number from 0 (any free port) to 65535")
     listening = socket.socket()
     try:
-        # On Windows SO_REUSEADDR would let another program take the port over.
+        # On Windows, SO_REUSEADDR would let another program take over the port.
         alone = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
         listening.setsockopt(socket.SOL_SOCKET, alone, 1)
         listening.bind(("127.0.0.1", port))

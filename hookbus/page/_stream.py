@@ -15,22 +15,23 @@ from ._rows import row
 AT_ONCE: Final = 2_000
 """The maximum number of records in one event."""
 BACKLOG: Final = 20_000
-"""The maximum number of records a browser may be behind, at the start or when it is slow."""
+"""The maximum number of records sent to a browser that connects or falls behind."""
 PAUSE_SECONDS: Final = 0.25
 _QUIET_SECONDS: Final = 15.0
 
 
 async def happening(reading: Reading, approvals: Any, since: int | None) -> AsyncIterator[str]:
-    """Yield server-sent events without end.
+    """Yield an endless stream of server-sent events.
 
-    `calls` has rows, and the number of the last record as its id, which a returning browser sends.
-    `skipped` has the number of records that are not shown. `approvals` has all pending requests,
-    whenever they change. `trouble` describes a file that cannot be read, and is "" afterwards.
+    `calls` contains rows; its id is the number of the last record, which a reconnecting browser
+    sends back. `skipped` contains the number of records that are not shown. `approvals` contains
+    all pending requests, and is sent whenever they change. `trouble` describes a file that cannot
+    be read, and is "" when it can be read again.
 
     Args:
         reading: the journal.
         approvals: the store or inbox, or None.
-        since: the last record that this browser has received, or None.
+        since: the number of the last record that this browser has received, or None.
     """
     seq, quiet = since, 0.0
     waiting = None if approvals is None else Waiting(approvals)

@@ -12,14 +12,14 @@ from .._views.values import changed, place_of_change, title
 from ._rows import event_of, mark_of
 
 MOST: Final = 2_000
-"""The maximum number of lines of a call. A longer call ends with a note."""
+"""The maximum number of lines of a call. If there are more, a note replaces them."""
 
 
 def tree(records: Iterable[Any], run: str, call: int) -> list[dict[str, Any]]:
-    """Return the lines of a call in order of their start, each with its `depth`.
+    """Return the lines of a call in the order of their start times, each with its `depth`.
 
     Args:
-        records: the records from the start of the call on, in order. None marks a gap.
+        records: the records from the start of the call, in order. None marks a gap.
         run: the run of the call.
         call: the number of the call.
     """
@@ -65,7 +65,7 @@ def _in_turn(
 
 
 def _call(record: Any) -> dict[str, Any]:
-    """Return the line of a call from its first record, which may be its end."""
+    """Return the line of a call from its first record, which may be the record of its end."""
     data, sender = record.data, brief(record.data.get("sender") or "")
     which = title(record.subject, data.get("labels"))
     around = [*_fact("arguments", data.get("values")), *_fact("baggage", record.baggage)]
@@ -147,7 +147,7 @@ def _note(what: str, line: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fact(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield a value in full, as JSON, if there is one."""
+    """Yield a value in full, as JSON, unless it is None."""
     if value is not None and value != {}:
         yield name, json.dumps(value, indent=2, ensure_ascii=False)
 

@@ -1,4 +1,5 @@
-"""The classes behind `hookbus.load_plugins`: its return value, and the objects that plugins get."""
+"""The classes used by `hookbus.load_plugins`: its return value, and the objects passed to plugins.
+"""
 
 from ._api import PluginApi
 from ._diagnostics import Diagnostic, PluginRow

@@ -1,4 +1,4 @@
-"""The argument of a plugin's `register(api)`. It collects requests and changes nothing."""
+"""The argument of a plugin's `register(api)`. It collects requests, and connects nothing itself."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ class PluginApi:
         """Request a connection and return the receiver.
 
         Args:
-            signal: `"pre_reply"`, the name of a hookspec, or `"events"` for the events of the bus;
-                the manifest must list it in `hooks`.
+            signal: the name of a signal, such as `"pre_reply"`, the name of a hookspec, or
+                `"events"` for the events of the bus. The manifest must list it in `hooks`.
             receiver: the receiver. A second request for the same receiver, signal and sender
                 replaces the options.
             sender: the sender to connect it to.
@@ -102,7 +102,7 @@ class PluginApi:
             self.connect(signal, getattr(obj, attribute), **options)
 
     def provide(self, kind: str, name: str, obj: Any) -> None:
-        """Provide `obj` under a kind and a name, such as `("tool", "search")`; the manifest must
+        """Provide `obj` under a kind and a name, such as `("tool", "search")`. The manifest must
         list both in `provides`.
 
         Raises:

@@ -26,8 +26,8 @@ _naming = Lock()
 
 
 class _FreshSource(SourceFileLoader):
-    """Compiles the source each time, because bytecode of a file that changed within the same second
-    would look current.
+    """Compiles the source each time, because the bytecode of a file that changed within the same
+    second would look up to date.
     """
 
     def path_stats(self, path: Any) -> Any:
@@ -92,7 +92,7 @@ class Code:
         """Import the code and return the function that registers the plugin.
 
         Raises:
-            PluginError: if there is none, or if it is not a plain function.
+            PluginError: if there is no such function, or if it is not a plain function.
         """
         invalidate_caches()
         try:
@@ -144,16 +144,18 @@ class Code:
         self._aside.clear()
 
     def abandon(self) -> None:
-        """Give up the modules, because their bus is gone without unloading the plugin.
+        """Give up the modules, because their bus no longer exists and the plugin was not unloaded.
 
         The garbage collector may run this anywhere, even while other code iterates over the modules
-        or finders of the process. So none is removed now; the next plugin removes them.
+        or finders of the process. So no module is removed now; loading the next plugin removes
+        them.
         """
         if self._finder is not None:
             self._finder.is_left = True
 
     def undo(self) -> None:
-        """Remove what a failed loading has imported, and restore what it was to replace."""
+        """Remove the modules that a failed load has imported, and restore those that they replaced.
+        """
         _forget(name for name in self._modules() if name not in self._earlier)
         self.remove()
         if self._replaced is not None:
@@ -223,12 +225,12 @@ def _check_takes_api(register: Callable[..., Any]) -> None:
             f"{name_of(register)} cannot be called with an api ({error})", "write def register(api)"
         ) from None
     except ValueError:
-        return  # It is written in C and does not show its parameters; the call will show.
+        return  # A function in C does not show its parameters; the call will show whether it fits.
 
 
 def _free_name(plugin: str) -> str:
-    """Return the package name of a plugin, with a number if another bus of this process has already
-    loaded the plugin.
+    """Return the package name of a plugin. It has a number if another bus of this process has
+    already loaded the plugin.
     """
     base = f"{PREFIX}{plugin.replace('-', '_')}"
     taken = {getattr(finder, "package", None) for finder in sys.meta_path}

@@ -1,4 +1,6 @@
-"""Messages about plugins: a row for each, and diagnostics that name plugin, file and fix."""
+"""Messages about plugins: a table row for each plugin, and diagnostics with the problem and its
+fix.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ class Diagnostic:
     Attributes:
         level: `"error"` if the plugin was refused, else `"warning"`.
         plugin: the id of the plugin, or the name of its folder or entry point.
-        file: its manifest, or the file or folder found in its place.
+        file: its manifest, or the file or folder that was found instead.
         problem: the problem.
         advice: how to fix the problem.
         traceback: the traceback of the plugin's own exception, or None. It may contain secrets, so
@@ -47,13 +49,13 @@ class PluginRow:
 
     Attributes:
         plugin: the id of the plugin, or the name of its folder or entry point.
-        version: the version in its manifest; None if that cannot be read.
+        version: the version in its manifest; None if the manifest cannot be read.
         place: workspace, user, bundled or installed.
         status: loaded, disabled, refused or unloaded.
         receivers: the number of its connected receivers.
         provides: the objects that it provides, as `kind:name`.
         why: the reason why it is not loaded, or a warning about a loaded plugin.
-        file: its manifest, or the file or folder found in its place.
+        file: its manifest, or the file or folder that was found instead.
     """
 
     plugin: str
@@ -67,7 +69,7 @@ class PluginRow:
 
 
 def failure_of(what: str, error: BaseException) -> PluginError:
-    """Return a PluginError for an exception of a plugin.
+    """Return a PluginError for an exception that a plugin raised.
 
     Only messages of the import system and of hookbus are shown, because the message of any other
     exception may contain a secret.

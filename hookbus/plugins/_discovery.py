@@ -1,6 +1,6 @@
 """Finds plugins: in folders, and as entry points of installed distributions.
 
-It imports no code of a plugin.
+This module imports no code of a plugin.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from ._manifest import FILE_NAME, Manifest, read_manifest
 from ._trust import check_folder, check_place
 
 PLACES: Final = ("workspace", "user", "bundled", "installed")
-"""Where plugins are searched. Of two plugins with one id, the one in the earlier place wins."""
+"""The places where plugins are searched for. If two plugins have the same id, the plugin in the
+earlier place is used.
+"""
 
 
 @attrs.frozen
@@ -30,10 +32,10 @@ class Candidate:
     Attributes:
         place: one of `PLACES`.
         name: the name of its folder or entry point.
-        file: its manifest, or the file or folder found in its place.
+        file: its manifest, or the file or folder that was found instead.
         folder: its folder; None if it is installed.
         entry: the module and function that register it; None without a valid manifest.
-        problem: why it cannot be loaded, if that is known.
+        problem: the reason why it cannot be loaded, if known.
     """
 
     place: str
@@ -46,12 +48,13 @@ class Candidate:
 
     @property
     def is_place(self) -> bool:
-        """Whether this stands for a whole place that cannot be read."""
+        """Whether this candidate stands for a whole place that cannot be read."""
         return self.folder is None and self.place != "installed"
 
     @property
     def id(self) -> str:
-        """The id of the plugin; the name of its folder or entry point without a valid manifest."""
+        """The id of the plugin or, without a valid manifest, the name of its folder or entry point.
+        """
         return self.manifest.id if self.manifest else self.name
 
 
@@ -59,7 +62,8 @@ def find(folders: Mapping[str, str], *, installed: bool) -> list[Candidate]:
     """Return every plugin, in the order of places and then of names.
 
     Args:
-        folders: for each place the folder with its plugins; a folder that does not exist is empty.
+        folders: for each place, the folder with its plugins. A folder that does not exist counts as
+            empty.
         installed: whether to search entry points, too.
     """
     found = [
@@ -72,7 +76,7 @@ def find(folders: Mapping[str, str], *, installed: bool) -> list[Candidate]:
 
 
 def again(candidate: Candidate, root: str | None) -> Candidate:
-    """Return the same plugin in its present state."""
+    """Return the same plugin in its current state."""
     if candidate.folder is not None and root is not None:
         return of_folder(candidate.place, candidate.folder, root)
     for point in entry_points():
@@ -154,7 +158,7 @@ def _of_entry_point(point: EntryPoint) -> Candidate:
             )
     except PluginError as problem:
         return attrs.evolve(found, problem=problem)
-    except Exception as error:  # raised by files of a distribution, which may contain anything
+    except Exception as error:  # the files of a distribution may contain anything
         return attrs.evolve(
             found, problem=PluginError(f"it cannot be read ({error})", "install it again")
         )

@@ -1,7 +1,8 @@
-"""Entry points of plugins, read one distribution at a time, so that a broken one hides no other.
+"""Entry points of plugins, read one distribution at a time, so that a broken distribution hides no
+other.
 
-How the standard library handles a broken one depends on the version of Python; it may even raise
-for all entry points. So their files are parsed here.
+How the standard library handles a broken distribution depends on the Python version; it may even
+raise for all entry points. Therefore this module parses the files itself.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ class EntryPoint:
     """One entry point of a plugin, or a distribution whose entry points cannot be read.
 
     Attributes:
-        name: the name of the plugin; or of the distribution, if no entry point can be read.
-        value: `module:function`, as the distribution has it.
+        name: the name of the plugin, or of the distribution if no entry point can be read.
+        value: `module:function`, as written in the distribution.
         distribution: the distribution that contains it.
         module: the module that it names; empty if there is a problem.
         attribute: the function that it names, or None.
@@ -48,7 +49,7 @@ class EntryPoint:
 
 def entry_points() -> list[EntryPoint]:
     """Return the entry points of the group `hookbus.plugins`, in an order that does not depend on
-    the path. Of several distributions with one name, the first on the path counts.
+    the path. If several distributions have the same name, only the first on the path counts.
     """
     from importlib.metadata import distributions
 
@@ -62,8 +63,8 @@ def entry_points() -> list[EntryPoint]:
 
 
 def name_of(distribution: Distribution) -> str:
-    """Return the name of a distribution, from its folder if possible: its metadata may be broken,
-    and reading the metadata of all distributions takes long.
+    """Return the name of a distribution, from its folder if possible. Its metadata may be broken,
+    and reading the metadata of all distributions takes a long time.
     """
     folder = str(getattr(getattr(distribution, "_path", None), "name", ""))
     stem, dot, kind = folder.rpartition(".")

@@ -1,4 +1,4 @@
-"""Checks of TOML values. Each returns a valid value, or raises an error that says what to write."""
+"""Checks of TOML values. Each check returns a valid value or raises `PluginError` with advice."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ def known_keys(table: Table, known: Collection[str], where: str) -> None:
 
 
 def take(table: Table, key: str, check: Callable[[str, Any], T], default: T | None = None) -> T:
-    """Return the checked value of a key, or the default if it is missing; None means no default.
+    """Return the checked value of a key, or the default if the key is missing. If the default is
+    None, the key is required.
 
     Raises:
-        PluginError: if it is missing without a default, or is not valid.
+        PluginError: if a required key is missing, or its value is not valid.
     """
     if key in table:
         return check(key, table[key])

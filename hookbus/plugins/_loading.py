@@ -1,5 +1,5 @@
-"""Loads and unloads one plugin as a whole: it registers, all its requests are checked, then all are
-connected or none.
+"""Loads and unloads one plugin as a whole: the plugin registers, all its requests are checked, and
+then either all are connected or none.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Loaded:
     """A loaded plugin: everything that must be undone when it is unloaded.
 
     Attributes:
-        notes: what the operator changed, by receiver.
-        warnings: problems that do not stop it, with advice.
-        farewell: gives up the code if the bus is gone before the plugin was unloaded.
+        notes: the operator's changes, by receiver.
+        warnings: problems that do not prevent loading, with advice.
+        farewell: gives up the code if the bus is garbage-collected before the plugin is unloaded.
     """
 
     bus: Bus
@@ -49,9 +49,9 @@ class Loaded:
     farewell: weakref.finalize[[], Bus] | None = None
 
     def leave(self) -> list[PluginError]:
-        """Disconnect, clean up, remove the code.
+        """Disconnect the receivers, run the cleanups, and remove the code.
 
-        Exceptions of cleanups are returned and stop nothing.
+        Exceptions of cleanups are returned; they do not stop the unloading.
         """
         for connection in reversed(self.connections):
             connection.disconnect()
@@ -70,11 +70,11 @@ def load(
     bus: Bus, candidate: Candidate, manifest: Manifest, settings: Mapping[str, Any], word: Word,
     provided: Callable[[str, str], Any], replaced: Loaded | None = None,
 ) -> Loaded:  # fmt: skip
-    """Load one plugin. The version that it replaces works until all of the new one is connected;
-    then call its `leave()`.
+    """Load one plugin. The version that it replaces works until the new version is completely
+    connected; then call `leave()` of the old version.
 
     Raises:
-        PluginError: with a message that says why nothing of it was connected.
+        PluginError: with a message that says why the plugin was not connected.
     """
     api = PluginApi(manifest.id, manifest.version, settings, provided)
     earlier = {id(receiver): receiver for _, receiver in _all_receivers(bus)}
@@ -119,7 +119,7 @@ def _run(code: Code, api: PluginApi) -> None:
     if inspect.isawaitable(answer) or inspect.isgenerator(answer) or inspect.isasyncgen(answer):
         close_unawaited(answer)
         raise PluginError(
-            "register is async or a generator, so none of it has run",
+            "register is async or a generator, so it did not run",
             "write a plain def register(api)",
         )
 
@@ -145,8 +145,8 @@ def _check_honest(manifest: Manifest, api: PluginApi) -> None:
 def _unkept(
     manifest: Manifest, wirings: list[Wiring], provided: Mapping[tuple[str, str], Any]
 ) -> Iterator[PluginError]:
-    """Yield a warning for what the manifest lists and `register` did not request: a plugin may look
-    healthy and guard nothing.
+    """Yield a warning for each entry in the manifest that `register` did not request. Such a plugin
+    may look healthy although it guards nothing.
     """
     for signal in manifest.hooks:
         if not any(wiring.signal == signal for wiring in wirings):
@@ -160,7 +160,7 @@ def _unkept(
 
 
 def _connect(loaded: Loaded, wirings: list[Wiring], word: Word, replaced: Loaded | None) -> None:
-    """Check every connection, then make them. Guards are connected first and disconnected last, so
+    """Check all connections, then make them. Guards are connected first and disconnected last, so
     that no call is unguarded between two versions.
     """
     old = replaced.connections if replaced else []
@@ -195,8 +195,8 @@ def _connect(loaded: Loaded, wirings: list[Wiring], word: Word, replaced: Loaded
 def _settled(
     loaded: Loaded, wiring: Wiring, word: Word, old: list[Connection]
 ) -> tuple[HookSignal, Standing]:
-    """Return the signal and the options of one connection, checked as far as possible without
-    making it.
+    """Return the signal and the options of a connection, checked as far as possible before the
+    connection is made.
     """
     signal = signal_of(loaded.bus, wiring.signal)
     name = wiring.options.get("name") or name_of(wiring.receiver)
@@ -225,12 +225,12 @@ def _settled(
 
 
 def signal_of(bus: Bus, name: str) -> HookSignal:
-    """Return the signal of a name; `"events"` means the events of the bus."""
+    """Return the signal with this name; `"events"` means the events of the bus."""
     return bus.events if name == "events" else bus.signal(name)
 
 
 def _clean_up(cleanups: list[Callable[[], Any]]) -> list[PluginError]:
-    """Call each one in reverse order; an exception of one does not stop the others."""
+    """Call the cleanups in reverse order; an exception in one does not stop the others."""
     failures: list[PluginError] = []
     fatal: BaseException | None = None
     while cleanups:
@@ -246,7 +246,7 @@ def _clean_up(cleanups: list[Callable[[], Any]]) -> list[PluginError]:
             if inspect.isawaitable(answer):
                 close_unawaited(answer)
                 failures.append(
-                    PluginError(f"{what} is async, so none of it has run", "write a plain def")
+                    PluginError(f"{what} is async, so it did not run", "write a plain def")
                 )
     if fatal is not None:
         raise fatal
@@ -301,7 +301,7 @@ def _check_no_strays(bus: Bus, code: Code, earlier: Mapping[int, Connected]) -> 
 
 
 def _retire_hooks(bus: Bus, code: Code) -> None:
-    """Remove the hooks of a plugin whose modules are removed from its bus."""
+    """Remove from the bus the hooks of a plugin whose modules are removed."""
     if code.leaves:
         homes = code.homes()
         for each in _buses(bus):

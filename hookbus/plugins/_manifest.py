@@ -31,7 +31,7 @@ FILE_NAME: Final = "hookbus-plugin.toml"
 FORMAT: Final = 1
 MOST_CHARACTERS: Final = 100_000
 DEEPEST: Final = 50
-"""How many parts a key may have, and how deep values may be nested."""
+"""The maximum number of parts of a key, and the maximum nesting depth of values."""
 
 _KEYS: Final = (
     "format", "id", "version", "description", "entry", "enabled", "hooks", "provides", "requires",
@@ -50,7 +50,7 @@ class Manifest:
     Attributes:
         entry: for a folder, the module and function that register the plugin, such as
             `"plugin:register"`.
-        enabled: whether it is on if the operator sets nothing.
+        enabled: whether the plugin is on if the operator does not set this.
         hooks: the signals that it connects receivers to.
         provides: kinds, such as `"tool"`, with the names that it provides.
         packages: Python distributions that it needs, such as `"httpx>=0.27"`.
@@ -75,10 +75,10 @@ class Manifest:
 
 
 def read_manifest(source: bytes) -> Manifest:
-    """Return the manifest in this source.
+    """Return the manifest parsed from a TOML string.
 
     Raises:
-        PluginError: with a message that names the first mistake, and what to write instead.
+        PluginError: with a message that names the first error and how to correct it.
     """
     table = _parse(source)
     _check_format(table)
@@ -120,7 +120,9 @@ def _parse(source: bytes) -> Table:
 
 
 def _check_size(source: str) -> None:
-    """Reject what would take the parser long: its time for a dotted key is quadratic."""
+    """Reject a source that would take the parser a long time: its time for a dotted key is
+    quadratic.
+    """
     if len(source) > MOST_CHARACTERS:
         most = f"at most {MOST_CHARACTERS:,} are allowed"
         problem = f"the manifest has {len(source):,} characters, but {most}"
@@ -140,7 +142,9 @@ def _check_values(table: Table) -> None:
         level = [each for each in inner if isinstance(each, (dict, list))]
         if not level:
             return
-    raise PluginError(f"the manifest is nested more than {DEEPEST} levels deep", "nest it less")
+    raise PluginError(
+        f"the manifest is nested more than {DEEPEST} levels deep", "reduce the nesting"
+    )
 
 
 def _inside(value: Table | list[Any]) -> Iterable[Any]:
@@ -148,7 +152,7 @@ def _inside(value: Table | list[Any]) -> Iterable[Any]:
 
 
 def _check_format(table: Table) -> None:
-    """Check the format first: in a newer one, the other keys may have other meanings."""
+    """Check the format first: in a newer format, the other keys may have different meanings."""
     number: Any = table.get("format")
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
         said = "has no format key" if number is None else f"has format = {number!r:.60}"

@@ -1,5 +1,5 @@
 """The operator's overrides for a plugin's receivers, which take precedence over the author's
-options. They weaken no guard, except by putting it in shadow explicitly.
+options. They cannot weaken a guard, except by an explicit `shadow=True`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Word:
     """The operator's overrides for the receivers of one plugin.
 
     Attributes:
-        options: those for all of its receivers.
-        receivers: those for receivers of a name; they take precedence over `options`.
+        options: the overrides for all of its receivers.
+        receivers: the overrides by receiver name; they take precedence over `options`.
     """
 
     options: Mapping[str, Any] = attrs.field(factory=dict)
@@ -47,13 +47,13 @@ class Word:
         return cls(options, receivers)
 
     def on(self, receiver: str) -> dict[str, Any]:
-        """Return the overrides for a receiver, found by its name or the last part of it."""
+        """Return the overrides for a receiver, found by its name or the last part of that name."""
         last = receiver.rpartition(".")[2]
         own = self.receivers.get(receiver, self.receivers.get(last, {}))
         return {**self.options, **own}
 
     def unmatched(self, receivers: list[str]) -> list[str]:
-        """Return the names that no receiver of the plugin has."""
+        """Return the names in the overrides that no receiver of the plugin has."""
         known = {*receivers, *(name.rpartition(".")[2] for name in receivers)}
         return [name for name in self.receivers if name not in known]
 
@@ -63,9 +63,9 @@ class Standing:
     """The options with which a receiver of a plugin is connected.
 
     Attributes:
-        options: those of the author, with the operator's overrides.
-        note: what the operator changed, with the author's value, for `explain`; None if nothing.
-        kept: which overrides have no effect, and why.
+        options: the author's options, with the operator's overrides.
+        note: the operator's changes with the author's values, for `explain`; None without changes.
+        kept: messages about overrides that have no effect.
     """
 
     options: dict[str, Any]
@@ -85,7 +85,7 @@ def settle(phase: str | None, author: Mapping[str, Any], operator: Mapping[str, 
         if name == "timeout" and role == "around":
             continue  # it has no deadline
         if name == "shadow" and role != "guard":
-            continue  # only a guard can be in shadow
+            continue  # only a guard can be in shadow mode
         if name == "shadow" and author.get("locked") and value is True:
             kept.append("shadow=True has no effect, because it is locked")
             continue

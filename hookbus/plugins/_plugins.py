@@ -26,7 +26,7 @@ from ._selection import VARIABLE, Selection, is_named
 
 class Plugins(Pictured):
     """The plugins of a bus, returned by `load_plugins`. Used in a `with` statement, it unloads all
-    of them at the end.
+    plugins at the end.
 
     Name a plugin by its id, or by place and id, such as `"workspace:search"`. A problem with a
     plugin becomes a diagnostic. An invalid request, such as an unknown id, raises `HookError`.
@@ -51,7 +51,7 @@ class Plugins(Pictured):
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """The problems of the last attempt to load each plugin.
 
-        They include names that were passed to `load_plugins` but that no plugin has.
+        They include problems with names passed to `load_plugins` that no plugin has.
         """
         return (
             *(said for slot in list(self._roster.slots) for said in slot.diagnostics),
@@ -155,7 +155,7 @@ class Plugins(Pictured):
             self._roster.take_out(slot, "disabled", "it was disabled")
 
     def enable(self, plugin: str) -> None:
-        """Enable a plugin and load it, even if it is off by default or was refused before.
+        """Enable a plugin and load it, even if it is off by default or has been refused before.
 
         Raises:
             HookError: if there is no such plugin, or if allow, deny or HOOKBUS_PLUGINS exclude it.
@@ -212,7 +212,7 @@ class Plugins(Pictured):
 
     @contextmanager
     def _changing(self, *, even_closed: bool = False) -> Generator[None, None, None]:
-        """Lock out other threads while plugins are loaded or unloaded."""
+        """Exclude other threads while plugins are loaded or unloaded."""
         with self._lock:
             if self._is_busy:
                 raise HookError(

@@ -17,9 +17,7 @@ _CLAUSE: Final = re.compile(r"(==|!=|>=|<=|>|<)\s*(\d{1,18}(?:\.\d{1,18})*)")
 _VERSION: Final = re.compile(r"v?(?:\d+!)?(\d{1,18}(?:\.\d{1,18})*)(.*)")
 
 Version = tuple[tuple[int, ...], bool]
-"""The numbers of a version without trailing zeros, and whether it is a final release and not a
-pre-release.
-"""
+"""The numbers of a version without trailing zeros, and whether it is a final release."""
 
 _HOLDS: Final[dict[str, Callable[[Version, Version], bool]]] = {
     "==": lambda have, want: have == want,
@@ -75,8 +73,8 @@ def _holds(have: str, clause: str) -> bool:
 
 
 def _version(text: str) -> Version:
-    """Parse a version as far as comparisons need it: a, b, rc and dev come before the release; post
-    and local count as the release.
+    """Parse a version as far as comparisons need it. Versions with a, b, rc or dev come before the
+    release; post and local versions count as the release.
     """
     found = _VERSION.match(text)
     if found is None:
@@ -90,7 +88,7 @@ def _version(text: str) -> Version:
 
 
 def circle_through(plugin: str, requires: Mapping[str, tuple[str, ...]]) -> list[str] | None:
-    """Return the path from a plugin through its requirements back to itself, or None."""
+    """Return a path from a plugin through requirements back to that plugin, or None."""
     ways = [[plugin]]
     seen: set[str] = set()
     while ways:
@@ -105,9 +103,10 @@ def circle_through(plugin: str, requires: Mapping[str, tuple[str, ...]]) -> list
 
 
 def in_load_order(requires: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Return the plugins so that each comes after its requirements, otherwise in the given order.
+    """Return the plugins in an order in which each comes after its requirements, and otherwise in
+    the given order.
 
-    Circles come last.
+    Plugins in a cycle come last.
     """
     waiting, done = dict(requires), list[str]()
     while waiting:

@@ -1,5 +1,4 @@
-"""Every plugin that was found for one bus: which are on, shadowed or loadable, and in which
-order.
+"""All plugins that were found for one bus: which are on, shadowed or loadable, and in which order.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ class Roster:
     Attributes:
         slots: all plugins that were found, by place and name.
         loaded: the loaded plugins, by id, in the order of loading.
-        strangers: names from the operator that no plugin has.
-        origins: for every receiver of a plugin, the plugin's id and what the operator changed.
+        strangers: warnings about names in the operator's arguments that no plugin has.
+        origins: for every receiver of a plugin, the plugin's id and the operator's changes.
     """
 
     bus: Bus
@@ -48,11 +47,11 @@ class Roster:
     origins: IdentityMap[tuple[str, str | None]] = attrs.field(factory=IdentityMap)
 
     def slot(self, plugin: str) -> Slot:
-        """Return the plugin of a name: the loaded one, else one outside the workspace, else the
-        first.
+        """Return the plugin with this name: the loaded plugin, else one outside the workspace, else
+        the first found.
 
         Raises:
-            HookError: if there is none.
+            HookError: if no plugin has this name.
         """
         found = [slot for slot in self.slots if slot.is_called(plugin)]
         if not found:
@@ -73,7 +72,7 @@ class Roster:
     def look(self, plugin: str | None = None) -> list[Slot]:
         """Search for plugins, and return those to load.
 
-        With a name, only that plugin is read again.
+        If a name is given, only that plugin is read again.
         """
         earlier = {slot.key: slot for slot in self.slots}
         found = [Slot(candidate) for candidate in find(self.folders, installed=self.installed)]
@@ -139,7 +138,7 @@ class Roster:
                 self._attempt(by_id[plugin], by_id[plugin].candidate, provided)
 
     def reload(self, slot: Slot, provided: Callable[[str, str], Any]) -> None:
-        """Load the present version of the plugin in place of the loaded one."""
+        """Replace the loaded version of a plugin with its current version."""
         self._attempt(slot, again(slot.candidate, self.folders.get(slot.candidate.place)), provided)
 
     def _attempt(
@@ -191,7 +190,9 @@ class Roster:
                 )
 
     def _check_names_are_free(self, slot: Slot, provides: Mapping[str, tuple[str, ...]]) -> None:
-        """Reject a second provider of a kind and name, according to the manifests."""
+        """Reject a plugin that, according to its manifest, provides a kind and name that is already
+        provided.
+        """
         for owner in self.loaded.values():
             taken = owner.loaded.manifest.provides if owner.loaded and owner is not slot else {}
             for kind, names in provides.items():
@@ -204,7 +205,7 @@ class Roster:
                         )
 
     def take_all_out(self, why: str) -> None:
-        """Unload every plugin in reverse order; an interrupt is raised when all are unloaded."""
+        """Unload all plugins in reverse order. An interrupt is raised after all are unloaded."""
         fatal: BaseException | None = None
         for slot in reversed(list(self.loaded.values())):
             try:
@@ -235,8 +236,8 @@ class Roster:
 
 
 def _newer(old: Slot, new: Slot, plugin: str | None) -> Slot:
-    """Return the slot of a plugin after a search: a loaded plugin keeps its slot, and so does one
-    that was not searched for.
+    """Return the slot of a plugin after a search. A loaded plugin keeps its slot, and so does a
+    plugin that was not searched for.
     """
     is_meant = plugin is None or old.is_called(plugin) or new.is_called(plugin)
     return new if is_meant and not old.loaded else old

@@ -1,4 +1,5 @@
-"""Which plugins are on: allow and deny lists, plugins switched by name, and HOOKBUS_PLUGINS."""
+"""Decide which plugins are on: allow and deny lists, plugins switched by name, and HOOKBUS_PLUGINS.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ Names = tuple[str, ...]
 
 
 def names_of(option: str, names: Iterable[str] | None) -> Names | None:
-    """Return the names given for an option, or None.
+    """Return the names passed for an option, or None.
 
     Raises:
         HookError: for a name that no plugin can have.
@@ -39,9 +40,9 @@ def names_of(option: str, names: Iterable[str] | None) -> Names | None:
 
 
 def names_in_environment(environment: Mapping[str, str]) -> Names | None:
-    """Return the names in HOOKBUS_PLUGINS, which commas separate.
+    """Return the names in HOOKBUS_PLUGINS, separated by commas.
 
-    None if it is not set, () if it is empty.
+    Return None if the variable is not set, and () if it is empty.
     """
     said = environment.get(VARIABLE)
     if said is None:
@@ -67,13 +68,13 @@ class Selection:
     """The operator's settings for which plugins are on.
 
     Attributes:
-        allow: only these may be on; None allows all.
-        deny: plugins that are off, whatever else is set.
-        enable: plugins that are on, whatever their manifest says.
-        environment: exactly these are on, as far as `allow` and `deny` permit; None if
-            HOOKBUS_PLUGINS is not set.
-        disabled: plugins, as `place:id`, that were switched off since.
-        enabled: plugins, as `place:id`, that were switched on since.
+        allow: the only plugins that may be on; None allows all.
+        deny: plugins that are off, regardless of other settings.
+        enable: plugins that are on, regardless of their manifest.
+        environment: the plugins in HOOKBUS_PLUGINS: exactly these are on, as far as `allow` and
+            `deny` permit. None if the variable is not set.
+        disabled: plugins, as `place:id`, that were switched off later.
+        enabled: plugins, as `place:id`, that were switched on later.
     """
 
     allow: Names | None
@@ -116,7 +117,7 @@ class Selection:
         return None
 
     def strangers(self, candidates: list[Candidate]) -> Iterator[tuple[str, str]]:
-        """Yield every name that no plugin has, with a message."""
+        """Yield each name in the settings that no plugin has, with a message."""
         known = {name for found in candidates for name in (found.id, f"{found.place}:{found.id}")}
         lists = {
             "allow=": self.allow, "deny=": self.deny, "enable=": self.enable,

@@ -27,7 +27,7 @@ _NUMBERS: Final = ("integer", "number")
 
 
 def is_of(kind: str, value: object) -> bool:
-    """Return whether a value has a TOML type; true and false are not numbers."""
+    """Return whether a value has this TOML type. True and false do not count as numbers."""
     return isinstance(value, TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
 
 
@@ -50,7 +50,7 @@ class Setting:
         """Read `[settings.<name>]`.
 
         Raises:
-            PluginError: with a message that names the key that is wrong.
+            PluginError: with a message that names the invalid key.
         """
         where = f"settings.{name}"
         table = table_of(where, value)
@@ -75,7 +75,8 @@ class Setting:
         return setting
 
     def check(self, value: object, whose: str) -> None:
-        """Raise PluginError unless the value is valid; `whose` says where it comes from."""
+        """Raise PluginError unless the value is valid. `whose` describes the source of the value.
+        """
         # A setting may be a secret, so its value is not shown.
         wrong = f"the setting {self.name} ({whose})"
         if not is_of(self.type, value):
@@ -86,7 +87,7 @@ class Setting:
                 f"{wrong} is not allowed", f"choose one of {', '.join(map(repr, self.choices))}"
             )
         if isinstance(value, (int, float)):
-            # Written so that NaN, which compares false with everything, is rejected as well.
+            # Written so that NaN, for which every comparison is false, is rejected as well.
             if self.minimum is not None and not value >= self.minimum:
                 raise PluginError(f"{wrong} is below the minimum", f"set {self.minimum} or more")
             if self.maximum is not None and not value <= self.maximum:
@@ -121,8 +122,8 @@ def _bound(where: str, table: Table, key: str, kind: str) -> float | None:
 
 
 def fill(schema: Mapping[str, Setting], given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the settings of a plugin: the operator's values, else the defaults, as read-only
-    copies.
+    """Return the settings of a plugin as read-only copies: the operator's values, or else the
+    defaults.
 
     Raises:
         PluginError: for a setting that is unknown, missing or not valid.

@@ -33,7 +33,7 @@ class Slot:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The key by which it is recognised when plugins are searched again."""
+        """The key that identifies the plugin when plugins are searched again."""
         return self.candidate.place, self.candidate.file
 
     @property
@@ -42,7 +42,8 @@ class Slot:
 
     @property
     def requires(self) -> tuple[str, ...]:
-        """The plugins that it requires, as loaded or as found."""
+        """The plugins that it requires, according to its loaded version or else to the one found.
+        """
         manifest = self.loaded.manifest if self.loaded else self.candidate.manifest
         return manifest.plugins if manifest else ()
 
@@ -53,12 +54,12 @@ class Slot:
         self.status, self.why, self.diagnostics = status, why, []
 
     def warn(self, problem: PluginError) -> None:
-        """Record a problem that does not stop it."""
+        """Record a problem that does not prevent loading."""
         self._keep("warning", problem)
         self.why = self.why or problem.problem
 
     def refuse(self, problem: PluginError) -> None:
-        """Record why it, or its new version, is not loaded."""
+        """Record why the plugin, or its new version, is not loaded."""
         if self.loaded:
             self.become(
                 "loaded", f"its reload was refused, so the old version stays: {problem.problem}"

@@ -40,17 +40,17 @@ def load_plugins(
         workspace: a folder with plugin folders in the project that the user works on. These plugins
             are off until `enable` names them.
         user: a folder with the user's plugin folders.
-        bundled: a folder with plugin folders that are shipped with the host.
+        bundled: a folder with plugin folders that are shipped with your application.
         installed: whether to also use the entry points of the group `hookbus.plugins`.
-        allow: the only plugins that may be on; None allows all. Names are `"id"`, `"place:id"` or
+        allow: the only plugins that may be on. None allows all. Names are `"id"`, `"place:id"` or
             `"place:*"`.
-        deny: plugins that are off, whatever else is set.
-        enable: plugins that are on, whatever their manifest says.
+        deny: plugins that are off, regardless of other settings.
+        enable: plugins that are on, regardless of their manifest.
         settings: a mapping from plugin ids to settings, which are checked against the manifest.
         overrides: a mapping from plugin ids to overrides: `priority`, `timeout` (seconds) and
             `on_error` for all receivers, `shadow` for guards, and `receivers` with the same options
-            by receiver name. They take precedence over the plugin's options. A guard always blocks,
-            unless `shadow` is True.
+            by receiver name. They take precedence over the plugin's options. A guard always blocks
+            if it fails, unless `shadow` is True.
 
     Raises:
         HookError: if an argument is not valid, or if the bus already has plugins. In that case,
@@ -77,7 +77,7 @@ def load_plugins(
 def _places(**folders: Path | None) -> dict[str, str]:
     for place, given in folders.items():
         if given is not None and not isinstance(given, (str, os.PathLike)):
-            raise HookError(f"{place}={given!r:.60} must be one folder that holds plugin folders")
+            raise HookError(f"{place}={given!r:.60} must be one folder of plugin folders")
     found = {
         place: os.path.abspath(os.path.expanduser(folder))
         for place, folder in folders.items()
@@ -99,10 +99,10 @@ def _places(**folders: Path | None) -> dict[str, str]:
 
 
 def _has_loose_code(folder: str) -> bool:
-    """Return whether a folder has code but no folder that could be a plugin."""
+    """Return whether a folder contains code but no subfolder that could be a plugin."""
     try:
         names = [name for name in os.listdir(folder) if not name.startswith((".", "_"))]
-    except OSError:  # it does not exist, or is reported later
+    except OSError:  # a missing folder counts as empty; other errors are reported later
         return False
     if any(os.path.isdir(os.path.join(folder, name)) for name in names):
         return False

@@ -1,5 +1,5 @@
-"""Whether a plugin's folder can be trusted: nothing in it points outside, is writable by everyone,
-or belongs to another user.
+"""Check whether a plugin's folder can be trusted: nothing in it points outside, is writable by
+everyone, or belongs to another user.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def check_place(root: str) -> None:
 
 
 def check_folder(folder: str, root: str) -> None:
-    """Raise PluginError unless everything in a plugin's folder can be trusted.
+    """Raise PluginError unless all files in a plugin's folder can be trusted.
 
     The operator is responsible for the folders above `root`. On Windows, modes and owners are not
     checked.
@@ -55,7 +55,7 @@ def check_owner(path: str, status: os.stat_result) -> None:
             f"{os.geteuid()} of this process",
             f"chown it: chown {os.geteuid()} {path}",
         )
-    # The mode of a link means nothing; its target is checked separately.
+    # The mode of a link has no meaning; its target is checked separately.
     if not stat.S_ISLNK(status.st_mode) and status.st_mode & stat.S_IWOTH:
         raise PluginError(f"{path} is world-writable: anyone could change it", f"chmod o-w {path}")
 

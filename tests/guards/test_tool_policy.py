@@ -88,7 +88,7 @@ def test_a_file_says_the_same(call, bus, tmp_path):
     [("alow = ['a']", "unknown key 'alow'; did you mean 'allow'"), ("allow = [", "not valid TOML"),
      ("allow = 3", "allow=3 must be a glob"), ("allow = ['']", "'' is not a glob"),
      ("allow = [3]", "3 is not a glob"), ("allow = ['a']\ndefault = 'aks'", "did you mean 'ask'"),
-     ("allow = ['a']\ndeny = ['a']", "'a' is in both deny= and allow="), ("", "without a rule"),
+     ("allow = ['a']\ndeny = ['a']", "'a' is in both deny= and allow="), ("", "without rules"),
      ("allow = [{bash = 'rm'}]", "needs a mapping of arguments"),
      ("deny = [{bash = {command = 1}}]", "1 is not a glob")],
 )  # fmt: skip

@@ -232,7 +232,7 @@ def test_a_guard_that_looks_at_what_is_gone_of_the_sender_is_not_judged(agents):
     found = replay(agents, guarded(by_name, "pre_act", name="by_name"))
     assert found.differences == ()
     assert {each.why: each.calls for each in found.not_judged} == {
-        "it reads 'name' of the sender, which is gone": 2,
+        "it reads 'name' of the sender, which no longer exists": 2,
         "it reads the sender, which is unknown here": 1,
     }
     agent = Treasurer()
