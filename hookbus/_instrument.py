@@ -49,7 +49,7 @@ def instrument(
             parameters that receivers do not see.
 
     Returns:
-        A function that restores everything. Calling it twice does nothing.
+        A function that restores everything. A second call does nothing.
 
     Raises:
         HookError: for a method or function that does not exist, is built in, or is not a function.

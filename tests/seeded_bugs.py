@@ -1242,7 +1242,7 @@ ROOMS = [
     Bug('an exception is what it says of its class', '_errors.py',
         'return issubclass(type(error), kinds)',
         'return isinstance(error, kinds)',
-        'tests/guarantees/test_what_leaves.py'),
+        'tests/guarantees/test_odd_exceptions.py'),
     Bug('what is chained goes in a circle', '_errors.py',
         '        if linked is earlier:\n            return\n',
         '',

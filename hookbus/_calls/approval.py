@@ -124,7 +124,7 @@ class Approval:
         unwaited(self.approve_async(values, guards_now))
 
     async def approve_async(self, values: tuple[Any, ...], guards_now: GuardsNow) -> None:
-        """Get an approval in an awaited call, or block the call. For a plain call, it never awaits.
+        """Get approval for a call, or block it. In a sync call, this never awaits.
 
         While the approver decides, receivers may be connected. So the guards that did not ask are
         called once more, and new guards, too. If the approver edited the arguments, the next round

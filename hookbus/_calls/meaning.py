@@ -231,7 +231,7 @@ async def resolved(answer: Any) -> Any:
 
 
 def unawaited(answer: Any) -> Any:
-    """Return an answer while a coroutine is being closed; then nothing can be awaited any more."""
+    """Return an answer while a coroutine is being closed, when nothing can be awaited."""
     return not_awaited(answer, "the call is being closed, so it cannot await anything any more")
 
 

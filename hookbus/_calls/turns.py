@@ -1,4 +1,4 @@
-"""Writes the call of a receiver with its conditions, and the handling of a usual answer."""
+"""Generates the code that calls a receiver under its conditions and handles common answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hookbus doctor`: check the installation, and the files in the settings."""
+"""`hookbus doctor`: check the installation, the settings, and the files that they name."""
 
 from __future__ import annotations
 

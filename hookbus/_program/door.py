@@ -113,7 +113,7 @@ class Door:
                 self._open()
 
     def close(self) -> None:
-        """Close the socket and remove its file. Calling it twice does nothing."""
+        """Close the socket and remove its file. A second call does nothing."""
         if self._is_closed:
             return
         self._is_closed = True

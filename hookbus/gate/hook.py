@@ -72,7 +72,7 @@ def _make_folder(path: str) -> posix.stat_result:
 
 
 def place(settings: str) -> str:
-    """Return the path of the files of the server for these settings, without its ending."""
+    """Return the common path, without extension, of the server's files for these settings."""
     number = 0xCBF29CE484222325  # FNV-1a: the modules with better hashes take too long to import
     for byte in encode(sys.executable) + b"\0" + encode(settings):
         number = (number ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF

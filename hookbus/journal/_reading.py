@@ -52,7 +52,7 @@ class Wanted(NamedTuple):
             conditions["+type = ?"] = kind
         if since is not None:
             if isinstance(since, bool) or not isinstance(since, (int, float)):
-                raise HookError(f"since={since!r:.40} must be seconds since 1970: time.time()")
+                raise HookError(f"since={since!r:.40} must be a Unix time, such as time.time()")
             conditions["+time >= ?"] = since
         if call is not None:
             conditions["chain.run = (SELECT number FROM runs WHERE id = ?)"] = call[0]

@@ -90,7 +90,7 @@ def test_records_are_looked_for_by_hook_type_time_number_and_call(path, bank):
         assert [record.seq for record in journal.records(after=3)] == [4]
         assert list(journal.records(hook="other")) == []
         for odd, said in (
-            ({"type": "finishd"}, "did you mean 'finished'"), ({"since": "today"}, "since 1970"),
+            ({"type": "finishd"}, "did you mean 'finished'"), ({"since": "today"}, "a Unix time"),
         ):  # fmt: skip
             with pytest.raises(HookError, match=said):
                 journal.records(**odd)
