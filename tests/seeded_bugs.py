@@ -1239,6 +1239,10 @@ ROOMS = [
         'return [name for name in self.names if name not in on_offer]',
         'tests/test_signal.py tests/properties/test_receivers.py'),
     # -- one call --------------------------------------------------------------
+    Bug('an exception that the caller handles is one of the attempts', '_calls/attempts.py',
+        'if mark not in (RETURNED, REPLACED) and (error',
+        'if (error',
+        'tests/test_events.py'),
     Bug('an exception is what it says of its class', '_errors.py',
         'return issubclass(type(error), kinds)',
         'return isinstance(error, kinds)',

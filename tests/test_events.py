@@ -282,6 +282,12 @@ def test_attempted_tells_each_of_several_attempts_and_of_one_alone_nothing():
     assert Agent().reply("once") == "re: once" and tried == []
     assert Agent().reply("twice") == "re: twice"
     assert tried == [("retries", 1, "raised"), ("retries", 2, "returned")]
+    tried.clear()
+    try:
+        raise ValueError
+    except ValueError:  # an exception that the caller handles is not one of the attempts
+        assert Agent().reply("twice") == "re: twice"
+    assert tried == [("retries", 1, "raised"), ("retries", 2, "returned")]
 
 
 def test_a_call_whose_final_observer_is_interrupted_has_ended_by_that(bus, told):

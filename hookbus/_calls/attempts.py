@@ -82,9 +82,9 @@ def judged_around(call: Call, seat: Seat, answer: Any, mark: int, last: Any) -> 
 
 def tried(call: Call, depth: int, mark: int, began: float) -> None:
     """Record how an attempt ended, for `Attempted`."""
-    error = sys.exc_info()[1]
     outcome = "returned" if mark == RETURNED else "replaced"
-    if error is not None:
+    # If the attempt returned, an exception that is being handled is one of the caller's.
+    if mark not in (RETURNED, REPLACED) and (error := sys.exc_info()[1]) is not None:
         outcome = outcome_of(call, error)
     call.tries.setdefault(depth, []).append((outcome, time.perf_counter() - began, time.time()))
 
