@@ -1,6 +1,7 @@
-"""A guard that asks: somebody's yes is for one attempt, with the very arguments they were shown."""
+"""A guard that asks: an approval covers one attempt, with exactly the arguments that were shown."""
 
 import asyncio
+import gc
 import math
 import pickle
 import sys
@@ -244,6 +245,7 @@ def test_what_has_no_canonical_json_cannot_be_approved(bank, bus, odd):
 
 @pytest.mark.parametrize("make", [list, dict])
 def test_what_holds_itself_cannot_be_approved(bank, bus, make):
+    gc.collect()  # garbage of other tests would be finalized at the recursion limit
     odd = make()
     odd.append(odd) if make is list else odd.update(odd=odd)
     bus.signal("pre_pay").connect(lambda account: Ask("pay?"), role="guard", weak=False)
