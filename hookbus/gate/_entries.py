@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
 from . import hook
-from ._agents import Agent
+from ._agents import AGENTS, Agent
 
 MARK: Final = "hookbus/gate/hook.py"
-"""What the command of each of our entries has, and no other."""
+"""A text in the command of each of our entries. Other commands may have it too."""
 
 NAME: Final = "hookbus"
 LONGEST_SECONDS: Final = 86_400
@@ -32,6 +33,23 @@ _PASSES: Final = "exit 0"
 def command_of(agent: str, event: str, settings: str, seconds: float) -> str:
     """Return the command of an entry. Its shell closes for a hook that cannot even start."""
     words = [sys.executable, "-I", "-S", hook.__file__, agent, settings, f"{seconds:g}", event]
+    return _with_ending(words)
+
+
+def words_of(command: str) -> list[str]:
+    """Return the eight words that start the hook; none if the command is not the gate's."""
+    try:
+        words = shlex.split(command)[:8]
+    except ValueError:
+        return []
+    is_hook = len(words) == 8 and os.path.isabs(words[0]) and words[1:3] == ["-I", "-S"]
+    if not is_hook or not words[3].endswith(f"/{MARK}") or words[4] not in AGENTS:
+        return []
+    return [*words[:7], words[7].removesuffix(";")]
+
+
+def _with_ending(words: list[str]) -> str:
+    agent, event = words[4], words[7]
     if event not in hook.GUARDED:
         ending = _PASSES
     elif agent == "claude" and event in hook.AFTER:
@@ -52,6 +70,21 @@ def entry_of(agent: Agent, event: str, settings: str, seconds: float) -> dict[st
     if agent.name == "gemini":
         own |= {"name": NAME, "timeout": LONGEST_SECONDS * 1000}
     return {"hooks": [own]}
+
+
+def is_as_installed(agent: Agent, event: str, entry: Any) -> bool:
+    """Return whether `install` would write the gate's part of this entry. The interpreter, the
+    settings and the deadline may be others.
+    """
+    own = [each for each in entry["hooks"] if is_ours(each)]
+    expected = entry_of(agent, event, "", 0)
+    for each in own:
+        words = words_of(each["command"])
+        command = _with_ending([*words[:4], agent.name, *words[5:7], event])
+        wanted = {**expected["hooks"][0], "command": command}
+        if {**entry, "hooks": [each]} != {**expected, "hooks": [wanted]}:
+            return False
+    return event in agent.events
 
 
 class WrongShape(Exception):
@@ -82,7 +115,7 @@ def _is_entry(entry: Any) -> bool:
 
 def is_ours(each: Mapping[str, Any]) -> bool:
     """Return whether a hook of an entry is the gate's."""
-    return MARK in str(each.get("command", ""))
+    return bool(words_of(str(each.get("command", ""))))
 
 
 def ours_in(hooks: Mapping[str, list[Any]]) -> dict[str, list[str]]:
@@ -96,14 +129,12 @@ def ours_in(hooks: Mapping[str, list[Any]]) -> dict[str, list[str]]:
 
 def add_ours(value: Any, entries: Mapping[str, dict[str, Any]]) -> Any:
     """Return the contents of a settings file with these entries of the gate, and nothing lost."""
-    hooks = {event: list(each) for event, each in hooks_in(value).items()}
+    hooks = hooks_in(value)
     for event, entry in entries.items():
-        listed = hooks.setdefault(event, [])
+        listed = hooks.get(event, [])
         places = [place for place, each in enumerate(listed) if _is_only_ours(each)]
-        if places:
-            listed[places[0]] = entry
-        else:
-            listed.append(entry)
+        before = listed[: places[0]] if places else listed
+        hooks = {**hooks, event: [*_others(before), entry, *_others(listed[len(before) :])]}
     return {**value, "hooks": hooks}
 
 
@@ -111,12 +142,16 @@ def remove_ours(value: Any) -> Any:
     """Return the contents of a settings file without the entries of the gate."""
     hooks = {}
     for event, entries in hooks_in(value).items():
-        kept = [_without_ours(each) for each in entries if not _is_only_ours(each)]
+        kept = _others(entries)
         if kept or not entries:
             hooks[event] = kept
     if hooks or not value.get("hooks"):
         return {**value, "hooks": hooks} if "hooks" in value else value
     return {name: each for name, each in value.items() if name != "hooks"}
+
+
+def _others(entries: list[Any]) -> list[Any]:
+    return [_without_ours(each) for each in entries if not _is_only_ours(each)]
 
 
 def _is_only_ours(entry: Any) -> bool:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import stat
 import tempfile
 from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
+
+import attrs
 
 from .. import HookError
 from ._agents import Agent
@@ -24,22 +28,56 @@ def file_of(agent: Agent, *, is_project: bool) -> Path:
     return (Path(own) if own else folder / f".{agent.name}") / _NAMES[agent.name]
 
 
-def read_json(file: Path) -> Any:
-    """Return the contents of a file, or an empty object if there is none.
+@attrs.frozen
+class Contents:
+    """What a file has.
+
+    Attributes:
+        value: the parsed JSON; an empty object if there is no file.
+        data: its bytes; None if there is no file.
+    """
+
+    value: Any
+    data: bytes | None
+
+
+def read_contents(file: Path) -> Contents:
+    """Return the contents of a file.
 
     Raises:
-        HookError: if it cannot be read, is not JSON, or names something twice.
+        HookError: if it cannot be read, or cannot be written again without a loss.
     """
+    data = _read(file)
+    if data is None:
+        return Contents({}, None)
     try:
-        text = file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise HookError(f"{file} cannot be read: {error}") from None
-    try:
-        return json.loads(text, object_pairs_hook=_once)
+        value = json.loads(
+            data.decode("utf-8"), object_pairs_hook=_once,
+            parse_float=_exact, parse_constant=_refuse_number,
+        )  # fmt: skip
     except (ValueError, RecursionError) as error:
         raise HookError(f"{file} is not plain JSON, and is left as it is: {error}") from None
+    return Contents(value, data)
+
+
+def read_json(file: Path) -> Any:
+    """Return the value in a file, or an empty object if there is none.
+
+    Raises:
+        HookError: as `read_contents`.
+    """
+    return read_contents(file).value
+
+
+def _read(file: Path) -> bytes | None:
+    try:
+        if not stat.S_ISREG(file.stat().st_mode):
+            raise HookError(f"{file} is left as it is: it is not a regular file")
+        return file.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise HookError(f"{file} cannot be read: {error}") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -49,23 +87,68 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def write_json(file: Path, value: Any) -> None:
-    """Write the contents of a file at once, with its rights. A link stays a link.
+def _exact(text: str) -> float:
+    value = float(text)
+    try:
+        is_exact = Decimal(repr(value)) == Decimal(text) and math.isfinite(value)
+    except ArithmeticError:  # an exponent that not even a Decimal has
+        is_exact = False
+    return value if is_exact else _refuse_number(text)
+
+
+def _refuse_number(text: str) -> float:
+    raise ValueError(f"the number {text:.40} would be written as another")
+
+
+def write_json(file: Path, value: Any, *, read: bytes | None) -> None:
+    """Write the contents of a file at once, with its rights and its owner. A link stays a link.
+
+    Args:
+        file: the file.
+        value: its new contents.
+        read: the bytes that it had when it was read; None if it did not exist.
 
     Raises:
-        OSError: if it cannot be written; then it is as it was.
+        HookError: if it has changed since then, or the value cannot be written.
+        OSError: if it cannot be written. In both cases it is as it was.
     """
     target = Path(os.path.realpath(file))
+    try:
+        text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        data = text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise HookError(
+            f"{file} is left as it is: a string in it, or the path of the settings, has half of "
+            "a surrogate pair, which UTF-8 cannot hold"
+        ) from None
     target.parent.mkdir(parents=True, exist_ok=True)
-    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o600
     number, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
-        with open(number, "w", encoding="utf-8") as beside:
-            json.dump(value, beside, indent=2, ensure_ascii=False)
-            beside.write("\n")
-        os.chmod(name, mode)
+        with open(number, "wb") as beside:
+            beside.write(data)
+        if read is not None:
+            former = target.stat()
+            os.chown(name, former.st_uid, former.st_gid)
+            os.chmod(name, stat.S_IMODE(former.st_mode))
+        _check_unchanged(file, read)
         os.replace(name, target)
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(name)
         raise
+
+
+def remove_file(file: Path, *, read: bytes | None) -> None:
+    """Remove a file.
+
+    Raises:
+        HookError: if it has changed since it was read.
+        OSError: if it cannot be removed.
+    """
+    _check_unchanged(file, read)
+    file.unlink()
+
+
+def _check_unchanged(file: Path, read: bytes | None) -> None:
+    if _read(file) != read:
+        raise HookError(f"{file} is left as it is: another program has just changed it; try again")

@@ -12,7 +12,7 @@ from .. import HookError
 from . import hook
 from ._agents import AGENTS, Agent
 from ._entries import WrongShape, add_ours, entry_of, hooks_in, ours_in, remove_ours
-from ._files import file_of, read_json, write_json
+from ._files import file_of, read_contents, remove_file, write_json
 from ._wire import find_older, make_stop_request
 
 CANNOT: Final[dict[str, tuple[str, ...]]] = {
@@ -65,36 +65,40 @@ def install(agent: Agent, settings: Path, seconds: float, *, is_project: bool) -
         OSError: if the file cannot be written.
     """
     file = file_of(agent, is_project=is_project)
-    value = read_json(file)
     entries = {event: entry_of(agent, event, str(settings), seconds) for event in agent.events}
-    try:
-        changed = add_ours(value, entries)
-    except WrongShape as error:
-        raise HookError(f"{file} is left as it is: {error}") from None
     problem, _ = check(settings)
     if problem:
         raise HookError(f"nothing is installed: {problem.removeprefix('hookbus: ')}")
-    if changed != value:
-        write_json(file, changed)
+    found = read_contents(file)  # not before the check, which can take long enough for an edit
+    try:
+        changed = add_ours(found.value, entries)
+    except WrongShape as error:
+        raise HookError(f"{file} is left as it is: {error}") from None
+    if changed != found.value:
+        write_json(file, changed, read=found.data)
     return file
 
 
 def uninstall(agent: Agent, *, is_project: bool) -> Path | None:
-    """Take the entries of the gate out of the settings file of an agent. Return the file, or None
-    if they are not in it.
+    """Take the entries of the gate out of the settings file of an agent, and remove the file if
+    it has nothing else. Return the file, or None if they are not in it.
 
     Raises:
         HookError: if the file cannot be changed without a loss. Then it is as it was.
         OSError: if the file cannot be written.
     """
     file = file_of(agent, is_project=is_project)
-    value = read_json(file)
+    found = read_contents(file)
     try:
-        if not ours_in(hooks_in(value)):
+        if not ours_in(hooks_in(found.value)):
             return None
-        write_json(file, remove_ours(value))
+        changed = remove_ours(found.value)
     except WrongShape as error:
         raise HookError(f"{file} is left as it is: {error}") from None
+    if changed or file.is_symlink():
+        write_json(file, changed, read=found.data)
+    else:
+        remove_file(file, read=found.data)
     return file
 
 

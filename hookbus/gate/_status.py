@@ -13,7 +13,7 @@ from typing import Any, Final
 from .. import HookError
 from ._agents import Agent
 from ._codex_trust import find_trust_problems
-from ._entries import MARK, WrongShape, hooks_in, is_ours, ours_in
+from ._entries import MARK, WrongShape, hooks_in, is_as_installed, is_ours, ours_in, words_of
 from ._files import file_of, read_json
 from ._install import check, list_limits
 
@@ -75,11 +75,11 @@ def _read(agent: Agent, file: Path) -> tuple[dict[str, list[str]], list[str]]:
         hooks = hooks_in(read_json(file))
     except (HookError, WrongShape) as error:
         is_whole = isinstance(error, HookError)
-        text = file.read_text(encoding="utf-8", errors="replace")
-        commands = {"": [""]} if MARK in text else {}
+        commands = {"": [""]} if MARK in _text_of(file) else {}
         return commands, [str(error) if is_whole else f"{file}: {error}"]
     known, problems, ours = _TYPES.get(agent.name), list[str](), ours_in(hooks)
     for event, entries in hooks.items():
+        problems += _changed(agent, file, event, entries)
         for each in (each for entry in entries for each in entry["hooks"]):
             kind = each.get("type")
             if known is not None and kind not in known:
@@ -93,6 +93,22 @@ def _read(agent: Agent, file: Path) -> tuple[dict[str, list[str]], list[str]]:
                     f"them is not judged: {each.get('command', '')!r:.80}"
                 )
     return ours, problems if ours else []
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+    except OSError:
+        return ""  # the agent cannot read it, either
+
+
+def _changed(agent: Agent, file: Path, event: str, entries: list[Any]) -> Iterator[str]:
+    own = [entry for entry in entries if any(map(is_ours, entry["hooks"]))]
+    if not all(is_as_installed(agent, event, entry) for entry in own):
+        yield (
+            f"{file}: the entry of the gate for {event} is not as install writes it, so the agent "
+            f"may not ask or obey the gate: run hookbus gate install {agent.name}"
+        )
 
 
 def _rewrites(each: Any) -> bool:
@@ -119,22 +135,15 @@ def _missing(agent: Agent, file: Path, commands: dict[str, list[str]]) -> Iterat
         if event not in commands and "" not in commands:
             yield f"{file} has no entry for {event}: run hookbus gate install {agent.name}"
     for command in dict.fromkeys(each for found in commands.values() for each in found if each):
-        words = _words(command)
+        words = words_of(command)
         for place, what in ((0, "interpreter"), (3, "hook"), (5, "settings file")):
-            if len(words) > place and not os.path.exists(words[place]):
+            if words and not os.path.exists(words[place]):
                 yield f"the {what} of {file} is gone: {words[place]}"
 
 
-def _words(command: str) -> list[str]:
-    try:
-        return [each.rstrip(";") for each in shlex.split(command)]
-    except ValueError:
-        return []
-
-
 def _settings_in(command: str) -> str:
-    words = _words(command)
-    return words[5] if len(words) > 5 else ""
+    words = words_of(command)
+    return words[5] if words else ""
 
 
 def _switched_off(agent: Agent) -> Iterator[str]:
