@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import attrs
 from cyclopts import App, Parameter
@@ -62,16 +63,47 @@ def answer(
         deadline: how many seconds the event may take. Default: the settings, or 10.
         event: the name of the event. Default: the one in the event.
     """
+    file = where.file
     from ..gate import hook
 
-    given = sys.stdin.buffer.read()
-    name = event if event is not None else _name_in(given)
-    words = [agent, str(where.file), f"{_seconds(where.file, deadline):g}", name]
-    program = [sys.executable, "-I", "-S", hook.__file__, *words]
-    code = subprocess.run(program, input=given, check=False).returncode
-    if code not in (hook.GO, hook.REFUSED):
-        raise HookError(f"the hook ended with {code}, so the event is closed")
+    name = event or ""
+    try:
+        for number in _ENDING:
+            signal.signal(number, _raise_ended)
+        given = sys.stdin.buffer.read()
+        name = event if event is not None else _name_in(given)
+        words = [agent, str(file), f"{_seconds(file, deadline):g}", name]
+        program = [sys.executable, "-I", "-S", hook.__file__, *words]
+        ended = subprocess.run(program, input=given, capture_output=True, check=False)
+        if ended.returncode not in (hook.GO, hook.REFUSED):
+            raise HookError(f"the hook ended with {ended.returncode}")
+        code, out, err = ended.returncode, ended.stdout, ended.stderr
+        _ignore_signals()
+    except (HookError, OSError, _Ended) as error:
+        _ignore_signals()
+        code, out, err = hook.close_event(agent, name, f"{error} (the event is closed)")
+    for stream, found in ((sys.stdout.buffer, out), (sys.stderr.buffer, err)):
+        stream.write(found)
+        stream.flush()
     return 0 if code == hook.GO else 2
+
+
+class _Ended(BaseException):
+    """A signal ends the command. No `except Exception` on the way may take it for its own."""
+
+
+_ENDING: Final = (signal.SIGTERM, signal.SIGINT, *([] if IS_WINDOWS else [signal.SIGHUP]))
+
+
+def _raise_ended(number: int, frame: object) -> None:
+    _ignore_signals()
+    raise _Ended(f"the command was ended by signal {number}")
+
+
+def _ignore_signals() -> None:
+    """Let the answer be written as a whole. The program ends after it, so they stay ignored."""
+    for number in _ENDING:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _name_in(given: bytes) -> str:

@@ -29,6 +29,8 @@ from .hook import Answer
 MARGIN_SECONDS: Final = 0.1
 """How much earlier than the hook the server closes, so that its reason is told."""
 
+_WHERE: Final = "hookbus gate status, or the log of the server, says why"
+
 _log = logging.getLogger("hookbus")
 
 
@@ -37,7 +39,7 @@ class Answering:
 
     Args:
         loaded: what decides; None if it could not be loaded.
-        problem: why not.
+        problem: why not, for the log.
         request: the request of the hook.
         writer: the connection to it.
     """
@@ -112,7 +114,9 @@ class Answering:
         if event.kind is None:
             return self._close(f"{event.agent.name} has no event {event.name!a:.40}")
         if loaded is None:
-            return self._close(self._problem)
+            # The problem itself is for people: it can quote values of the settings.
+            _log.warning("an event was closed: %s", self._problem)
+            return self._close(f"{self._request.settings} is not loaded: {_WHERE}")
         seconds = max(min(self._request.seconds, loaded.settings.deadline) - MARGIN_SECONDS, 0.05)
         try:
             async with asyncio.timeout(seconds) as self._timeout:

@@ -69,6 +69,7 @@ class Server:
         try:
             self.loaded = load(Path(self.settings), self.watch)
         except HookError as error:
+            _log.warning("the gate could not load %s: %s", self.settings, error)
             self.problem = str(error)
         except Exception as error:  # a plugin may raise anything
             _log.warning("the gate could not load %s", self.settings, exc_info=error)

@@ -4,11 +4,20 @@ installed.
 
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
 from hookbus import HookError, cli
 from hookbus.gate import _files
+
+from . import events
+
+SECRET = "sk-s3cret"
 
 
 @pytest.fixture
@@ -166,3 +175,64 @@ def test_status_finds_an_entry_that_is_not_as_it_was_installed(run, file):
         (row,) = json.loads(out)
         assert code == 1, what
         assert any("PreToolUse is not as install writes it" in each for each in row["problems"])
+
+
+WRONG = f"[gate]\nredact = ['{SECRET}']\n"
+RAISES = f"from hookbus import HookError\nraise HookError('{SECRET}')\n"
+
+
+@pytest.mark.parametrize("reason", [f"[gate] redact = ['{SECRET}'] must be", "plugin own"])
+def test_the_reason_why_nothing_loads_is_for_people_and_not_for_the_model(run, gate, reason):
+    if "own" in reason:
+        gate.plug(RAISES)
+    else:
+        gate.write(WRONG)
+    for event in (events.before("claude"), events.after("claude"), events.prompt("claude")):
+        answer = str(gate.answer("claude", event))
+        assert f"{gate.file} is not loaded: hookbus gate status" in answer and SECRET not in answer
+    assert reason in run("install")[2] and reason in gate.log
+
+
+def start_typed(gate, agent, *words):
+    command = [sys.executable, "-m", "hookbus", "gate", agent, *words, "--settings", str(gate.file)]
+    own = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parent.parent)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, env=own, **pipes)
+
+
+SLOW = """\
+import asyncio
+
+
+async def wait(tool):
+    open(__file__ + ".entered", "w").close()
+    await asyncio.sleep(60)
+
+
+def register(api):
+    api.connect("pre_tool_call", wait, role="guard", name="wait")
+    api.connect("post_tool_call", wait, role="guard", name="wait_after")
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_to_the_typed_command_refuses_the_call(gate, number):
+    gate.plug(SLOW, '["pre_tool_call", "post_tool_call"]')
+    entered = gate.folder / "plugins" / "own" / "plugin.py.entered"
+    with start_typed(gate, "codex") as started:
+        started.stdin.write(json.dumps(events.before("codex")).encode())
+        started.stdin.close()
+        while not entered.exists():
+            assert started.poll() is None
+            time.sleep(0.02)
+        started.send_signal(number)
+        out, err = started.stdout.read(), started.stderr.read().decode()
+    assert (started.returncode, out) == (2, b"") and f"ended by signal {number}" in err
+
+
+def test_a_wrong_deadline_of_the_typed_command_ends_the_turn_after_a_tool_of_claude(gate):
+    with start_typed(gate, "claude", "--deadline", "0") as started:
+        out, _ = started.communicate(json.dumps(events.after("claude")).encode())
+    answer = json.loads(out)
+    assert started.returncode == 0 and answer["continue"] is False
+    assert "--deadline 0 must be" in answer["stopReason"]

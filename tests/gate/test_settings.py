@@ -42,8 +42,8 @@ def test_a_wrong_group_closes_and_is_named(make_gate):
     gate = make_gate()
     (gate.folder / "rules.toml").write_text('allow = ["group:shel"]')
     gate.write('[gate]\nrules = "rules.toml"\n')
-    text = said(gate, "codex", events.before("codex"))[1]
-    assert "there is no group 'shel'; did you mean 'shell'?" in text
+    assert said(gate, "codex", events.before("codex"))[0] == "blocked"
+    assert "there is no group 'shel'; did you mean 'shell'?" in gate.log
 
 
 def test_paths_stay_in_the_folder_where_the_session_began(make_gate, tmp_path):
@@ -97,7 +97,7 @@ def test_changed_settings_rules_and_plugins_hold_for_the_next_event(gate):
     gate.write('[gate]\nrate_limit = 100\nlost = "fresh"\n')
     assert said(gate, "gemini", event)[0] == "runs"
     gate.write("")
-    assert "names no guard" in said(gate, "gemini", event)[1]
+    assert said(gate, "gemini", event)[0] == "blocked" and "names no guard" in gate.log
 
 
 def test_what_the_server_writes_beside_its_plugins_is_no_change(make_gate):
@@ -186,12 +186,14 @@ def test_redaction_reaches_the_arguments_and_the_results(make_gate):
     event = events.after("gemini", "mail <email>", result=result)
     assert said(gate, "gemini", event) == ("told", "from <email>")
     gate.write("[gate]\nredact = { personnel = true }\n")
-    assert "personnel" in said(gate, "gemini", events.before("gemini"))[1]
+    assert said(gate, "gemini", events.before("gemini"))[0] == "blocked"
+    assert "personnel" in gate.log
 
 
 def test_settings_that_another_user_may_write_close(gate):
     os.chmod(gate.file, 0o666)
-    assert "world-writable" in said(gate, "codex", events.before("codex"))[1]
+    assert said(gate, "codex", events.before("codex"))[0] == "blocked"
+    assert "world-writable" in gate.log
 
 
 def test_a_project_cannot_bring_settings_of_its_own(gate, tmp_path, monkeypatch):
