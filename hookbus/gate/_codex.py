@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Final
 
 _FILE: Final = re.compile(r"\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.*\S)")
@@ -29,15 +30,22 @@ def paths_in(patch: str) -> list[str]:
     if "*** Begin Patch" not in patch:
         raise UnreadablePatch("the patch has no beginning")
     found = []
-    for line in map(str.strip, patch.splitlines()):
+    for whole in patch.split("\n"):  # only this ends a line for Codex
+        line = whole.strip()
         file = _FILE.fullmatch(line)
         if file is not None:
+            if _has_control_character(whole.removesuffix("\r")):
+                raise UnreadablePatch(f"a path has a control character: {line!a:.60}")
             found.append(file[1])
         elif _MARK.match(line) and not _KNOWN.match(line):
             raise UnreadablePatch(f"the patch has a line of an unknown form: {line!a:.60}")
     if not found:
         raise UnreadablePatch("the patch names no file")
     return found
+
+
+def _has_control_character(line: str) -> bool:
+    return any(unicodedata.category(each) in ("Cc", "Zl", "Zp") for each in line)
 
 
 def is_patch(command: str) -> bool:
