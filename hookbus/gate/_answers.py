@@ -82,7 +82,9 @@ def replace_result(event: Event, value: Any) -> Answer:
             return _hook_output("PostToolUse", updatedToolOutput=fitting)
         why = "its result has another shape than the tool's own"
         return _end_turn(f"hookbus: the result of {event.tool} was withheld, because {why}")
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = value
+    if not isinstance(value, str):
+        text = json.dumps(value, ensure_ascii=False, default=str, allow_nan=False)
     text = text if text.strip() else "(the result is empty)"
     if event.agent.name == "codex":
         return _refuse_on_stderr(text)
@@ -115,7 +117,10 @@ def _end_turn(reason: str) -> Answer:
 
 
 def _print_json(value: Any) -> Answer:
-    return GO, json.dumps(value).encode(), b""
+    """Raise ValueError for NaN and infinity: an agent that cannot read the answer lets the call go
+    on as it was.
+    """
+    return GO, json.dumps(value, allow_nan=False).encode(), b""
 
 
 def _refuse_on_stderr(text: str) -> Answer:

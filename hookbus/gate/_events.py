@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any, Final, NoReturn
@@ -77,7 +78,8 @@ def read_event(
         WrongEvent: if the event is not as its agent documents it.
     """
     try:
-        given = json.loads(data.decode("utf-8"), parse_constant=_no_constant)
+        text = data.decode("utf-8")
+        given = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
     except UnicodeDecodeError:
         raise WrongEvent("the event is not UTF-8") from None
     except (ValueError, RecursionError):
@@ -91,6 +93,13 @@ def read_event(
     if event.kind is not None:
         _check(event)
     return event
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if math.isinf(value):  # the agent may read it as another number, or not at all
+        raise ValueError(f"{number:.20} is too large")
+    return value
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -10,9 +10,13 @@ import json
 KEYS_OF_CODEX = {"hookEventName", "permissionDecision", "permissionDecisionReason", "updatedInput"}
 
 
+def _refuse_constant(name):
+    raise ValueError(f"{name} is not JSON")
+
+
 def _json_of(out):
     try:
-        found = json.loads(out)
+        found = json.loads(out, parse_constant=_refuse_constant)
     except ValueError:
         return None
     return found if isinstance(found, dict) else None

@@ -1,5 +1,7 @@
 """What a model, a receiver or a server of MCP may try with the texts that the gate reads."""
 
+import json
+
 import pytest
 
 from . import events
@@ -28,3 +30,42 @@ def test_a_path_of_a_patch_has_no_control_character(patched, mark):
     assert "a path has a control character" in apply(f"a{mark}/../../x")
     assert "a path has a control character" in apply(f"a{mark} ")
     assert apply("a\r") == "runs"  # the line ends as on Windows
+
+
+CHANGING = """\
+import math
+from hookbus import Replace
+
+
+def changed(tool, arguments):
+    new = {"inf": math.inf, "nan": [math.nan], "one": True}.get(arguments["command"])
+    return None if new is None else {"arguments": {**arguments, "limit": new}}
+
+
+def replaced(tool, result):
+    return Replace({"found": math.nan}) if "number" in str(result) else None
+
+
+def register(api):
+    api.connect("pre_tool_call", changed, name="changed")
+    api.connect("post_tool_call", replaced, name="replaced")
+"""
+
+
+@pytest.fixture(scope="module")
+def changing(module_gates):
+    gate = module_gates("changing")
+    gate.write(gate.plug(CHANGING, '["pre_tool_call", "post_tool_call"]'))
+    return gate
+
+
+@pytest.mark.parametrize("agent", events.AGENTS)
+def test_a_number_that_json_does_not_have_closes(changing, agent):
+    for command in ("inf", "nan"):
+        assert "could not be judged" in runs(changing, agent, events.before(agent, command))
+    changing.answer(agent, events.before(agent, number=2))
+    what, result = changing.outcome(agent, events.after(agent, number=2, result="a number"))
+    assert "a number" not in str(result)
+    data = json.dumps(events.before(agent, "much")).replace('"much"', "1e999").encode()
+    answer = changing.answer(agent, events.before(agent), data=data)
+    assert answer[0] == 2 and "not valid JSON" in answer[2]
