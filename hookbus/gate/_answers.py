@@ -27,7 +27,9 @@ def refuse(event: Event, text: str) -> Answer:
     """Return the answer that refuses a call or a prompt, for the reason in the text."""
     if event.agent.name == "claude" and event.kind == "before":
         return _hook_output("PreToolUse", permissionDecision="deny", permissionDecisionReason=text)
-    return _refuse_on_stderr(text)
+    # Gemini CLI reads JSON on stderr as the answer, also beside an exit code of 2.
+    is_prose = text.lstrip()[:1].isalpha() or not text.strip()
+    return _refuse_on_stderr(text if is_prose else f"Error: {text}")
 
 
 def hand_on(question: str) -> Answer:

@@ -221,4 +221,5 @@ def _check_begun(begun: Go | Instead) -> Go | Denied:
     value = begun.value
     if isinstance(value, Denied):
         return value
-    return Denied(value if isinstance(value, str) else json.dumps(value, default=str))
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return Denied(f"Error: the call was answered by a receiver: {text}")
