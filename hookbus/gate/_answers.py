@@ -9,7 +9,7 @@ from typing import Any
 from ..adapters import claude_agent
 from . import hook
 from ._codex import is_patch, with_closed_stdin
-from ._events import Event
+from ._events import Event, comparable
 from .hook import GO, REFUSED, Answer
 
 GOES_ON: Answer = GO, b"", b""
@@ -40,7 +40,7 @@ def hand_on(question: str) -> Answer:
 def let_run(event: Event, arguments: Mapping[str, Any], *, is_stdin_open: bool) -> Answer:
     """Return the answer that lets a tool run with these arguments."""
     given, name = event.given["tool_input"], event.agent.name
-    is_changed = arguments != given
+    is_changed = comparable(arguments) != comparable(given)
     if name == "codex":
         return _let_run_in_codex(event, arguments, is_changed, is_stdin_open)
     if not is_changed:

@@ -19,7 +19,7 @@ from ..adapters._tools import Gate, Refusal, Results, ToolCall
 from ..adapters._vocabulary import Attempt, refusal
 from ._agents import AGENTS, Prompter, kind_of
 from ._approver import HAND_OVER, HandOver
-from ._events import Event
+from ._events import Event, comparable
 from ._sessions import OpenCall, Sessions
 
 
@@ -133,7 +133,8 @@ class Calls:
             session.halves[whose] = Halves(self._gates[event.agent.name])
         halves, call = session.halves[whose], _call_of(event)
         key: Hashable = (whose, call.call_id) if event.agent.has_ids else next(self._numbers)
-        opened = OpenCall(halves, key, call.name, given["tool_input"], given["tool_input"])
+        sent = comparable(given["tool_input"])
+        opened = OpenCall(halves, key, call.name, sent, sent)
         if may_hand_on:
             opened.hand_over = HandOver.of(copy.deepcopy(given["tool_input"]))
         HAND_OVER.set(opened.hand_over)
@@ -141,7 +142,7 @@ class Calls:
         if isinstance(begun, Denied):
             return begun
         if isinstance(begun, Go):
-            opened.became, opened.hand_over = begun.arguments, None
+            opened.became, opened.hand_over = comparable(begun.arguments), None
         session.open[key] = opened
         return begun
 
@@ -209,7 +210,7 @@ async def _resume(opened: OpenCall) -> Denied | None:
     begun = _check_begun(await opened.begin)
     if isinstance(begun, Denied):
         return begun
-    if begun.arguments != opened.sent:
+    if comparable(begun.arguments) != opened.sent:
         return Denied("a receiver changed its arguments after the agent's user was asked")
     return None
 

@@ -95,6 +95,23 @@ def read_event(
     return event
 
 
+def comparable(arguments: Mapping[str, Any]) -> str:
+    """Return arguments as a text that only equal ones have. True is not 1 here, but 1.0 is 1: an
+    agent that is written in JavaScript has one kind of number.
+
+    Raises:
+        TypeError: if they cannot be JSON.
+        ValueError: if a number in them cannot be JSON.
+    """
+    plain = json.loads(json.dumps(arguments, allow_nan=False), parse_float=_whole_if_equal)
+    return json.dumps(plain, sort_keys=True)
+
+
+def _whole_if_equal(number: str) -> float:
+    value = float(number)
+    return int(value) if value.is_integer() else value
+
+
 def _finite(number: str) -> float:
     value = float(number)
     if math.isinf(value):  # the agent may read it as another number, or not at all
@@ -119,6 +136,10 @@ def _check(event: Event) -> None:
     _text(given, "tool_name")
     if not isinstance(given.get("tool_input"), dict):
         raise WrongEvent("the event has no tool_input, or it is not an object")
+    try:
+        comparable(given["tool_input"])
+    except RecursionError:
+        raise WrongEvent("the tool_input of the event is nested too deeply") from None
     if event.agent.has_ids:
         _text(given, "tool_use_id")
     if kind == "after" and "tool_response" not in given:
@@ -129,7 +150,10 @@ def _check(event: Event) -> None:
     if context is not None:
         if not isinstance(context, dict):
             raise WrongEvent("mcp_context in the event is not an object")
-        _text(context, "server_name")
+        server = _text(context, "server_name")
+        if "__" in server or server.endswith("_"):
+            why = "its tools could have the names of another server's"
+            raise WrongEvent(f"the server of MCP {server!a:.40} has a wrong name: {why}")
         _text(context, "tool_name")
 
 

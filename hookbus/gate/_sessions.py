@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from typing import Any, Final
 
 import attrs
 
 from ..adapters._halves import LONGEST, Halves
 from ._approver import HandOver
-from ._events import Event
+from ._events import Event, comparable
 
 MOST: Final = 1_000
 """The number of sessions to remember."""
@@ -28,7 +28,8 @@ class OpenCall:
     Attributes:
         halves: the calls of the same agent or sub-agent.
         key: its key in them.
-        tool, sent, became: the name, the arguments as they were sent, and as receivers left them.
+        tool, sent, became: the name, the arguments as they were sent, and as receivers left them,
+            as `comparable` texts.
         began: when, in seconds.
         hand_over: how the agent's user is asked, if at all.
         begin: the first half of the call.
@@ -37,8 +38,8 @@ class OpenCall:
     halves: Halves
     key: Hashable
     tool: str
-    sent: Mapping[str, Any]
-    became: Mapping[str, Any]
+    sent: str
+    became: str
     began: float = attrs.field(factory=time.monotonic)
     hand_over: HandOver | None = None
     begin: asyncio.Future[Any] | None = None
@@ -135,8 +136,9 @@ class Sessions:
         if event.agent.has_ids:
             return session.open.get((given.get("agent_id"), given["tool_use_id"]))
         alike = [each for each in session.open.values() if each.tool == event.tool]
-        fits = [each for each in alike if each.became == given["tool_input"]]
-        fits += [each for each in alike if each.sent == given["tool_input"]]
+        ran = comparable(given["tool_input"])
+        fits = [each for each in alike if each.became == ran]
+        fits += [each for each in alike if each.sent == ran]
         return fits[0] if fits else None
 
     def take_call(self, event: Event) -> OpenCall | None:

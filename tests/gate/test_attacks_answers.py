@@ -90,3 +90,27 @@ def test_an_answer_in_place_of_the_tool_is_not_read_as_an_allowance(changing, ag
         text = runs(changing, agent, events.before(agent, command))
         assert text.startswith("Error: the call was answered by a receiver: "), text
     assert runs(changing, agent, events.prompt(agent, "rude")).startswith("Error: ")
+
+
+@pytest.mark.parametrize("agent", events.AGENTS)
+def test_true_is_not_the_number_one(changing, agent):
+    event = events.before(agent, tool_name="mcp__a__b", tool_input={"command": "one", "limit": 1})
+    what, arguments = changing.outcome(agent, event)
+    assert what == "runs" and arguments["limit"] is True
+
+
+def test_gemini_calls_whose_arguments_are_true_and_one_are_told_apart(changing):
+    for limit in (True, 1.0):
+        given = {"command": "number", "limit": limit}
+        changing.answer("gemini", events.before("gemini", tool_input=given))
+    one = {"tool_input": {"limit": 1, "command": "number"}}
+    for _ in range(2):
+        what, result = changing.outcome("gemini", events.after("gemini", result="fine", **one))
+    assert "the gate never let this call through" in result
+
+
+def test_no_server_of_mcp_can_have_a_tool_of_another_ones_name(changing):
+    for server, tool in (("a__b", "c"), ("a_", "b")):
+        context = {"server_name": server, "tool_name": tool}
+        event = events.before("gemini", tool_name=f"mcp_{server}_{tool}", mcp_context=context)
+        assert "has a wrong name" in runs(changing, "gemini", event)
