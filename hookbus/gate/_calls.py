@@ -6,6 +6,7 @@ import asyncio
 import copy
 import itertools
 import json
+import logging
 from collections.abc import Hashable
 from typing import Any
 
@@ -19,8 +20,11 @@ from ..adapters._tools import Gate, Refusal, Results, ToolCall
 from ..adapters._vocabulary import Attempt, refusal
 from ._agents import AGENTS, Prompter, kind_of
 from ._approver import HAND_OVER, HandOver
+from ._codex import CLOSED
 from ._events import Event, comparable
 from ._sessions import OpenCall, Sessions
+
+_log = logging.getLogger("hookbus")
 
 
 @attrs.frozen
@@ -156,6 +160,8 @@ class Calls:
         opened = self.sessions.take_call(event)
         if opened is None:
             raise UnknownCall
+        if not _is_as_judged(opened, event):
+            return await _withhold(opened, event)
         denied = await _resume(opened)
         if denied is not None:
             return denied
@@ -167,6 +173,27 @@ class Calls:
         if value is raw:
             return Result(shown, shown)
         return value if isinstance(value, Denied) else Result(shown, value)
+
+
+def _is_as_judged(opened: OpenCall, event: Event) -> bool:
+    """Return whether a tool ran with the arguments that were judged, or that receivers made."""
+    ran = event.given["tool_input"]
+    found, command = [ran], ran.get("command")
+    if event.agent.name == "codex" and isinstance(command, str) and command.startswith(CLOSED):
+        found.append({**ran, "command": command.removeprefix(CLOSED)})
+    return any(comparable(each) in (opened.sent, opened.became) for each in found)
+
+
+async def _withhold(opened: OpenCall, event: Event) -> Denied:
+    """End a call whose tool ran with other arguments."""
+    why = "it ran with other arguments than those that were judged"
+    _log.warning("the result of %s was withheld: %s", event.tool, why)
+    if opened.hand_over is not None and opened.begin is not None:
+        opened.begin.cancel()
+        await asyncio.wait({opened.begin})
+    else:
+        await _fail(opened, RuntimeError(why))
+    return Denied(f"Error: the result of {event.tool} was withheld: {why}")
 
 
 def _call_of(event: Event) -> ToolCall:

@@ -114,3 +114,13 @@ def test_no_server_of_mcp_can_have_a_tool_of_another_ones_name(changing):
         context = {"server_name": server, "tool_name": tool}
         event = events.before("gemini", tool_name=f"mcp_{server}_{tool}", mcp_context=context)
         assert "has a wrong name" in runs(changing, "gemini", event)
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex"])
+def test_a_result_of_other_arguments_than_those_that_were_judged_is_withheld(changing, agent):
+    changing.answer(agent, events.before(agent, "ls", 7))
+    what, result = changing.outcome(agent, events.after(agent, "rm -r /", 7))
+    assert "it ran with other arguments" in str(result) and "a file" not in str(result)
+    assert "was withheld: it ran with other arguments than those that were judged" in changing.log
+    what, result = changing.outcome(agent, events.after(agent, "ls", 7))
+    assert "the gate never let this call through" in str(result)
