@@ -272,6 +272,9 @@ def answer(
             raise Closed(f"the deadline {seconds} is not a number of seconds from 0 to 86400")
         _signal.setitimer(_signal.ITIMER_REAL, float(seconds))
         given = read_stdin() if given is None else given
+        if not agent and (event or given != b"{}"):  # those are the words of `gate status`
+            event = ""
+            raise Closed("the hook names no agent: write claude, codex or gemini")
         found = ask(agent, settings, float(seconds), event, given)
         _ignore_signals()
         return found
