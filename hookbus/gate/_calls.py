@@ -12,13 +12,13 @@ from typing import Any
 
 import attrs
 
-from .. import Bus, HookBlocked
+from .. import Bus, HookBlocked, explain
 from ..adapters import claude_agent
 from ..adapters._halves import Go, Halves, Instead
 from ..adapters._patches import Patches
 from ..adapters._tools import Gate, Refusal, Results, ToolCall
 from ..adapters._vocabulary import Attempt, refusal
-from ._agents import AGENTS, Prompter, kind_of
+from ._agents import AGENTS, Prompter, Tool, kind_of
 from ._approver import HAND_OVER, HandOver
 from ._codex import CLOSED
 from ._events import Event, comparable
@@ -129,7 +129,8 @@ class Calls:
 
         Args:
             event: the event before the tool.
-            may_hand_on: whether the agent's user may be asked.
+            may_hand_on: whether the agent's user may be asked. Nobody is if the call has an
+                `around`, which would run only after the tool.
         """
         session, given = self.sessions.get(event), event.given
         whose = given.get("agent_id")
@@ -139,7 +140,7 @@ class Calls:
         key: Hashable = (whose, call.call_id) if event.agent.has_ids else next(self._numbers)
         sent = comparable(given["tool_input"])
         opened = OpenCall(halves, key, call.name, sent, sent)
-        if may_hand_on:
+        if may_hand_on and not self._has_around(event.agent.name, call.tool):
             opened.hand_over = HandOver.of(copy.deepcopy(given["tool_input"]))
         HAND_OVER.set(opened.hand_over)
         begun = await _until_asked(halves.begin(key, call), opened)
@@ -149,6 +150,10 @@ class Calls:
             opened.became, opened.hand_over = comparable(begun.arguments), None
         session.open[key] = opened
         return begun
+
+    def _has_around(self, agent: str, tool: Tool) -> bool:
+        hookable = self._gates[agent].vocabulary.hookable("tool_call", is_async=True)
+        return any(row.phase == "around" for row in explain(hookable, sender=tool))
 
     async def after(self, event: Event) -> Result | Denied:
         """Run the second half of a call.
