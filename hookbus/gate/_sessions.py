@@ -20,6 +20,9 @@ MOST: Final = 1_000
 NEW: Final = ("startup", "clear")
 """How a session begins that has no past."""
 
+PLACED: Final = (*NEW, "resume")
+"""How a session begins whose folder is the one that its user is in."""
+
 
 @attrs.define(eq=False)
 class OpenCall:
@@ -50,7 +53,9 @@ class Session:
     """One session of an agent.
 
     Attributes:
-        folder: the folder where it began.
+        folder: the folder where it began: that of the agent's variable, or else of the event with
+            which it began or was resumed. None if this server has seen neither, because the folder
+            of any later event can be the model's choice.
         is_whole: whether this server has seen its beginning.
         halves: its calls, by sub-agent; None is the main one.
         open: those that have begun, by their key.
@@ -90,7 +95,7 @@ class Sessions:
         found = self._kept.setdefault(event.session, Session())
         self._kept.move_to_end(event.session)
         if found.folder is None:
-            found.folder = event.variables.get(event.agent.folder or "") or event.given.get("cwd")
+            found.folder = event.variables.get(event.agent.folder or "") or None
         if len(self._kept) > MOST:
             idle = (name for name, each in self._kept.items() if not each.open)
             del self._kept[next(idle, next(iter(self._kept)))]
@@ -99,6 +104,8 @@ class Sessions:
     def begin(self, event: Event) -> None:
         """Note that a session begins or goes on."""
         session = self.get(event)
+        if session.folder is None and event.given.get("source") in PLACED:
+            session.folder = event.given.get("cwd")
         session.is_whole |= event.given.get("source") in NEW
 
     async def end(self, event: Event) -> None:

@@ -124,3 +124,56 @@ def test_a_result_of_other_arguments_than_those_that_were_judged_is_withheld(cha
     assert "was withheld: it ran with other arguments than those that were judged" in changing.log
     what, result = changing.outcome(agent, events.after(agent, "ls", 7))
     assert "the gate never let this call through" in str(result)
+
+
+@pytest.mark.parametrize("event", ["PreToolUse", "SessionEnd", ""])
+def test_a_hook_that_names_no_agent_closes(changing, event):
+    data = json.dumps(events.before("claude")).encode()
+    code, out, err = changing.answer("", {"hook_event_name": event}, data=data)
+    assert (code, out) == (2, "") and "the hook names no agent" in err
+
+
+AROUND = """\
+from hookbus import Ask
+
+
+def careful(tool):
+    return Ask("may it?")
+
+
+async def timed(tool, call_next):
+    return await call_next()
+
+
+def register(api):
+    api.connect("pre_tool_call", careful, role="guard", name="careful")
+    api.connect("around_tool_call", timed, name="timed")
+"""
+
+
+def test_a_call_with_an_around_is_not_left_to_the_user_of_the_agent(make_gate):
+    gate = make_gate()
+    plugin = gate.plug(AROUND, '["pre_tool_call", "around_tool_call"]')
+    gate.write(f'approvals = "approvals.db"\n{plugin}[gate]\nask = "agent"\n')
+    cli = {"CLAUDE_CODE_ENTRYPOINT": "cli"}
+    assert "approval pending" in runs(gate, "claude", events.before("claude"), variables=cli)
+
+
+def test_the_folder_of_a_session_is_not_that_of_a_later_event(make_gate, tmp_path):
+    gate = make_gate()
+    gate.write('[gate]\npaths_within = ["."]\n')
+    patch = "*** Begin Patch\n*** Add File: a\n+b\n*** End Patch"
+
+    def apply(number, folder):
+        fields = {"tool_name": "apply_patch", "cwd": str(folder)}
+        return runs(gate, "codex", events.before("codex", patch, number, **fields))
+
+    begin = events.other("codex", "SessionStart", source="startup", cwd=str(tmp_path))
+    gate.answer("codex", begin)
+    assert apply(1, tmp_path) == "runs"
+    gate.stop()
+    assert "the folder of the session is not known" in apply(2, "/etc")
+    gate.answer("codex", {**begin, "source": "compact", "cwd": "/etc"})
+    assert "the folder of the session is not known" in apply(3, "/etc")
+    gate.answer("codex", {**begin, "source": "resume"})
+    assert apply(4, tmp_path) == "runs" and "outside" in apply(5, "/etc")

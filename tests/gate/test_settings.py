@@ -73,6 +73,8 @@ def test_the_paths_of_a_patch_of_codex_are_paths(make_gate, tmp_path):
     gate = make_gate()
     gate.write('[gate]\npaths_within = ["."]\n')
 
+    gate.answer("codex", events.other("codex", "SessionStart", source="startup", cwd=str(tmp_path)))
+
     def apply(command, tool="apply_patch", number=[0]):
         number[0] += 1
         event = events.before("codex", command, number[0], tool_name=tool, cwd=str(tmp_path))
