@@ -177,3 +177,13 @@ def test_the_folder_of_a_session_is_not_that_of_a_later_event(make_gate, tmp_pat
     assert "the folder of the session is not known" in apply(3, "/etc")
     gate.answer("codex", {**begin, "source": "resume"})
     assert apply(4, tmp_path) == "runs" and "outside" in apply(5, "/etc")
+
+
+def test_other_arguments_than_those_that_the_user_of_the_agent_saw_end_the_call(make_gate):
+    gate = make_gate()
+    plugin = gate.plug(AROUND.replace('    api.connect("around_tool_call"', "    # "))
+    gate.write(f'approvals = "approvals.db"\n{plugin}[gate]\nask = "agent"\n')
+    cli = {"CLAUDE_CODE_ENTRYPOINT": "cli"}
+    assert gate.outcome("claude", events.before("claude"), variables=cli)[0] == "asks"
+    what, result = gate.outcome("claude", events.after("claude", "rm a"))
+    assert "it ran with other arguments" in str(result) and "Traceback" not in gate.log
