@@ -11,6 +11,7 @@ import attrs
 
 from .._program.waiting import Waited
 from ..approvals import Approved, Denied, Parked, Request, Store
+from ._events import comparable
 
 BOUND: Final = ("agent", "cwd")
 """The baggage that an approval is for, unless a guard names other: any session and prompt."""
@@ -38,7 +39,9 @@ class HandOver:
 
     def fits(self, request: Request) -> bool:
         """Return whether the agent's user can be asked: once, and for what they would see."""
-        return not self.question.done() and request.arguments.get("arguments") == self.arguments
+        shown = request.arguments.get("arguments")
+        is_whole = isinstance(shown, dict) and comparable(shown) == comparable(self.arguments)
+        return is_whole and not self.question.done()
 
 
 HAND_OVER: Final[ContextVar[HandOver | None]] = ContextVar("hookbus_gate_hand_over", default=None)
