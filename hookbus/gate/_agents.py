@@ -154,7 +154,7 @@ def expand_rule(rule: Any) -> list[Any]:
     """Return a rule of `tool_policy` with the agents' names for `"group:NAME"`.
 
     Raises:
-        KeyError: for a group that does not exist.
+        KeyError: for a name with a colon that is not a group.
     """
     if isinstance(rule, Mapping):
         return [{name: arguments} for tool, arguments in rule.items() for name in _names(tool)]
@@ -162,11 +162,11 @@ def expand_rule(rule: Any) -> list[Any]:
 
 
 def _names(tool: str) -> list[str]:
-    if not tool.startswith("group:"):
+    if ":" not in tool:
         return [tool]
-    group = tool.removeprefix("group:")
-    if group not in GROUPS:
-        raise KeyError(group)
+    prefix, _, group = tool.partition(":")
+    if prefix != "group" or group not in GROUPS:
+        raise KeyError(tool)
     if group == "mcp":
         return ["mcp_*"]
     found = [name for agent in AGENTS.values() for name in agent.tools.get(group, ())]

@@ -14,7 +14,9 @@ _PATCH: Final = re.compile(
 )
 
 CLOSED: Final = "exec </dev/null\n"
-"""The first line of a command: nothing that is typed later can reach it."""
+"""The first line of a command: nothing that is typed later can reach it, unless a program opens
+its terminal again, for example with `os.dup2(1, 0)`.
+"""
 
 
 class UnreadablePatch(Exception):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote
 
 from .. import Block, HookContext
 from . import hook
@@ -15,13 +16,48 @@ from ._codex import UnreadablePatch, paths_in
 from ._events import CURRENT
 
 _PACKAGE: Final = Path(__file__).parent.parent
-_COMMAND: Final = re.compile(r"(?i)(?:^|_)(?:command|cmd|script|code|arg|argv)s?(?:$|_)")
-"""The names of arguments that are commands, in tools of MCP and in tools of no group."""
+_COMMANDS: Final = {"command", "cmd", "script", "code", "arg", "argv"}
+"""Words in the names of arguments that are commands, in tools of MCP and in tools of no group."""
 
-_ANSWERS: Final = re.compile(r"(?i)\bhookbus\b.*\b(?:gate|approvals)\b", re.DOTALL)
+_PATHS: Final = {
+    "path", "file", "folder", "dir", "directory", "uri", "url", "src", "dst", "dest", "source",
+    "destination", "target", "location", "filename", "name", "from", "to", "cwd",
+}  # fmt: skip
+"""The last words in the names of arguments that are paths, and never the contents of a file."""
+
+_CHANGES: Final = {"write", "edit", "move", "rename", "delete", "remove", "replace", "mv", "rm"}
+"""Words in the names of tools that may take a whole folder away."""
+
+_ANSWERS: Final = re.compile(
+    r"(?i)\bhookbus\b.*\b(?:gate|approvals)\b"
+    r"|\bhookbus(?:\.cli|\.__main__)?['\"]?(?:(?:[ \t]|\\\n)+['\"]?-\S*)*(?:[ \t]|\\\n)+['\"]?"
+    r"(?:serve|run)\b",
+    re.DOTALL,
+)
+"""The commands that end the gate, or answer a request: `serve` shows the page, which does."""
+
+_FILE_URI: Final = re.compile(r"(?i)file:(?://(?:localhost)?(?=/))?")
+_STREAM: Final = re.compile(r"/dev/(?:std(?:in|out|err)|fd/\d+)")
+"""The streams of the program that opens them. Here they are those of the server."""
+
+_OWN_PROCESS: Final = re.compile(
+    r"/proc/(?:self|thread-self|[\d$*?\[{][^/]*)(?:$|/(?:task|cwd|root|fd|mem|map_files)(?:/|$))"
+    r"|/dev/fd(?:$|/(?!\d+$))"
+)
+"""Paths that lead to another file in each program."""
+
+_TERMINAL: Final = re.compile(
+    r"<&\s*(?!-|\s|0(?!\d))|(?<!\d)0+>&\s*[^-\s]|/dev/(?:std(?:out|err)|fd|pts|tty)|/proc/[^/\s]*/fd"
+)
+_TO_STREAM: Final = re.compile(
+    r"(?:(?<![<0>])>{1,2}\|?|\btee(?:[ \t]+-a)?)[ \t]*/dev/std(?:out|err)(?![^\s;&|)'\"`])"
+)
+"""Writing to a stream, which gives no command a terminal to read from."""
+
 _FILES_OF_AGENTS: Final = (
     ".claude/settings", ".codex/hooks.json", ".codex/config.toml", ".gemini/settings.json",
 )  # fmt: skip
+_FOLDERS_OF_AGENTS: Final = ("/.claude/", "/.codex/", "/.gemini/")
 _NAMES: Final = {"CLAUDE_CONFIG_DIR": ("settings",), "CODEX_HOME": ("hooks.json", "config.toml")}
 """How the names of an agent's settings begin, in the folder that a variable names."""
 
@@ -44,22 +80,28 @@ class GateItself:
         self._folders = {_real(each) for each in (*folders, hook.folder(), _PACKAGE)}
         self._secret = None if secret is None else _real(secret)
         named = [*files, *folders, *([] if secret is None else [secret]), hook.folder()]
-        self._names = {_folded(os.path.basename(each)) for each in named}
         forms = (form(each) for each in named for form in (os.path.abspath, os.path.realpath))
         self._texts = sorted({_folded(text) for text in (*forms, *_FILES_OF_AGENTS)})
 
     def judge(self, tool: Tool, ctx: HookContext) -> Block | None:
         """Block a call that names what the gate protects."""
-        arguments, base = ctx.kwargs["arguments"], ctx.baggage.get("cwd") or os.sep
+        arguments, base = ctx.kwargs["arguments"], ctx.baggage.get("cwd")
+        if not isinstance(base, str) or not os.path.isabs(base):
+            return Block("the event has no absolute cwd, so its paths are not known", code="gate")
         is_patch = tool.agent == "codex" and tool.name == "apply_patch"
         if is_patch:
             try:
                 arguments = {"paths": paths_in(str(arguments.get("command", "")))}
             except UnreadablePatch as error:
                 return Block(str(error), code="gate")
+        may_read = tool.group in ("read", "search")
         for name, text in _texts(arguments):
-            if self._is_path_of_gate(text, base, may_read=tool.group in ("read", "search")):
+            is_path = not _PATHS.isdisjoint(_words_of(name)[-1:])
+            may_be_path = is_path or not _is_contents(text)
+            if may_be_path and self._is_path_of_gate(text, base, may_read=may_read):
                 return _block(f"{name} names a file of the gate")
+            if is_path and _may_take_folder(tool) and self._is_above(text, base):
+                return _block(f"{name} names a folder with files of the gate")
             if not is_patch and _is_command(tool, name):
                 why = self._in_command(tool, text, base)
                 if why is not None:
@@ -67,28 +109,37 @@ class GateItself:
         return None
 
     def _is_path_of_gate(self, text: str, base: str, *, may_read: bool) -> bool:
-        if not text or len(text) > _LONGEST_PATH or "\n" in text or "\0" in text:
-            return False
-        text = text.removeprefix("file://")
-        text = _home() + text[1:] if text[:2] in ("~", "~/") else os.path.expanduser(text)
-        path = _real(os.path.join(base, text))
+        return any(self._is_protected(each, may_read=may_read) for each in _paths(text, base))
+
+    def _is_protected(self, path: str, *, may_read: bool) -> bool:
         if self._secret is not None and path.startswith(self._secret):  # with its -wal and -shm
             return True
         if may_read:
             return False
         is_below = any(path == each or path.startswith(each + "/") for each in self._folders)
-        return is_below or path in self._files or _is_file_of_agent(path)
+        is_own = path in self._files or _is_file_of_agent(path)
+        return is_below or is_own or _OWN_PROCESS.match(path) is not None
+
+    def _is_above(self, text: str, base: str) -> bool:
+        """Return whether a path is of a folder that protected files are in."""
+        protected = [*self._files, *self._folders, *([self._secret] if self._secret else [])]
+        protected += [_real(os.path.join(_home(), each)) for each in _FILES_OF_AGENTS]
+        above = [each.rstrip("/") + "/" for each in _paths(text, base)]
+        return any(path.startswith(each) for path in protected for each in above) or any(
+            each.endswith(_FOLDERS_OF_AGENTS) for each in above
+        )
 
     def _in_command(self, tool: Tool, text: str, base: str) -> str | None:
         folded = _folded(text)
-        words = [each for each in _words(text) if "/" in each or _folded(each) in self._names]
         if any(each in folded for each in self._texts) or any(
-            self._is_path_of_gate(each, base, may_read=False) for each in words
+            self._is_path_of_gate(each, base, may_read=False) for each in _words(text)
         ):
             return "names a file of the gate"
+        if any(self._is_above(each, base) for each in _removed(text)):
+            return "takes a folder away that has files of the gate"
         if _ANSWERS.search(text):
             return "runs a command of the gate, or answers a request for approval"
-        if tool.agent == "codex" and "/dev/tty" in folded:
+        if tool.agent == "codex" and _TERMINAL.search(_TO_STREAM.sub(" ", folded)):
             return "opens the terminal, which no hook of Codex sees"
         return None
 
@@ -107,8 +158,68 @@ def _block(why: str) -> Block:
 def _is_command(tool: Tool, name: str) -> bool:
     if tool.group == "shell":
         return True
+    return tool.group in ("mcp", None) and not _COMMANDS.isdisjoint(_words_of(name))
+
+
+def _may_take_folder(tool: Tool) -> bool:
+    if tool.group in ("mcp", None):
+        return not _CHANGES.isdisjoint(_words_of(tool.name))
+    return tool.group in ("write", "edit")
+
+
+def _words_of(name: str) -> list[str]:
+    """Return the words of the name of an argument, without a plural: `bashCommands` has two."""
     last = name.rpartition(".")[2].partition("[")[0]
-    return tool.group in ("mcp", None) and _COMMAND.search(last) is not None
+    parts = re.split(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])", last)
+    return [each.casefold().removesuffix("s") for each in parts if each]
+
+
+def _is_contents(text: str) -> bool:
+    """Return whether a text is too long for a path, or has several lines."""
+    return len(text) > _LONGEST_PATH or "\n" in text
+
+
+def _paths(text: str, base: str) -> set[str]:
+    """Return the paths that programs may take a text for: some remove `x/..` before they follow
+    links, and some after.
+    """
+    found = set[str]()
+    for each in _readings(text):
+        whole = os.path.join(base, each)
+        plain = "/" + os.path.normpath(whole).lstrip("/")
+        written = re.sub(r"/(?:\.?/)*", "/", whole)
+        found |= {_folded(plain)} | ({written} if _OWN_PROCESS.match(written) else set())
+        if _STREAM.fullmatch(plain) and ".." not in whole:
+            continue
+        for path in {plain, whole}:
+            if len(path) <= _LONGEST_PATH and "\0" not in path:
+                found.add(_real(path))
+    return found
+
+
+def _readings(text: str) -> set[str]:
+    """Return a text as a path without `~`, and without the form of an address."""
+    if not text:
+        return set()
+    address = _FILE_URI.match(text)
+    if address is not None:
+        rest = text[address.end() :]
+        return {text, rest, unquote(rest), unquote(re.split("[?#]", rest)[0])} - {""}
+    return {_home() + text[1:] if text[:2] in ("~", "~/") else os.path.expanduser(text)}
+
+
+def _removed(text: str) -> list[str]:
+    """Return the words of a command that `rm` and `mv` take away."""
+    found = list[str]()
+    for part in re.split(r"[;&|\n()`]+", _with_home(text)):
+        words = re.sub(r"['\"]", "", part).split()
+        for place, word in enumerate(words):
+            name, rest = os.path.basename(word), words[place + 1 :]
+            if name in ("rm", "rmdir"):
+                found += [each.removesuffix("/*") for each in rest]
+            elif name == "mv":
+                found += rest if any(each.startswith(("-t", "--t")) for each in rest) else rest[:-1]
+    return found
 
 
 def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
@@ -126,9 +237,11 @@ def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 def _words(text: str) -> set[str]:
     """Return what may be a path in a command."""
-    home = _home()
-    words = re.split(r"[\s;&|<>=()`'\"]+", text.replace("${HOME}", home).replace("$HOME", home))
-    return {each for each in words if each}
+    return {each for each in re.split(r"[\s;&|<>=()`'\"]+", _with_home(text)) if each}
+
+
+def _with_home(text: str) -> str:
+    return text.replace("${HOME}", _home()).replace("$HOME", _home())
 
 
 def _real(path: str | Path) -> str:

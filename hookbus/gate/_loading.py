@@ -11,10 +11,11 @@ from typing import Any, Final
 import attrs
 
 from .. import Block, Bus, HookContext, HookError, default_bus, explain, guards
+from .._calls.contents import plain_copy
 from .._program.preparing import prepare
 from .._program.settings import PLACES, Settings
 from ..guards._call import contents_of
-from ..guards._paths import Within, base_of
+from ..guards._paths import ARGUMENTS, Within, base_of
 from ..journal import Journal
 from ._agents import Tool
 from ._approver import GateApprover
@@ -73,7 +74,10 @@ def load(file: Path, watch: Watch, bus: Bus = default_bus) -> Loaded:
     calls = Calls(bus)
     _add_guards(gate, bus, calls)
     if not _guards_something(calls):
-        raise HookError(f"{file} names no guard: add rules, a guard of [gate], or a plugin")
+        raise HookError(
+            f"{file} names no guard: add rules, a guard of [gate], or a plugin "
+            "with a guard of tool_call"
+        )
     _add_own_guards(gate, bus, calls, folders)
     _add_approver(gate, bus)
     journal = None if gate.settings.journal is None else Journal(gate.settings.journal)
@@ -117,7 +121,7 @@ def _add_guards(gate: GateSettings, bus: Bus, calls: Calls) -> None:
 
 
 def _paths_judge(folders: tuple[str, ...], calls: Calls) -> Any:
-    made: dict[str, Within] = {}
+    made: dict[tuple[str, ...], Within] = {}
     for each in folders:
         if each != HERE and not os.path.isdir(each):
             raise HookError(f"[gate] paths_within: the folder {each} does not exist")
@@ -127,9 +131,11 @@ def _paths_judge(folders: tuple[str, ...], calls: Calls) -> Any:
         here = None if session is None else session.folder
         if HERE in folders and not here:
             return Block("the folder of the session is not known", code="path")
-        if (here or "") not in made:
-            made[here or ""] = Within([here if each == HERE and here else each for each in folders])
-        contents = contents_of(ctx)
+        key = (here or "", *_globs_of(tool))
+        if key not in made:
+            allowed = [here if each == HERE and here else each for each in folders]
+            made[key] = Within(allowed, (*ARGUMENTS, *key[1:]))
+        contents = plain_copy(contents_of(ctx))
         if tool.agent == "codex" and "*** Begin Patch" in str(contents.get("command")):
             try:
                 contents = {**contents, "path": paths_in(contents["command"])}
@@ -137,15 +143,25 @@ def _paths_judge(folders: tuple[str, ...], calls: Calls) -> Any:
                 return Block(str(error), code="path")
         elif tool.name == "apply_patch":
             return Block("the patch has no beginning", code="path")
-        return made[here or ""].block(contents, base_of(ctx))
+        return made[key].block(contents, base_of(ctx))
 
     return judge
 
 
+def _globs_of(tool: Tool) -> tuple[str, ...]:
+    """Return the names of arguments that are globs of paths."""
+    if tool.group not in ("read", "search"):
+        return ()
+    # The pattern of any other tool is a regular expression.
+    return ("glob", "include*", *(["pattern"] if tool.name.casefold() == "glob" else []))
+
+
 def _guards_something(calls: Calls) -> bool:
+    """Return whether a receiver of tool calls blocks when it fails."""
     return any(
-        row.role != "observe" and row.phase in ("pre", "around", "post")
+        row.role == "guard" or (row.role == "modify" and row.on_error == "block")
         for hookable, sender in calls.hookables()
+        if isinstance(sender, Tool)
         for row in explain(hookable, sender=sender)
     )
 

@@ -13,7 +13,7 @@ import attrs
 
 from .. import HookError, guards
 from .._errors import did_you_mean
-from .._program.settings import Settings, beside, read_settings
+from .._program.settings import Settings, _check_trust, beside, read_settings
 from ._agents import GROUPS, expand_rule
 
 DEADLINE_SECONDS: Final = 10.0
@@ -118,14 +118,18 @@ def load_rules(file: Path) -> guards.tool_policy:
     """Return the guard in a file of rules, where `"group:NAME"` stands for the agents' own names.
 
     Raises:
-        HookError: if the file cannot be read, or has a wrong rule.
+        HookError: if the file cannot be read, has a wrong rule, or could have been written by
+            another user.
     """
     try:
-        given = tomllib.loads(file.read_text(encoding="utf-8"))
+        with file.open("rb") as opened:
+            status = os.fstat(opened.fileno())  # of the open file, even if it is replaced
+            given = tomllib.loads(opened.read().decode("utf-8"))
     except OSError as error:
         raise HookError(f"{file} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise HookError(f"{file} is not valid TOML: {error}") from None
+    _check_trust(file, status)
     known = ("allow", "deny", "ask", "default")
     for name in given:
         if name not in known:
@@ -136,7 +140,7 @@ def load_rules(file: Path) -> guards.tool_policy:
         return guards.tool_policy(**rules)
     except KeyError as error:
         group = str(error.args[0])
-        hint = did_you_mean(group, GROUPS)
+        hint = did_you_mean(group, [f"group:{each}" for each in GROUPS])
         raise HookError(f"{file}: there is no group {group!r}{hint}") from None
     except HookError as error:
         raise HookError(f"{file}: {error}") from None

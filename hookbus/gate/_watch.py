@@ -8,17 +8,21 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 
-Stamp = tuple[int, int, int]
-"""When a file was changed, its size, and its number."""
+Stamp = tuple[int, int, int, int, str]
+"""When a file was changed, twice, its size, its number, and where it is. No program can set back
+the second time.
+"""
 
 _PACKAGE = Path(__file__).parent.parent
+_BESIDE = ("", "-wal", "-shm", "-journal")
+"""The endings that SQLite adds to the name of a file."""
 
 
 class Watch:
     """The files that a server is loaded from. Each is to be added before it is read.
 
     Attributes:
-        written: how the paths begin of files that the server itself writes. They do not count.
+        written: the databases that the server itself writes. They do not count.
     """
 
     def __init__(self) -> None:
@@ -42,8 +46,8 @@ class Watch:
         )
 
     def _below(self, folder: str | Path) -> dict[str, Stamp | None]:
-        paths = [each for each in _paths_below(folder) if not each.startswith(self.written)]
-        return {path: _stamp(path) for path in paths}
+        written = {path + ending for path in self.written for ending in _BESIDE}
+        return {path: _stamp(path) for path in _paths_below(folder) if path not in written}
 
 
 def _paths_below(folder: str | Path) -> Iterator[str]:
@@ -57,7 +61,8 @@ def _stamp(path: str | Path) -> Stamp | None:
         found = os.stat(path)
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    times = found.st_mtime_ns, found.st_ctime_ns
+    return *times, found.st_size, found.st_ino, os.path.realpath(path)
 
 
 def files_of(modules: Iterable[ModuleType]) -> list[str]:

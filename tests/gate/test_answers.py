@@ -39,7 +39,7 @@ def rewritten(agent, input):
 
 
 def register(api):
-    api.connect("pre_tool_call", safer, name="safer")
+    api.connect("pre_tool_call", safer, name="safer", on_error="block")
     api.connect("post_tool_call", redacted, name="redacted")
     api.connect("pre_agent_run", polite, role="guard", name="polite")
     api.connect("pre_agent_run", rewritten, name="rewritten")

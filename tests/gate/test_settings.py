@@ -43,7 +43,7 @@ def test_a_wrong_group_closes_and_is_named(make_gate):
     (gate.folder / "rules.toml").write_text('allow = ["group:shel"]')
     gate.write('[gate]\nrules = "rules.toml"\n')
     assert said(gate, "codex", events.before("codex"))[0] == "blocked"
-    assert "there is no group 'shel'; did you mean 'shell'?" in gate.log
+    assert "there is no group 'group:shel'; did you mean 'group:shell'?" in gate.log
 
 
 def test_paths_stay_in_the_folder_where_the_session_began(make_gate, tmp_path):
