@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
@@ -27,12 +27,12 @@ class HandOver:
         result: done once the tool has run, and so the user has agreed.
     """
 
-    arguments: object
+    arguments: Mapping[str, Any]
     question: asyncio.Future[str]
     result: asyncio.Future[None]
 
     @classmethod
-    def of(cls, arguments: object) -> HandOver:
+    def of(cls, arguments: Mapping[str, Any]) -> HandOver:
         """Make one in the running loop."""
         loop = asyncio.get_running_loop()
         return cls(arguments, loop.create_future(), loop.create_future())
