@@ -60,7 +60,7 @@ def polite(agent, input):
 def register(api):
     api.connect("pre_agent_run", polite, role="guard", name="polite")
     api.connect("pre_tool_call", answered, name="answered")
-    api.connect("pre_tool_call", changed, name="changed")
+    api.connect("pre_tool_call", changed, name="changed", on_error="block")
     api.connect("post_tool_call", replaced, name="replaced")
 """
 
