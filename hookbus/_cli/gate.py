@@ -92,7 +92,9 @@ class _Ended(BaseException):
     """A signal ends the command. No `except Exception` on the way may take it for its own."""
 
 
-_ENDING: Final = (signal.SIGTERM, signal.SIGINT, *([] if IS_WINDOWS else [signal.SIGHUP]))
+_ENDING: Final = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)
+)
 
 
 def _raise_ended(number: int, frame: object) -> None:
