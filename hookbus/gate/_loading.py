@@ -11,7 +11,6 @@ from typing import Any, Final
 import attrs
 
 from .. import Block, Bus, HookContext, HookError, default_bus, explain, guards
-from .._calls.contents import plain_copy
 from .._program.preparing import prepare
 from .._program.settings import PLACES, Settings
 from ..guards._call import contents_of
@@ -135,7 +134,7 @@ def _paths_judge(folders: tuple[str, ...], calls: Calls) -> Any:
         if key not in made:
             allowed = [here if each == HERE and here else each for each in folders]
             made[key] = Within(allowed, (*ARGUMENTS, *key[1:]))
-        contents = plain_copy(contents_of(ctx))
+        contents = contents_of(ctx)
         if tool.agent == "codex" and "*** Begin Patch" in str(contents.get("command")):
             try:
                 contents = {**contents, "path": paths_in(contents["command"])}

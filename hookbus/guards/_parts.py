@@ -20,6 +20,8 @@ from uuid import UUID
 
 import attrs
 
+from .._calls.contents import ReadOnlyDict, ReadOnlyList
+
 ATOMS: Final = (
     str, bytes, bytearray, memoryview, Number, type(None), date, datetime, time_of_day, timedelta,
     tzinfo, UUID, PurePath, range, type, IPv4Address, IPv6Address, IPv4Network, IPv6Network,
@@ -42,9 +44,9 @@ def parts_of(value: Any) -> Iterable[Part] | None:
     kind = type(value)
     if kind in PLAIN:  # first: the most frequent case
         return NOTHING
-    if kind is list:
+    if kind is list or kind is ReadOnlyList:
         return zip(repeat(None), value)
-    if kind is dict:
+    if kind is dict or kind is ReadOnlyDict:
         return _parts_of_mapping(value)
     if isinstance(value, ATOMS):
         return _parts_of_atom(value)

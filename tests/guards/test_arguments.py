@@ -10,7 +10,7 @@ import attrs
 import pydantic
 import pytest
 
-from hookbus import HookBlocked, hookable
+from hookbus import HookBlocked, hookable, instrument
 from hookbus.guards import paths_within, provenance, public_hosts
 
 
@@ -352,6 +352,21 @@ def test_an_object_that_cannot_be_looked_into_is_a_block(
         off()
     call("read", box=value)
     assert len(call.made) == 1
+
+
+def test_read_only_containers_of_receivers_are_looked_at_as_plain_ones(bus, tmp_path):
+    class Tool:
+        def tool_call(self, name, arguments):
+            return "ran"
+
+    instrument(Tool, "tool_call", bus=bus, read_only=("arguments",))  # as adapters do
+    call_tool = Tool().tool_call
+    bus.register(paths_within(tmp_path))
+    bus.register(public_hosts())
+    inside = str(tmp_path / "a")
+    assert call_tool("read", {"paths": [inside], "box": {"path": inside}, "urls": []}) == "ran"
+    with pytest.raises(HookBlocked, match=r"paths\[1\] is outside"):
+        call_tool("read", {"paths": [inside, "/etc/passwd"]})
 
 
 class CountedOnce(ReadOnce):
