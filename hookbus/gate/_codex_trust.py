@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from typing import Any, Final
 
-from ._entries import MARK
+from ._entries import is_ours
 
 SECONDS: Final = 10.0
 
@@ -24,7 +24,7 @@ def find_trust_problems() -> list[str]:
         listed = _hooks(program)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         return [f"codex app-server gave no answer ({type(error).__name__}), {_UNKNOWN}"]
-    own = [each for each in listed if MARK in json.dumps(each)]
+    own = [each for each in listed if is_ours(each)]
     if not own:
         return ["Codex does not know the hooks of the gate"]
     states = {str(each.get("trustStatus")) for each in own} - {"trusted", "managed"}

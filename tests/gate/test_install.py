@@ -234,20 +234,23 @@ def test_status_finds_what_switches_the_gates_of_gemini_and_codex_off(home, run)
 
 CODEX = """\
 #!{python}
-import json, sys
+import json, pathlib, sys
+hooks = json.loads(pathlib.Path("{hooks}").read_text())["hooks"]["PreToolUse"][0]["hooks"]
+own = [each | {{"trustStatus": "{status}"}} for each in hooks]
+other = {{"command": "audit hookbus/gate/hook.py", "trustStatus": "{other}"}}
 for line in sys.stdin:
     asked = json.loads(line)
     if asked["method"] == "hooks/list":
-        own = {{"command": "hookbus/gate/hook.py", "trustStatus": "{status}"}}
-        result = {{"data": [{{"hooks": [own]}}]}}
+        result = {{"data": [{{"hooks": [other, *own]}}]}}
         print(json.dumps({{"id": asked["id"], "result": result}}), flush=True)
 """
 
 
+@pytest.mark.parametrize("other", ["trusted", "untrusted"])
 @pytest.mark.parametrize("status", ["trusted", "untrusted", "modified"])
-def test_status_asks_codex_whether_it_trusts_the_hook(home, run, monkeypatch, status):
-    codex = home / "codex"
-    codex.write_text(CODEX.format(python=sys.executable, status=status))
+def test_status_asks_codex_whether_it_trusts_the_hook(home, run, monkeypatch, status, other):
+    codex, hooks = home / "codex", home / ".codex" / "hooks.json"
+    codex.write_text(CODEX.format(python=sys.executable, status=status, hooks=hooks, other=other))
     codex.chmod(0o755)
     monkeypatch.setenv("PATH", str(home), prepend=os.pathsep)
     run("install", "codex")
