@@ -2167,7 +2167,7 @@ GATE = [
         'if False:',
         'tests/gate/test_failures.py'),
     Bug('gate: the server of another user is trusted', 'gate/hook.py',
-        'if _user_of(connection) != posix.getuid():',
+        'if find_peer(connection) != posix.getuid():',
         'if False:',
         'tests/gate/test_failures.py'),
     Bug('gate: a server that ends in the call lets it go', 'gate/hook.py',

@@ -85,21 +85,14 @@ def read_settings(file: Path) -> Settings:
             or if another user could have written it, because settings can put guards in shadow
             mode.
     """
-    try:
-        with file.open("rb") as opened:
-            status = os.fstat(opened.fileno())  # of the open file, even if it is replaced
-            said = tomllib.loads(opened.read().decode("utf-8"))
-    except OSError as error:
-        raise HookError(f"{file} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise HookError(f"{file} is not valid TOML: {error}") from None
+    said, status = read_toml(file)
     where = f"{file}"
     if file.name != "hookbus.toml":
         tool = said.get("tool", {})
         if not isinstance(tool, dict) or "hookbus" not in tool:
             return Settings()
         said, where = tool["hookbus"], f"{file}: [tool.hookbus]"
-    _check_trust(file, status)
+    check_trust(file, status)
     _check(where, "", said)
     plugins = said.get("plugins")
     if plugins is not None:
@@ -119,9 +112,28 @@ def read_settings(file: Path) -> Settings:
     )
 
 
-def _check_trust(file: Path, status: os.stat_result) -> None:
-    """Raise if another user owns, may write to or may replace the settings: the file, a link to it,
-    or the folders of both.
+def read_toml(file: Path) -> tuple[dict[str, Any], os.stat_result]:
+    """Return the contents of a TOML file, and its status for `check_trust`.
+
+    Raises:
+        HookError: if the file cannot be read, or is not valid TOML.
+    """
+    try:
+        with file.open("rb") as opened:
+            status = os.fstat(opened.fileno())  # of the open file, even if it is replaced
+            return tomllib.loads(opened.read().decode("utf-8")), status
+    except OSError as error:
+        raise HookError(f"{file} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise HookError(f"{file} is not valid TOML: {error}") from None
+
+
+def check_trust(file: Path, status: os.stat_result) -> None:
+    """Reject a file that another user could have written.
+
+    Raises:
+        HookError: if another user owns, may write to or may replace the file, a link to it, or the
+            folders of both.
     """
     real = Path(os.path.realpath(file))
     try:

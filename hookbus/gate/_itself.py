@@ -47,7 +47,8 @@ _OWN_PROCESS: Final = re.compile(
 """Paths that lead to another file in each program."""
 
 _TERMINAL: Final = re.compile(
-    r"<&\s*(?!-|\s|0(?!\d))|(?<!\d)0+>&\s*[^-\s]|/dev/(?:std(?:out|err)|fd|pts|tty)|/proc/[^/\s]*/fd"
+    r"<&\s*(?!-|\s|0(?!\d))|(?<!\d)0+>&\s*[^-\s]|/dev/(?:std(?:out|err)|fd|pts|tty)"
+    r"|/proc/[^/\s]*/fd"
 )
 _TO_STREAM: Final = re.compile(
     r"(?:(?<![<0>])>{1,2}\|?|\btee(?:[ \t]+-a)?)[ \t]*/dev/std(?:out|err)(?![^\s;&|)'\"`])"

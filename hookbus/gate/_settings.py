@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +12,7 @@ import attrs
 
 from .. import HookError, guards
 from .._errors import did_you_mean
-from .._program.settings import Settings, _check_trust, beside, read_settings
+from .._program.settings import Settings, beside, check_trust, read_settings, read_toml
 from ._agents import GROUPS, expand_rule
 
 DEADLINE_SECONDS: Final = 10.0
@@ -121,29 +120,16 @@ def load_rules(file: Path) -> guards.tool_policy:
         HookError: if the file cannot be read, has a wrong rule, or could have been written by
             another user.
     """
-    try:
-        with file.open("rb") as opened:
-            status = os.fstat(opened.fileno())  # of the open file, even if it is replaced
-            given = tomllib.loads(opened.read().decode("utf-8"))
-    except OSError as error:
-        raise HookError(f"{file} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise HookError(f"{file} is not valid TOML: {error}") from None
-    _check_trust(file, status)
-    known = ("allow", "deny", "ask", "default")
-    for name in given:
-        if name not in known:
-            raise HookError(f"{file}: unknown key {name!r}{did_you_mean(name, known)}")
+    given, status = read_toml(file)
+    check_trust(file, status)
     try:
         rules = {name: value if name == "default" else _expand_rules(value)
                  for name, value in given.items()}  # fmt: skip
-        return guards.tool_policy(**rules)
     except KeyError as error:
         group = str(error.args[0])
         hint = did_you_mean(group, [f"group:{each}" for each in GROUPS])
         raise HookError(f"{file}: there is no group {group!r}{hint}") from None
-    except HookError as error:
-        raise HookError(f"{file}: {error}") from None
+    return guards.tool_policy._of_file(file, rules)
 
 
 def _expand_rules(rules: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import glob
 import os
-import socket
 import sys
 from typing import Final
 
@@ -84,10 +83,4 @@ def format_answer(code: int, out: bytes, err: bytes) -> bytes:
 
 def is_own_user(writer: asyncio.StreamWriter) -> bool:
     """Return whether the program at the other end is this user's."""
-    found: socket.socket = writer.get_extra_info("socket")
-    if sys.platform == "darwin":
-        level, credentials = 0, 1  # SOL_LOCAL, LOCAL_PEERCRED: a version, then the user
-        read = found.getsockopt(level, credentials, 76)
-    else:
-        read = found.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-    return int.from_bytes(read[4:8], sys.byteorder) == os.getuid()
+    return hook.find_peer(writer.get_extra_info("socket")) == os.getuid()

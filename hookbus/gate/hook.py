@@ -96,13 +96,14 @@ def connect(path: str) -> _socket.socket | None:
     except (FileNotFoundError, ConnectionRefusedError):
         connection.close()
         return None
-    if _user_of(connection) != posix.getuid():
+    if find_peer(connection) != posix.getuid():
         connection.close()
         raise Closed(f"the server at {path} is another user's")
     return connection
 
 
-def _user_of(connection: _socket.socket) -> int:
+def find_peer(connection: _socket.socket) -> int:
+    """Return the number of the user whose program is at the other end of a connection."""
     if sys.platform == "darwin":
         level, credentials = 0, 1  # SOL_LOCAL, LOCAL_PEERCRED: a version, then the user
         found = connection.getsockopt(level, credentials, 76)

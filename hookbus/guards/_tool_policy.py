@@ -84,6 +84,17 @@ class tool_policy(ReadyGuard):
             raise HookError(f"{path} cannot be read: {error.strerror}") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise HookError(f"{path} is not valid TOML: {error}") from None
+        return cls._of_file(path, said, hook)
+
+    @classmethod
+    def _of_file(
+        cls, path: str | os.PathLike[str], said: Mapping[str, Any], hook: Hooks = "tool_call"
+    ) -> tool_policy:
+        """Create the guard from what a file contains.
+
+        Raises:
+            HookError: naming the file, if it contains an unknown key or an invalid rule.
+        """
         known = (*_KEYS, "default")
         for key in said:
             if key not in known:
