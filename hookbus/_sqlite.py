@@ -129,6 +129,10 @@ def refuse_foreign(path: Path, owner: str, application: int, version: int) -> No
 
 
 def _check_owner(path: Path, owner: str, application: int, version: int) -> None:
+    if _has_header_of(path, application, version):
+        # The pages behind the header are not looked at. If a process was killed while it copied its
+        # log into the file, they are whole only together with the log.
+        return
     uri = uri_of(path, "mode=ro&immutable=1")
     with closing(sqlite3.connect(uri, uri=True)) as db:
         if not is_new(db, path, owner, application, version):
@@ -142,6 +146,26 @@ def _check_owner(path: Path, owner: str, application: int, version: int) -> None
             Path(folder, "copy").write_bytes(whole)
             with closing(sqlite3.connect(Path(folder, "copy"))) as db:
                 is_new(db, path, owner, application, version)
+
+
+def _has_header_of(path: Path, application: int, version: int) -> bool:
+    """Return whether the first page of a file is whole and says that the file belongs to this
+    application. Its layout is documented at https://www.sqlite.org/fileformat2.html, section 1.3.
+    """
+    try:
+        with path.open("rb") as file:
+            header = file.read(100)
+            page_size = int.from_bytes(header[16:18])
+            is_whole = os.fstat(file.fileno()).st_size >= (65536 if page_size == 1 else page_size)
+    except OSError:
+        return False
+    user_version, application_id = header[60:64], header[68:72]
+    return (
+        is_whole
+        and header.startswith(b"SQLite format 3\0")
+        and int.from_bytes(application_id) == application
+        and int.from_bytes(user_version) == version
+    )
 
 
 def make(db: sqlite3.Connection, tables: str, application: int, version: int) -> None:

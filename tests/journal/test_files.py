@@ -109,6 +109,30 @@ def test_a_journal_of_which_all_is_still_in_the_log_is_opened(path, tmp_path):
         assert other.verify().ok
 
 
+def kill_while_the_log_is_copied(path):
+    """Leave the file as a checkpoint does that was killed after it copied the first page."""
+    log = path.with_name(f"{path.name}-wal").read_bytes()
+    size = int.from_bytes(log[8:12])
+    pages = [log[at : at + 24 + size] for at in range(32, len(log), 24 + size)]
+    first_page = [page[24:] for page in pages if int.from_bytes(page[:4]) == 1][-1]
+    with path.open("r+b") as file:
+        file.write(first_page)
+
+
+@pytest.mark.parametrize("opened", [Journal, Store], ids=["journal", "store"])
+def test_a_file_whose_writer_was_killed_in_a_checkpoint_is_opened(path, tmp_path, opened):
+    reader = make_foreign(path, "PRAGMA journal_mode = WAL", "SELECT 1 FROM sqlite_master")
+    opened(path).close()
+    copied = tmp_path / "copied.db"
+    for end in ("", "-wal"):
+        shutil.copyfile(f"{path}{end}", f"{copied}{end}")
+    reader.close()
+    kill_while_the_log_is_copied(copied)
+    opened(copied).close()
+    with sqlite3.connect(copied) as db:
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
 LOCKS = """
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1], isolation_level=None)
