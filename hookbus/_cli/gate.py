@@ -59,9 +59,9 @@ def answer(
     refuses it. The server that decides is started if none runs.
 
     Args:
-        agent: claude, codex or gemini.
+        agent: claude, codex, gemini, cursor, copilot or opencode.
         deadline: how many seconds the event may take. Default: the settings, or 10.
-        event: the name of the event. Default: the one in the event.
+        event: the name of the event. Default: the one in the event; an event of copilot has none.
     """
     file = where.file
     from ..gate import hook
@@ -142,7 +142,7 @@ def install(
     For each thing that the gate does not reach, a line says so.
 
     Args:
-        agent: claude, codex or gemini.
+        agent: claude, codex, gemini, cursor, copilot or opencode.
         user: in the settings of the user, which is the default.
         project: in the settings of the current folder.
         deadline: how many seconds an event may take. Default: the settings, or 10.
@@ -162,7 +162,7 @@ def uninstall(agent: str, /, *, user: Flag = False, project: Flag = False) -> No
     """Take the gate out of the settings file of an agent.
 
     Args:
-        agent: claude, codex or gemini.
+        agent: claude, codex, gemini, cursor, copilot or opencode.
         user: out of the settings of the user, which is the default.
         project: out of the settings of the current folder.
     """
@@ -190,7 +190,7 @@ def status(
     problem.
 
     Args:
-        agent: claude, codex or gemini. Default: all of them.
+        agent: claude, codex, gemini, cursor, copilot or opencode. Default: all of them.
     """
     file = where.file
     from ..gate._agents import AGENTS

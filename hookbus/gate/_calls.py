@@ -8,7 +8,7 @@ import itertools
 import json
 import logging
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -66,12 +66,15 @@ class _InForce(Patches):
         self._undo = []
 
 
+_PLACES_OF_RESULTS: Final = {"gemini": "llmContent", "copilot": "textResultForLlm"}
+"""Where a result has what the model reads."""
+
+
 def _show_result(agent: str, raw: Any) -> Any:
     if agent == "claude":
         return claude_agent._shown(raw)
-    if agent == "gemini" and isinstance(raw, dict) and "llmContent" in raw:
-        return raw["llmContent"]
-    return raw
+    place = _PLACES_OF_RESULTS.get(agent)
+    return raw[place] if place is not None and isinstance(raw, dict) and place in raw else raw
 
 
 def _gate_of(agent: str, bus: Bus) -> Gate:

@@ -1,4 +1,4 @@
-"""Scripted models on the loopback for Codex and Gemini CLI: they call one tool and say done."""
+"""Scripted models on the loopback, for all agents but Claude Code: they call one tool."""
 
 import json
 import threading
@@ -56,6 +56,25 @@ class CodexModel(Model):
         yield "response.created", {"response": {"id": "r1"}}
         yield "response.output_item.done", {"output_index": 0, "item": item}
         yield "response.completed", {"response": {"id": "r1", "output": [item], "usage": usage}}
+
+
+class ChatModel(Model):
+    """Chat completions, which Copilot and OpenCode ask of a provider of one's own."""
+
+    def events(self, body):
+        messages = body.get("messages", ())
+        found = [each["content"] for each in messages if each.get("role") == "tool"]
+        self.results += found
+        function = {"name": self.name, "arguments": json.dumps(self.arguments)}
+        call = {"tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": function}]}
+        is_done = bool(found) or not body.get("tools")
+        delta, why = ({"content": "done"}, "stop") if is_done else (call, "tool_calls")
+        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        base = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
+        first = {"index": 0, "delta": {"role": "assistant", **delta}, "finish_reason": None}
+        yield None, {**base, "choices": [first]}
+        last = {"index": 0, "delta": {}, "finish_reason": why}
+        yield None, {**base, "choices": [last], "usage": usage}
 
 
 class GeminiModel(Model):

@@ -1,7 +1,8 @@
 """The real agents under the gate, on scripted models, each in a home of its own.
 
 HOOKBUS_AGENTS=FOLDER runs them; `npm install --prefix FOLDER` put there any of
-`@anthropic-ai/claude-code`, `@openai/codex` and `@google/gemini-cli`.
+`@anthropic-ai/claude-code`, `@openai/codex`, `@google/gemini-cli`, `@github/copilot` and
+`opencode-ai`.
 """
 
 import json
@@ -15,11 +16,11 @@ import pytest
 from hookbus import cli
 from hookbus.journal import Journal
 
-from .models import CodexModel, GeminiModel
+from .models import ChatModel, CodexModel, GeminiModel
 
 PLACE = os.environ.get("HOOKBUS_AGENTS", "")
 PROGRAMS = {name: Path(PLACE).resolve() / "node_modules" / ".bin" / name
-            for name in ("claude", "codex", "gemini")}  # fmt: skip
+            for name in ("claude", "codex", "gemini", "copilot", "opencode")}  # fmt: skip
 THERE = [name for name, path in PROGRAMS.items() if PLACE and path.exists()]
 
 pytestmark = pytest.mark.skipif(not THERE, reason="HOOKBUS_AGENTS names no agents")
@@ -55,6 +56,11 @@ def register(api):
     api.connect("post_tool_call", redacted, name="redacted", on_error="block")
     api.connect("pre_agent_run", polite, role="guard", name="polite")
 """
+FILES = {
+    "claude": ".claude/settings.json", "codex": ".codex/hooks.json",
+    "gemini": ".gemini/settings.json", "copilot": ".copilot/hooks/hookbus.json",
+    "opencode": ".config/opencode/plugins/hookbus.js",
+}  # fmt: skip
 HOOKS = '["pre_tool_call", "post_tool_call", "pre_agent_run"]'
 
 
@@ -73,8 +79,7 @@ class Real:
         gate.write('journal = "calls.journal"\n' + gate.plug(PLUGIN, HOOKS))
         own = {**self.environment, "PYTHONPATH": str(Path(cli.__file__).parent.parent)}
         words = [sys.executable, "-m", "hookbus", "gate", "install", name]
-        if name == "gemini":
-            self.prepare_gemini()
+        getattr(self, f"prepare_{name}", lambda: None)()
         subprocess.run([*words, "--settings", str(gate.file)], env=own, check=True)
 
     def prepare_gemini(self):
@@ -117,6 +122,37 @@ class Real:
             own = {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": model.url}
             words = ["-m", "gemini-2.5-flash", "--approval-mode", "yolo", "-p", prompt]
             out = self._started(words, {**own, "GEMINI_CLI_NO_RELAUNCH": "true"})
+            self.results = model.results
+        return out
+
+    def run_copilot(self, command, prompt):
+        arguments = {"command": command, "description": "run", "mode": "sync"}
+        with ChatModel("bash", arguments) as model:
+            own = {"COPILOT_PROVIDER_BASE_URL": f"{model.url}/v1", "COPILOT_MODEL": "scripted",
+                   "COPILOT_PROVIDER_API_KEY": "none", "COPILOT_OFFLINE": "true",
+                   "COPILOT_AUTO_UPDATE": "false"}  # fmt: skip
+            out = self._started(["-p", prompt, "--allow-all-tools", "--allow-all-paths"], own)
+            self.results = model.results
+        return out
+
+    def prepare_opencode(self):
+        """Say that what OpenCode installs for plugins is there: the gate's needs nothing."""
+        folder, name = self.home / ".config" / "opencode", "@opencode-ai/plugin"
+        (folder / "node_modules").mkdir(parents=True)
+        own = {"dependencies": {name: "*"}}
+        (folder / "package.json").write_text(json.dumps(own))
+        (folder / "package-lock.json").write_text(json.dumps({"packages": {"": own}}))
+
+    def run_opencode(self, command, prompt):
+        with ChatModel("bash", {"command": command, "description": "run"}) as model:
+            options = {"baseURL": f"{model.url}/v1", "apiKey": "none"}
+            local = {"npm": "@ai-sdk/openai-compatible", "name": "local", "options": options,
+                     "models": {"scripted": {"name": "scripted"}}}  # fmt: skip
+            own = {"provider": {"local": local}, "model": "local/scripted", "autoupdate": False}
+            (self.home / ".config" / "opencode" / "opencode.json").write_text(json.dumps(own))
+            names = ("AUTOUPDATE", "MODELS_FETCH", "DEFAULT_PLUGINS", "SHARE")
+            switches = {f"OPENCODE_DISABLE_{name}": "true" for name in names}
+            out = self._started(["run", "--auto", prompt], switches)
             self.results = model.results
         return out
 
@@ -164,7 +200,11 @@ def test_a_changed_result_is_the_one_that_the_model_reads(real):
 
 
 def test_a_refused_prompt_reaches_no_model(real):
-    assert not real.run("echo hello", "a rude word") and real.results == []
+    if real.name == "copilot":  # it reads the prompt, and may call nothing
+        real.run("echo hello", "a rude word")
+        assert "the prompt was not let through" in str(real.results)
+    else:
+        assert not real.run("echo hello", "a rude word") and real.results == []
 
 
 def test_the_gate_keeps_the_agent_from_its_settings(real):
@@ -177,6 +217,7 @@ def test_both_events_are_one_call_in_the_journal(real):
     with Journal(real.gate.folder / "calls.journal") as journal:
         outcomes = [each.data["outcome"] for each in journal.records(type="hookbus.finished")
                     if each.data["hook"] == "tool_call"]  # fmt: skip
+    # No call of a refused prompt of Copilot comes to the guards.
     assert outcomes.count("returned") == 3 and outcomes.count("blocked") == 3
 
 
@@ -193,7 +234,6 @@ def test_wrong_settings_and_a_hook_that_is_gone_close(real):
     assert not real.has_run("echo hello")[0]
     real.gate.write(text)
     assert real.has_run("echo hello")[0]
-    names = {"claude": "settings.json", "codex": "hooks.json", "gemini": "settings.json"}
-    file = real.home / f".{real.name}" / names[real.name]
+    file = real.home / FILES[real.name]
     file.write_text(file.read_text().replace(sys.executable, "/no/python"))
     assert not real.has_run("echo hello")[0]
