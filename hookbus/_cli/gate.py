@@ -211,11 +211,32 @@ def _show(row: dict[str, Any]) -> None:
     where = ", ".join(row["installed"])
     say(f"{row['agent']}: {row['gate']}{f', in {where}' if where else ''}")
     if row["last"]:
-        say(f"  last asked: {row['last']}")
+        say(f"  last asked: {row['last']['at']}, by hookbus {row['last']['version']}")
     if row["problems"]:
         print_items(row["problems"], "bold red")
     if row["installed"]:
         print_items((f"cannot guard: {each}" for each in row["cannot"]), "dim")
+
+
+@gate.command(name="try")
+def run_agent(agent: str, /) -> int:
+    """Run an agent as it is installed here, and see whether the gate is asked about its calls.
+
+    The agent runs in an empty folder, on a scripted model of this machine, with a made-up key. The
+    model calls a shell with a command that the gate always blocks. The exit code is 0 for "live",
+    and 1 for "not live", with the reason.
+
+    Args:
+        agent: claude, codex, gemini, copilot or opencode.
+    """
+    if IS_WINDOWS:
+        raise HookError("hookbus gate needs Linux or macOS")
+    from ..gate._install import agent_named
+    from ..gate._trying import find_gap
+
+    gap = find_gap(agent_named(agent).name)
+    say(f"not live: {gap}" if gap else "live")
+    return int(bool(gap))
 
 
 @gate.command

@@ -58,14 +58,6 @@ class UnknownCall(Exception):
     """No call is open that fits the event."""
 
 
-class _InForce(Patches):
-    """The patches of an adapter that patches nothing."""
-
-    def __init__(self, bus: Bus) -> None:
-        self.package, self.is_live, self.bus = "hookbus.gate", True, bus
-        self._undo = []
-
-
 _PLACES_OF_RESULTS: Final = {"gemini": "llmContent", "copilot": "textResultForLlm"}
 """Where a result has what the model reads."""
 
@@ -85,7 +77,8 @@ def _gate_of(agent: str, bus: Bus) -> Gate:
         return Denied(refused.text)
 
     results = Results(shown=shown, refused=refused)
-    return Gate(_InForce(bus), bus, results, words=("tool_call", "agent_run"))
+    patches = Patches.without_package("hookbus.gate")
+    return Gate(patches, bus, results, words=("tool_call", "agent_run"))
 
 
 class Calls:

@@ -6,8 +6,11 @@ import contextlib
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
+
+import attrs
 
 from .. import HookError
 from . import hook
@@ -67,16 +70,29 @@ def list_limits(agent: str) -> list[str]:
     return [*CANNOT[agent], *ALL_CANNOT]
 
 
-def check(settings: Path) -> tuple[str, dict[str, float]]:
-    """Return the line that the gate closes with, which is empty if it answers, and when it was
-    last asked by each agent, in seconds since 1970.
+@attrs.frozen
+class State:
+    """Whether a gate answers.
+
+    Attributes:
+        line: the line that it closes with; empty if it answers.
+        version: the version of hookbus that answers.
+        last: when it was last asked by each agent, in seconds since 1970.
     """
+
+    line: str
+    version: str = ""
+    last: Mapping[str, float] = attrs.field(factory=dict)
+
+
+def check(settings: Path) -> State:
+    """Return whether the gate of these settings answers."""
     words = [sys.executable, "-I", "-S", hook.__file__, "", str(settings), "10", ""]
     ended = subprocess.run(words, input=b"{}", capture_output=True, check=False)
     if ended.returncode == hook.GO:
-        return "", json.loads(ended.stdout)["last"]
+        return State("", **json.loads(ended.stdout))
     line = ended.stderr.decode("utf-8", "replace").strip()
-    return line or f"hookbus: the hook ended with {ended.returncode}", {}
+    return State(line or f"hookbus: the hook ended with {ended.returncode}")
 
 
 def install(agent: Agent, settings: Path, seconds: float, *, is_project: bool) -> Path:
@@ -88,7 +104,7 @@ def install(agent: Agent, settings: Path, seconds: float, *, is_project: bool) -
         OSError: if the file cannot be written.
     """
     file = file_of(agent, is_project=is_project)
-    problem, _ = check(settings)
+    problem = check(settings).line
     if problem:
         raise HookError(f"nothing is installed: {problem.removeprefix('hookbus: ')}")
     # The file is not read before the check, which can take long enough for an edit.

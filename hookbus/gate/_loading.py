@@ -157,9 +157,10 @@ def _globs_of(tool: Tool) -> tuple[str, ...]:
 
 
 def _guards_something(calls: Calls) -> bool:
-    """Return whether a receiver of tool calls blocks when it fails."""
+    """Return whether a receiver of tool calls blocks when it fails. In shadow mode, none does."""
     return any(
-        row.role == "guard" or (row.role == "modify" and row.on_error == "block")
+        not row.shadow
+        and (row.role == "guard" or (row.role == "modify" and row.on_error == "block"))
         for hookable, sender in calls.hookables()
         if isinstance(sender, Tool)
         for row in explain(hookable, sender=sender)

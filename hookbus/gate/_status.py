@@ -25,7 +25,7 @@ from ._entries import (
     words_of,
 )
 from ._files import file_of, read_json
-from ._install import check, list_limits
+from ._install import State, check, list_limits
 from ._plugin import is_plugin_as_installed, words_in_plugin
 
 _TYPES: Final = {
@@ -54,24 +54,31 @@ def status_of(agent: Agent, settings: Path) -> dict[str, Any]:
             named += [_settings_in(command) for each in commands.values() for command in each]
     asked = list(dict.fromkeys(each for each in named if each)) or [str(settings)]
     answers = [check(Path(each)) for each in asked] if installed else []
-    lines = [line for line, _ in answers if line]
-    last = max((last.get(agent.name, 0.0) for _, last in answers), default=0.0)
+    lines = [each.line for each in answers if each.line]
     if not installed:
-        return _row(agent, [], [], "not installed", 0.0)
+        return _row(agent, [], [], "not installed", None)
     if agent.name == "codex":
         problems += find_trust_problems()
     problems += [*_switched_off(agent), *lines]
-    return _row(agent, installed, problems, lines[0] if lines else "answers", last)
+    return _row(agent, installed, problems, lines[0] if lines else "answers", _last(agent, answers))
 
 
 def _row(
-    agent: Agent, files: list[str], problems: list[str], gate: str, last: float
+    agent: Agent, files: list[str], problems: list[str], gate: str, last: dict[str, str] | None
 ) -> dict[str, Any]:
-    asked = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(last)) if last else None
     return {
         "agent": agent.name, "installed": files, "problems": list(dict.fromkeys(problems)),
-        "cannot": list_limits(agent.name), "gate": gate, "last": asked,
+        "cannot": list_limits(agent.name), "gate": gate, "last": last,
     }  # fmt: skip
+
+
+def _last(agent: Agent, states: list[State]) -> dict[str, str] | None:
+    """Return when an agent last asked, and the version of hookbus that answered."""
+    asked = [(each.last[agent.name], each.version) for each in states if agent.name in each.last]
+    if not asked:
+        return None
+    at, version = max(asked)
+    return {"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)), "version": version}
 
 
 def _files_of(agent: Agent) -> list[Path]:

@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from hookbus import cli
+from hookbus.gate._models import ChatModel, ClaudeModel, CodexModel, GeminiModel
 from hookbus.journal import Journal
-
-from .models import ChatModel, CodexModel, GeminiModel
 
 PLACE = os.environ.get("HOOKBUS_AGENTS", "")
 PROGRAMS = {name: Path(PLACE).resolve() / "node_modules" / ".bin" / name
@@ -94,15 +93,14 @@ class Real:
         return getattr(self, f"run_{self.name}")(command, prompt)
 
     def run_claude(self, command, prompt):
-        from tests.systems.claude_model import Model, asks, results_in, says
-
-        def answer(body):
-            return says("done") if results_in(body) else asks(("Bash", {"command": command}))
-
-        with Model(answer) as model:
-            own = {**model.environment(self.home), "CLAUDE_CONFIG_DIR": str(self.home / ".claude")}
+        with ClaudeModel("Bash", {"command": command}) as model:
+            own = {
+                "ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "none",
+                "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1",
+                "ENABLE_TOOL_SEARCH": "false", "CLAUDE_CONFIG_DIR": str(self.home / ".claude"),
+            }  # fmt: skip
             out = self._started(["-p", prompt, "--allowedTools", "Bash"], own)
-            self.results = [each for body in model.asked for each in results_in(body).values()]
+            self.results = model.results
         return out
 
     def run_codex(self, command, prompt):
