@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 EXIT_SECONDS: Final = 2.0
-"""How many seconds the exit of the program waits for background observers, on all buses."""
+"""The number of seconds that the interpreter's exit waits for background observers, on all
+buses."""
 
 SWEEP_SECONDS: Final = 1.0
 
@@ -36,8 +37,8 @@ class UnderWay:
     A run has a `label`, a `loop` once an event loop runs it, and `ended(answer, error)`.
 
     Attributes:
-        limit: how many may run at once.
-        dropped: how many did not start because the limit was reached.
+        limit: the maximum number of runs at the same time.
+        dropped: the number of runs that did not start because the limit was reached.
     """
 
     def __init__(self, limit: int) -> None:
@@ -82,7 +83,8 @@ class UnderWay:
         self._wake()
 
     def left(self, run: Any = None) -> int:
-        """Return how many are running. For a run: how many others, except those that wait, too.
+        """Return the number of runs. For a given run, return the number of other runs, except those
+        that also wait.
 
         A run whose event loop was closed has ended; it counts as failed.
         """
@@ -163,7 +165,7 @@ def _wait(under_way: UnderWay, seconds: float) -> int:
 def _check(seconds: float) -> None:
     is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
     if not is_number or not 0 <= seconds <= threading.TIMEOUT_MAX:
-        raise HookError(f"{seconds!r:.60} is not a number of seconds; 0 returns at once")
+        raise HookError(f"{seconds!r:.60} is not a number of seconds; 0 returns immediately")
 
 
 @atexit.register
@@ -177,7 +179,7 @@ def _at_exit() -> None:
 
         labels = [label for under_way in busy for label in under_way.labels]
         logging.getLogger("hookbus").warning(
-            "%d background observer%s had not finished when Python exited: %s; "
+            "%d background observer%s had not finished when the interpreter exited: %s; "
             "call bus.drain(seconds) before the end to wait for them",
             left, "" if left == 1 else "s", ", ".join(labels),
         )  # fmt: skip
