@@ -22,7 +22,7 @@ class Connection:
         self._signal._drop(self._receiver)
 
     def disable(self) -> None:
-        """Keep the connection, but do not call its receiver from the next call on. `disable` is
+        """Keep the connection, but do not call its receiver from the next call on. This is
         independent of `bus.switch`, which operators use; neither undoes the other.
         """
         self._switch(False)

@@ -39,10 +39,9 @@ class EventSignal(HookSignal):
     called as `receiver(bus, event)`, and never affect a call.
 
     Attributes:
-        by_kind: for each kind of event, a function that creates an event from its fields, delivers
-            it to the listeners and returns whether any listener received it; None without
-            listeners. Empty until needed.
-        redactors: the redactors that are applied to events.
+        by_kind: functions that make an event of a kind from its fields, deliver it to its listeners
+            and return whether any got it; None without listeners. Empty until they are needed.
+        redactors: what is removed from events.
     """
 
     def __init__(self, bus: Any) -> None:

@@ -95,7 +95,7 @@ class HookSignal(Sending):
     ) -> F:
         """Connect a receiver to a sender and return the receiver.
 
-        Connecting the same receiver and sender again replaces the options and keeps the position in
+        Connecting the same receiver and sender again replaces the options and keeps the place in
         the order. This also applies if the function was defined again, by a reload or by running a
         cell again. If a module-level class is defined again, the new class takes over its
         connections.
@@ -122,10 +122,10 @@ class HookSignal(Sending):
             after: names of receivers of the same role that must run before it.
             kinds: for `bus.events` only: one or more classes of events to listen for. None means
                 all except `Invoked`, which you must list.
-            shadow: for guards only: True puts the guard in shadow mode. The guard is called, but if
-                it blocks or fails, the event has `enforced=False` and the call continues.
+            shadow: for guards only: True puts the guard in shadow. It is called, but if it blocks
+                or fails, the event has `enforced=False` and the call continues.
             background: for observers only: start the observer without waiting for it;
-                `bus.drain(seconds)` waits for it. Its only deadline is its own `timeout=`.
+                `bus.drain(seconds)` waits. Its only deadline is its own `timeout=`.
             locked: for guards only: an operator cannot switch the guard off with `bus.switch` or
                 `hookbus attach`.
 
@@ -175,8 +175,7 @@ class HookSignal(Sending):
     def connected_to(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, receiver: Connectable, sender: Any = ANY, weak: bool | None = None, **options: Any
     ) -> Connection:
-        """Connect a receiver immediately, and return a handle that you can use in a `with`
-        statement.
+        """Connect at once and return the handle, to keep or to use as a `with` block.
 
         At the end of the block, the previous state is restored: an earlier connection of the same
         receiver and sender gets its own options back. `sender`, `weak`, `options` and errors are
