@@ -75,7 +75,7 @@ class Explanation(Pictured, Sequence[Row]):
     Attributes:
         title: the name of the hookable or question.
         rows: one row for each receiver.
-        when_empty: the text that is shown if there are no receivers.
+        when_empty: what happens if there are no receivers.
         source: the function that runs the calls, if requested.
         body: the function that the receivers run around; None for a question.
     """
@@ -145,7 +145,7 @@ class Explanation(Pictured, Sequence[Row]):
 def explain(
     hookable: Any, *, sender: Any = None, bus: Bus = default_bus, source: bool = False
 ) -> Explanation:
-    """Return the receivers that run around a hookable, in order.
+    """Show which receivers run around a hookable, in order.
 
     Use it as `explain(agent.reply)`, `explain(Agent.reply)` or `explain(function)`. For a hookspec
     it also shows the receivers that answer: `explain(resolve_session)`. For a framework's adapter,

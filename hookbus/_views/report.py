@@ -37,7 +37,7 @@ class Report(Pictured):
     Attributes:
         hooks: for every hook, its name, its kind (sync, async, generator or async generator), the
             location of its declaration, and the number of its receivers.
-        receivers: for every connection, its signal, its options, whether it ran, and how often it
+        receivers: for every connection, its signal, its options, whether it fired, and how often it
             failed and failed open.
         findings: possible problems, as sentences.
         plugins: every plugin that was found, with its status (loaded, disabled, refused or
@@ -107,12 +107,12 @@ def _without_places(finding: str, known: list[str]) -> str:
 
 @named_options
 def report(bus: Bus = default_bus) -> Report:
-    """Return the state of a bus: every hook, every receiver, and possible problems.
+    """Show the state of a bus: every hook, every receiver, and possible problems.
 
-    The findings list receivers that never ran (and, if known, why they never can), that failed
-    open, or that failed and stopped a call. They also list signals that no hook emits, modifiers
-    that block but fail open, hooks that require a guard but have none, and observers that delay
-    calls. They also list arounds that lose the result, problems that receivers report themselves,
+    The findings list receivers that never fired (and, if known, why they never can), that failed
+    open, or that failed and stopped a call. They list signals that no hook emits, modifiers that
+    block but fail open, hooks that require a guard but have none, and observers that delay calls.
+    They also list arounds that lose the result, problems that receivers report themselves,
     conditions that can never match, receivers that one line of code connected several times,
     overrides that are not hooked, and threads that run past their deadline.
 
