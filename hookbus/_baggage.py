@@ -13,7 +13,7 @@ _FIXED: Final = frozenset((str, int, float, bool, type(None)))
 
 
 class Baggage(Mapping[str, Any]):
-    """An immutable mapping. Unlike `types.MappingProxyType`, it can be pickled.
+    """An immutable mapping. Unlike the one of the standard library, it can be pickled.
 
     Attributes:
         is_fixed: whether its values are immutable, too.
@@ -47,7 +47,7 @@ _CURRENT: Final[ContextVar[Baggage]] = ContextVar(
 _ever_said: Final[set[str]] = set()
 
 MOST_NAMES: Final = 1000
-"""The maximum number of names that are remembered."""
+"""How many names are remembered."""
 
 
 def was_ever_said(name: str) -> bool:
@@ -56,15 +56,15 @@ def was_ever_said(name: str) -> bool:
 
 
 current_baggage: Final = _CURRENT.get
-"""Return the baggage of the running code. A task or thread has the baggage that applied when its
+"""Return the baggage of the running code. A task or thread has the baggage of the place where its
 context was created.
 """
 
 
 @contextmanager
 def baggage(**values: Any) -> Generator[Baggage, None, None]:
-    """Attach values (baggage) to the calls in a `with` block, and to the tasks that it starts. In
-    nested blocks, the inner value takes precedence.
+    """Attach values (baggage) to a `with` block and to everything that it starts. In nested blocks,
+    the inner value wins.
 
     Receivers read the values from `ctx.baggage` or from a parameter `baggage`. Listeners read them
     from `event.baggage`.

@@ -54,8 +54,7 @@ def undeclared(hook: str, known: Iterable[str]) -> str:
 
 
 def unapproved(question: str, why: str) -> str:
-    """Return the reason for blocking a call that was not approved: the question, and why it was not
-    approved."""
+    """Return the reason of a call that was not approved: the question, and what became of it."""
     return f"{question} {why}" if question.rstrip().endswith("?") else f"{question}: {why}"
 
 
@@ -102,7 +101,7 @@ def leave_frame(error: BaseException) -> None:
 
 
 def note(error: BaseException, text: str) -> None:
-    """Add a note to an error, without running code of its class."""
+    """Add a text to an error as a note, without running code of its class."""
     notes = _attributes_of(error).setdefault("__notes__", [])
     if type(notes) is list:
         notes.append(text)
@@ -114,7 +113,7 @@ def first_error(*errors: BaseException | None) -> BaseException | None:
 
 
 def chain(error: BaseException, earlier: BaseException) -> None:
-    """Append an earlier exception to the chain of contexts of an exception, unless it is already
+    """Show an exception with an earlier one, at the end of its own contexts, unless it is already
     there.
     """
     last = error
@@ -127,7 +126,7 @@ def chain(error: BaseException, earlier: BaseException) -> None:
 
 
 def contexts_of(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception, and the exceptions in its chain of causes and contexts."""
+    """Yield an exception and those that it is shown with."""
     linked: BaseException | None = error
     seen: set[int] = set()
     while linked is not None and id(linked) not in seen:

@@ -12,7 +12,7 @@ from ._hooks.switchboard import buses
 
 
 class Exporter:
-    """A listener that writes events to a destination outside the process. Close it at the end.
+    """A listener that takes events out of the process, and must be closed at the end.
 
     Attributes:
         is_used: whether it has received an event, or was closed.

@@ -162,7 +162,7 @@ def _name_of(owner: type | ModuleType) -> str:
 
 
 class _Made(NamedTuple):
-    """The settings for creating hookables, and for the functions that replace them in the class."""
+    """How to make the hookables, and what to put above them."""
 
     bus: Bus
     above: Callable[[Any], Any] | None = None
@@ -187,7 +187,7 @@ class _Made(NamedTuple):
 def _check(
     owner: type | ModuleType, attribute: str, name: str, made: _Made, *, subclasses: bool
 ) -> None:
-    """Reject functions that cannot be hooked, before anything is changed."""
+    """Reject what cannot be hooked, before anything is changed."""
     where = f"{_name_of(owner)}.{attribute}"
     raw = inspect.getattr_static(owner, attribute, NOTHING)
     if raw is NOTHING and subclasses and isinstance(owner, type):
@@ -270,7 +270,7 @@ def _wrap_function(
 
 
 def _replace_everywhere(old: Any, new: Any) -> None:
-    """Replace one function with another in every module that refers to it, under any name."""
+    """Replace one function by another in every module that holds it, under any name."""
     for module in list(sys.modules.values()):
         held = module.__dict__ if isinstance(module, ModuleType) else {}
         for name in [name for name, value in list(held.items()) if value is old]:

@@ -25,7 +25,7 @@ _registering: Final = threading.RLock()
 class _InC(property):
     """A method of an attribute, which a `with` block calls directly because it is written in C.
 
-    A Ctrl-C that arrives inside a method written in Python could leave the lock held forever.
+    A Ctrl-C that arrives inside a method written in Python could leave the lock taken for ever.
     """
 
     def __call__(self, owner: Any, *args: Any) -> Any:
@@ -68,7 +68,7 @@ class Lock:
         self._lock.release()
 
     def renew(self) -> None:
-        """Free the lock after the thread that held it no longer exists."""
+        """Free the lock after the thread that held it is gone."""
         if self._lock.acquire(blocking=False):
             self._lock.release()
             return

@@ -78,7 +78,7 @@ def merged_with(
 def _added(
     draft: Merged, key: str, rule: Function | None, value: Any, known: Mapping[str, Any]
 ) -> str | None:
-    """Add one value to the draft. Return None, or the reason why the value was rejected."""
+    """Add one value to the draft. Return None, or why it was rejected."""
     if rule is None:
         return f"merge has no rule for {key!r}{did_you_mean(str(key), known)}"
     kinds = _KINDS.get(rule, (object,))
@@ -145,7 +145,7 @@ def _takes_several(mode: Callable[..., Any]) -> bool:
 
 
 def named_by(function: Callable[..., Any]) -> tuple[list[str], list[str]]:
-    """Return the names of a function's parameters, and the names of its required parameters."""
+    """Return the arguments that a function names, and those of them that are required."""
     parameters = signature_of(function).parameters.values()
     named = [p for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
     return [p.name for p in named], [p.name for p in named if p.default is p.empty]

@@ -9,14 +9,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 DEEPEST: Final = 32
-"""The maximum nesting of mappings and lists."""
+"""How deep mappings and lists may be nested."""
 
 MOST: Final = 10_000
-"""The maximum number of values that are copied from one value."""
+"""How many values are copied from one value."""
 
 LONGEST: Final = 100_000
-"""The maximum length of a string. All strings of one value together have at most MOST times 100
-characters."""
+"""How many characters a string may have. All strings of one value together: MOST times 100."""
 
 _QUALNAME: Final = type.__dict__["__qualname__"].__get__
 _MODULE: Final = type.__dict__["__module__"].__get__
@@ -31,9 +30,8 @@ def plain(value: Any) -> Any:
     """Return a copy of a value that consists of dicts with string keys, lists, strings, numbers,
     True, False and None.
 
-    A placeholder replaces any other object, and any value that is too large, is nested too deeply,
-    contains itself or cannot be read. An integer of more than 64 bits, NaN and infinity become
-    strings.
+    A placeholder replaces any other object, and what is too large, too deep, part of itself or
+    unreadable. An integer of more than 64 bits, NaN and infinity become strings.
     """
     kind = type(value)
     if kind is str:

@@ -1,7 +1,7 @@
 """The signature of any callable, with any annotations, on every version of Python.
 
-Since Python 3.14, annotations are evaluated when they are read. They may name objects that do not
-exist: the class that is being defined, a later class, or an import for type checkers only.
+Since Python 3.14, annotations are evaluated when they are read. They may name what does not exist:
+the class that is being defined, a later class, or an import for type checkers only.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def signature_of(function: Callable[..., Any], *, eval_str: bool = False) -> ins
 
     Raises:
         TypeError: if it is not callable.
-        ValueError: if it has no signature, like some built-in functions.
-        Exception: the exception that evaluating an annotation raised, with `eval_str` or for an
-            object that is neither a function nor a method.
+        ValueError: if it has no signature, as some built-in functions.
+        Exception: what evaluating an annotation raised: with `eval_str`, or for an object that is
+            neither a function nor a method.
     """
     if sys.version_info >= (3, 14) and not eval_str:
         from annotationlib import Format

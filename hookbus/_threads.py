@@ -11,7 +11,7 @@ from typing import Any
 
 def thread_starter() -> Any:
     """Return the function that starts threads now. It changes when gevent or eventlet patches
-    `threading`. Afterwards, locks and queues that were created earlier block all greenlets.
+    `threading`; locks and queues that were created before then block every greenlet at once.
     """
     return _thread.start_new_thread
 
@@ -22,8 +22,7 @@ def are_greenlets() -> bool:
 
 
 def start_real_thread(function: Callable[[], object]) -> None:
-    """Run a function in a daemon thread of the operating system, even if `threading` creates
-    greenlets.
+    """Run a function in a daemon thread of the operating system, whatever `threading` makes.
 
     Raises:
         RuntimeError: if no such thread can be started, or if something other than gevent or

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 EXIT_SECONDS: Final = 2.0
-"""The number of seconds that the interpreter's exit waits for background observers, on all
-buses."""
+"""How many seconds the exit of the program waits for background observers, on all buses."""
 
 SWEEP_SECONDS: Final = 1.0
 
@@ -37,8 +36,8 @@ class UnderWay:
     A run has a `label`, a `loop` once an event loop runs it, and `ended(answer, error)`.
 
     Attributes:
-        limit: the maximum number of runs at the same time.
-        dropped: the number of runs that did not start because the limit was reached.
+        limit: how many may run at once.
+        dropped: how many did not start because the limit was reached.
     """
 
     def __init__(self, limit: int) -> None:
@@ -83,8 +82,7 @@ class UnderWay:
         self._wake()
 
     def left(self, run: Any = None) -> int:
-        """Return the number of runs. For a given run, return the number of other runs, except those
-        that also wait.
+        """Return how many are running. For a run: how many others, except those that wait, too.
 
         A run whose event loop was closed has ended; it counts as failed.
         """
