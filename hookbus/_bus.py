@@ -7,21 +7,21 @@ from contextlib import ExitStack, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
-from ._connections.listeners import EventSignal
-from ._connections.marks import marked
-from ._connections.options import Act, check_timeout, odd_timeout
+from ._connections.options import Act, check_max_background, check_timeout, odd_timeout
 from ._connections.signal import HookSignal
-from ._errors import warn
+from ._events.listeners import EventSignal
+from ._ground.errors import warn
+from ._ground.keywords import named_options
 from ._hooks.hook import Hook
 from ._hooks.ports import Port
 from ._hooks.switchboard import Switchboard
-from ._keywords import named_options
-from ._under_way import UnderWay
+from ._marks.marks import marked
 from .exceptions import HookError
 
 if TYPE_CHECKING:
+    from ._background.starting import Background
     from ._checks.checks import Checks
-    from ._connections.globs import Globs
+    from ._marks.globs import Globs
     from ._program.operator import Operator
 
 A = TypeVar("A")
@@ -47,18 +47,19 @@ class Bus:
     timeout: float | None
     values: bool
 
+    _background: Port[Background] = Port("hookbus._background.starting", "Background")
     _checks: Port[Checks] = Port("hookbus._checks.checks", "Checks")
     _operator: Port[Operator] = Port("hookbus._program.operator", "Operator")
-    _globs: Port[Globs] = Port("hookbus._connections.globs", "Globs")
+    _globs: Port[Globs] = Port("hookbus._marks.globs", "Globs")
 
     def __init__(
         self, timeout: float | None = None, values: bool = False, max_background: int = 1000
     ) -> None:
         check_timeout(timeout)
+        check_max_background(max_background)
         if odd := odd_timeout(timeout):
             warn(odd)
-        self.timeout, self.values = timeout, values
-        self._under_way = UnderWay(max_background)
+        self.timeout, self.values, self._max_background = timeout, values, max_background
         self._signals: dict[str, HookSignal] = {}
         self._switchboard = Switchboard()
         self.events: EventSignal = EventSignal(self)
@@ -193,7 +194,7 @@ class Bus:
         Raises:
             HookError: if no asyncio event loop is running, or if `seconds` is not a valid time.
         """
-        return await self._under_way.drain(seconds)
+        return await self._background.drain(seconds)
 
     def drain_sync(self, seconds: float) -> int:
         """Wait as `drain` does, in code that is not async.
@@ -208,7 +209,7 @@ class Bus:
             HookError: if an event loop is running in this thread, which this would block, or if
                 `seconds` is not a valid time.
         """
-        return self._under_way.drain_sync(seconds)
+        return self._background.drain_sync(seconds)
 
     @named_options
     def redact(
@@ -233,7 +234,7 @@ class Bus:
         Raises:
             HookError: for an invalid glob or pattern, or if no argument is given.
         """
-        from ._connections.redaction import redactor
+        from ._events.redaction import redactor
 
         made = redactor(names, patterns, guards, function)
         self.events.redactors.append(made)

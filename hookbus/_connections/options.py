@@ -8,7 +8,7 @@ from functools import lru_cache
 from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
 
-from .._errors import did_you_mean
+from .._ground.errors import did_you_mean
 from ..exceptions import HookError
 
 if TYPE_CHECKING:
@@ -237,6 +237,15 @@ def odd_timeout(timeout: float | None) -> str:
         return ""
     instead = f"timeout={timeout / 1000:g} if milliseconds were meant"
     return f"timeout={timeout:g} is in seconds: write {instead}, or whole minutes up to ten"
+
+
+def check_max_background(limit: int) -> None:
+    """Raise HookError unless this is a valid limit for the background observers of a bus."""
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+        raise HookError(
+            f"max_background={limit!r} must be a whole number of at least 1: it limits how "
+            "many observers run in the background at once"
+        )
 
 
 def check_timeout(timeout: float | None) -> None:

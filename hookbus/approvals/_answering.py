@@ -11,8 +11,9 @@ from typing import Any, Final
 import attrs
 
 from .. import Block, HookError
-from .._errors import unapproved
-from .._plain import plain
+from .._approval.approval import Approval
+from .._ground.errors import unapproved
+from .._ground.plain import plain
 from ._digest import canonical, covered, digest_of, library
 from ._identity import identity_of
 from ._inner import facts_as_approved
@@ -78,6 +79,10 @@ class Answering:
         self._bind: tuple[str, ...] | None = getattr(approver, "bind", None)
         self._is_lasting: bool = getattr(approver, "is_lasting", False)
         self._noted = getattr(approver, "noted", lambda request, answer: answer)
+
+    def approval(self, call: Any) -> Approval:
+        """Return the approval of one attempt of a call."""
+        return Approval(call)
 
     def digest(self, facts: Mapping[str, Any]) -> str:
         """Return the digest of a call. It covers the unredacted values.
