@@ -101,7 +101,7 @@ def approve_on_page(address):
         page.set_default_timeout(20_000)
         page.goto(address)
         page.get_by_text("live", exact=True).wait_for()
-        rows = chromium.until(page, 7)
+        rows = chromium.until(page, 8)
         text = "\n".join(rows.all_inner_texts())
         for name in ("Bash", "run_shell_command"):
             assert name in text
