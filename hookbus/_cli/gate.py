@@ -128,7 +128,7 @@ def _seconds(file: Path, deadline: float | None) -> float:
     try:
         return read_gate_settings(file).deadline
     except HookError:
-        return DEADLINE_SECONDS  # what is wrong with the settings is told by the gate
+        return DEADLINE_SECONDS  # the gate itself reports what is wrong with the settings
 
 
 @gate.command
@@ -136,10 +136,10 @@ def install(
     agent: str, /, *, user: Flag = False, project: Flag = False, deadline: float | None = None,
     where: GateFile = GateFile(),
 ) -> None:  # fmt: skip
-    """Put the gate into the settings file of an agent.
+    """Install the gate in the settings file of an agent.
 
-    Nothing is written if the gate does not answer, or if the file cannot be changed without a loss.
-    For each thing that the gate does not reach, a line says so.
+    Nothing is written if the gate does not answer, or if changing the file would lose data. One
+    line is printed for each thing that the gate cannot guard.
 
     Args:
         agent: claude, codex, gemini, cursor, copilot or opencode.
@@ -159,12 +159,12 @@ def install(
 
 @gate.command
 def uninstall(agent: str, /, *, user: Flag = False, project: Flag = False) -> None:
-    """Take the gate out of the settings file of an agent.
+    """Remove the gate from the settings file of an agent.
 
     Args:
         agent: claude, codex, gemini, cursor, copilot or opencode.
-        user: out of the settings of the user, which is the default.
-        project: out of the settings of the current folder.
+        user: from the settings of the user, which is the default.
+        project: from the settings of the current folder.
     """
     from_user = _is_of_user(user, project)
     from ..gate import _install
@@ -186,7 +186,7 @@ def _is_of_user(user: bool, project: bool) -> bool:
 def status(
     agent: str | None = None, /, *, where: GateFile = GateFile(), shown: Shown = TABLES
 ) -> int:
-    """Show whether the gate of each agent holds. The exit code is 1 if one is installed and has a
+    """Show whether the gate of each agent works. The exit code is 1 if an installed gate has a
     problem.
 
     Args:

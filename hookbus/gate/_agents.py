@@ -83,10 +83,10 @@ class Agent:
         name: its name on the command line.
         tool: the class of its tools.
         events: what each of its events is, by name: before, after, failed, prompt, begin, end or
-            turn (the end of one). Any other event is none of the gate's.
+            turn (the end of one). The gate ignores every other event.
         tools: the names of its tools by group.
-        has_ids: whether its calls have an id.
-        folder: the variable with the folder of the session.
+        has_ids: whether its events have the identifier of the call.
+        folder: the environment variable that has the folder of the session.
         is_flat: whether an entry in its file is one hook, and not a list of hooks.
         refuses_prompts: whether a refused prompt reaches no model.
         replaces_results: whether every result can be replaced. If not, only those of MCP can be.

@@ -29,7 +29,7 @@ from ._wire import Request
 from .hook import Answer
 
 MARGIN_SECONDS: Final = 0.1
-"""How much earlier than the hook the server closes, so that its reason is told."""
+"""How many seconds before the hook the server gives up, so that the agent gets its reason."""
 
 _WHERE: Final = "hookbus gate status, or the log of the server, says why"
 
@@ -71,7 +71,7 @@ class Answering:
         return self._event is not None and self._event.kind in ("after", "failed")
 
     def is_ending(self) -> bool:
-        """Return whether the event ends calls that never came back."""
+        """Return whether the event ends calls whose second event never arrived."""
         return self._event is not None and self._event.kind in ("end", "turn")
 
     def has_open_call(self) -> bool:

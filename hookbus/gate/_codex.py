@@ -1,4 +1,4 @@
-"""What is peculiar to Codex: patches as text, and the stdin of its shell."""
+"""Patches as text, and the stdin of the shell of Codex."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether Codex trusts the hook: it runs no untrusted hook, and says nothing."""
+"""Whether Codex trusts the hook: it skips an untrusted hook without a message."""
 
 from __future__ import annotations
 

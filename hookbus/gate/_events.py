@@ -25,7 +25,7 @@ class Event:
 
     Attributes:
         agent: the agent.
-        kind: what it is, as in `Agent.events`; None for an event that is none of the gate's.
+        kind: what it is, as in `Agent.events`; None for an event that the gate ignores.
         name: the agent's name of it.
         given: the event, with the names of fields that all agents have.
         variables: environment variables of the agent.

@@ -1,4 +1,4 @@
-"""The settings files of the agents: where they are, read and written without a loss."""
+"""The settings files of the agents: where they are, read and written without losing data."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def read_contents(file: Path) -> Contents:
     """Return the contents of a file.
 
     Raises:
-        HookError: if it cannot be read, or cannot be written again without a loss.
+        HookError: if it cannot be read, or if writing it again would lose data.
     """
     data = read_bytes(file)
     if data is None:

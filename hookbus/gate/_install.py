@@ -96,11 +96,11 @@ def check(settings: Path) -> State:
 
 
 def install(agent: Agent, settings: Path, seconds: float, *, is_project: bool) -> Path:
-    """Put the entries of the gate into the settings file of an agent, and return the file.
+    """Add the entries of the gate to the settings file of an agent, and return the file.
 
     Raises:
-        HookError: if the gate does not answer, or the file cannot be changed without a loss. Then
-            it is as it was.
+        HookError: if the gate does not answer, or if changing the file would lose data. The file
+            is then unchanged.
         OSError: if the file cannot be written.
     """
     file = file_of(agent, is_project=is_project)
@@ -137,11 +137,11 @@ def _read_plugin(file: Path) -> bytes | None:
 
 
 def uninstall(agent: Agent, *, is_project: bool) -> Path | None:
-    """Take the entries of the gate out of the settings file of an agent, and remove the file if
+    """Remove the entries of the gate from the settings file of an agent, and the file itself if
     it has nothing else. Return the file, or None if they are not in it.
 
     Raises:
-        HookError: if the file cannot be changed without a loss. Then it is as it was.
+        HookError: if changing the file would lose data. The file is then unchanged.
         OSError: if the file cannot be written.
     """
     file = file_of(agent, is_project=is_project)
@@ -169,7 +169,7 @@ def agent_named(name: str) -> Agent:
     """Return an agent.
 
     Raises:
-        HookError: if there is none of this name.
+        HookError: if there is no agent with this name.
     """
     if name not in AGENTS:
         from .._ground.errors import did_you_mean

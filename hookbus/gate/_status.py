@@ -1,4 +1,4 @@
-"""`status`: whether the gate of each agent holds."""
+"""`status`: whether the gate of each agent works."""
 
 from __future__ import annotations
 
