@@ -57,7 +57,7 @@ class _Function:
         return self._memory.known(request) or self.function(waiting)
 
     def noted(self, request: Request, answer: Any) -> Any:
-        """Remember the answer if it asks for that, and return it."""
+        """Update the remembered approvals and pending requests, and return the answer to report."""
         if isinstance(answer, Parked):
             return Parked(answer.id or self._memory.parked(request))
         check_answer(answer, request)
@@ -140,8 +140,8 @@ class Answering:
         )
 
     def _bound(self, facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the baggage that the approval is bound to, for all guards that asked. An approver
-        may choose the names for guards that choose none.
+        """Return the baggage that the approval is bound to, for all guards that asked. For guards
+        that name no baggage, an approver may choose the names.
         """
         asked = [ask.bind for _, ask in facts["asks"]]
         baggage, binds = facts["baggage"], [self._bind if each is None else each for each in asked]

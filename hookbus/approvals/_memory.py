@@ -52,8 +52,8 @@ class Memory:
                     self._yeses.popitem(last=False)
 
     def parked(self, request: Request) -> str:
-        """Return the id of the pending request for this digest, which `request` becomes if there is
-        none.
+        """Return the id of the pending request for this digest. If there is none, store `request`
+        as pending.
         """
         with self._lock:
             while len(self._parked) >= MOST:

@@ -70,7 +70,7 @@ def _cut(request: Any) -> None:
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """Follows no redirect: the body may be confidential."""
+    """Refuses redirects, because the body may be confidential."""
 
     def redirect_request(self, *given: Any, **named: Any) -> None:
         return None

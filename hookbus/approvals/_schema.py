@@ -84,4 +84,4 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         raise HookError(said(path, error)) from None
     finally:
         if db is not None:
-            db.close()  # rolls back what was not committed
+            db.close()  # rolls back an uncommitted transaction

@@ -34,7 +34,7 @@ class Terminal:
         self._last: dict[tuple[str, str], Request] = {}
 
     def ask(self, request: Request) -> Any:
-        """Ask and wait for the answer. The end of the input is a denial."""
+        """Ask and wait for the answer. The end of the input counts as a denial."""
         return self._answer(request) or Denied("the terminal", "the input has ended")
 
     def answer_pending(self, inbox: Inbox | Store) -> None:

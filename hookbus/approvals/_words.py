@@ -162,7 +162,7 @@ class ApprovalPending(HookBlocked):
 
 @attrs.frozen
 class Pending(Block):
-    """The block of a call that has no approval yet."""
+    """The `Block` of a call that has no approval yet."""
 
     raises: ClassVar[type[HookBlocked]] = ApprovalPending
     id: str = attrs.field(default="", kw_only=True)

@@ -16,7 +16,7 @@ from ._ready import Hooks, ReadyGuard, either, library
 
 
 class retry(ReadyGuard):
-    """Retries a call that raised an exception, with growing delays. It uses the library stamina.
+    """Retries a call that raised an exception, with growing delays, using the library stamina.
 
     Args:
         on: the exception type to retry on, or a tuple of types. A `HookError` is never retried,
@@ -36,7 +36,7 @@ class retry(ReadyGuard):
         super().__init__(hook)
         several = on if isinstance(on, tuple) else (on,)
         if not several or not all(map(_is_exception, several)):
-            raise HookError(f"on={on!r:.60} must be an exception, or a tuple of them")
+            raise HookError(f"on={on!r:.60} must be an exception type or a tuple of types")
         if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 2:
             raise HookError(f"attempts={attempts!r:.40} must be a whole number of at least 2")
         waits = {"wait_initial": wait_initial, "wait_max": wait_max}

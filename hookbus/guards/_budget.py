@@ -18,7 +18,7 @@ from ._parts import Property, parts_of
 from ._ready import LAST, Hooks, ReadyGuard, Unnamed, either, library, live
 
 BYTES_A_TOKEN: Final = 2
-"""Low enough to overestimate: English has about four bytes per token, CJK three."""
+"""An overestimate of the tokens: English has about four bytes per token, and CJK text three."""
 
 _MOST: Final = (
     "max_tokens", "max_completion_tokens", "max_output_tokens", "maxTokens", "maxOutputTokens",
@@ -117,7 +117,7 @@ class budget(ReadyGuard):
         except BaseException as error:
             self._ended(ctx, error)
             raise
-        if isinstance(result, (Generator, AsyncGenerator)):  # it ends with the call
+        if isinstance(result, (Generator, AsyncGenerator)):  # charged when the call ends
             ctx.state[self._streamed] = ctx.state[self._key].pop()
             return result
         self._ended(ctx, None, result)

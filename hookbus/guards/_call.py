@@ -91,7 +91,7 @@ _READERS: Final[tuple[Callable[[Any], Any], ...]] = (
     lambda tool: tool.parameters() if callable(tool.parameters) else tool.parameters,  # FastMCP
     lambda tool: _signature(tool) if isinstance(tool, FunctionType) else None,
 )
-"""Where the tools of each framework declare their parameters."""
+"""The attributes in which the tools of each framework declare their parameters."""
 
 
 def _declared(declaration: Any) -> Any:

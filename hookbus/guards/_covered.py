@@ -13,7 +13,7 @@ from ._look import opaque, walk
 from ._ready import glob, globs
 
 NOTED: Final = 50
-"""The number of unmatched arguments to remember for `report`."""
+"""The maximum number of unmatched arguments to remember for `report`."""
 
 LOOKED_AT: Final = 4096
 """The number of leading characters of a value that are matched against `form`."""
@@ -21,7 +21,7 @@ LOOKED_AT: Final = 4096
 _COVERED, _USUAL = "covered", "usual"
 
 _State = tuple[str, str]
-"""Whether a glob matches a name or a name above it, and the name itself."""
+"""Whether a glob matches a name or one of its parents, and the name itself."""
 
 
 class Covered:
@@ -55,7 +55,7 @@ class Covered:
         known: dict[tuple[_State, str], _State] = {}
 
         def step(above: _State, name: str) -> _State:
-            """Match a name that many mappings share only once."""
+            """Match a name once, even if many mappings contain it."""
             state = known.get((above, name))
             if state is None:
                 state = known[above, name] = self._step(above, name)
@@ -87,7 +87,7 @@ class Covered:
         return any(each.match(folded) for each in self._globs)
 
     def _should(self, cover: str, value: Any) -> bool:
-        """Return whether a value that no glob matches looks like one that should be checked."""
+        """Return whether a value that no glob matches looks as if it should be checked."""
         if isinstance(value, (bytes, PurePath)):
             value = fsdecode(value)
         if not isinstance(value, str) or self._form is None:

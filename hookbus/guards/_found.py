@@ -38,15 +38,17 @@ _SECRETS: Final = (
     r"(?i:\bbearer\s+[\w.~+/-]{16,}=*)",
 )
 _LOCAL: Final = r"[\w.!#$%&'*+/=?^`{|}~-]"
-# The match starts where no earlier start is possible, so a run is scanned once.
+# A match can start only at the beginning of a run, so each run is scanned once.
 _EMAIL: Final = rf"(?<!{_LOCAL}){_LOCAL}++@[\w-]+(?:\.[\w-]+)+"
-# An underscore does not hide what follows it: `card_4111...`.
+# A number after an underscore is also found: `card_4111...`.
 _CARD: Final = r"(?<![^\W_])[2-6](?:[ .-]?\d){12,18}"
 _IBAN: Final = r"(?<![^\W_])[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]){11,30}"
 
 
 SEPARATOR: Final = "\n\0\n"
-"""Separates texts that are scanned together. Only a form without an end mark matches across it."""
+"""Separates texts that are scanned together. Only a pattern without an end mark can match across
+it.
+"""
 
 TOGETHER: Final = 50_000
 """The number of characters of short texts that are scanned together."""
@@ -159,7 +161,7 @@ class Finder:
 
 
 class _Forms:
-    """Regular expressions, each with its kind."""
+    """Regular expressions, each with the kind of its findings."""
 
     def __init__(self, regex: Any, forms: list[tuple[str, str]]) -> None:
         self._forms: list[tuple[str, Any]] = []
@@ -218,7 +220,7 @@ def _library() -> Iterator[str]:
 
 
 def _proved(match: Any, is_valid: Callable[[str], bool]) -> Iterator[tuple[int, int]]:
-    """Yield the longest start of a run of letters and digits that passes the checksum."""
+    """Yield the longest prefix of a run of letters and digits that passes the checksum."""
     text = match.string
     signs = [i for i in range(*match.span()) if text[i].isalnum()]
     for count in range(len(signs), 12, -1):

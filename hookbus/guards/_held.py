@@ -1,4 +1,4 @@
-"""Buffers the end of a stream's text while it may be part of a match."""
+"""Buffer the end of a stream's text while it may be part of a match."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class Within:
         arguments: globs over argument names, as in `paths_within`.
 
     Attributes:
-        findings: returns what `report` shows.
+        findings: returns the findings for `report`.
 
     Raises:
         HookError: if a folder does not exist.

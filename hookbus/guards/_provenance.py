@@ -244,8 +244,8 @@ def _words(said: Any, is_users: bool = True) -> Iterator[str]:
 
     Args:
         said: a string, a list, a message, a part of one, or a mapping with `messages`.
-        is_users: whether content without a role counts as the user's. An object outside a message
-            does not.
+        is_users: whether strings and mappings without a role count as the user's. Other objects
+            without a role never do.
     """
     if isinstance(said, str):
         yield from [said] if is_users else ()

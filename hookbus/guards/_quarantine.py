@@ -130,7 +130,7 @@ def _each_cleaned(texts: list[str], deadline: Deadline) -> list[str]:
     made: list[str] = []
     for at in range(0, len(texts), TOGETHER):
         several = texts[at : at + TOGETHER]
-        # If the joined texts are clean, each text is.
+        # If the joined texts are clean, each text is clean.
         together = "\n\n\0\n\n".join(several)
         is_clean = len(several) > 1 and _cleaned(together, deadline) == together
         made += several if is_clean else [_cleaned(text, deadline) for text in several]

@@ -24,10 +24,10 @@ FIRST: Final = 1e6
 LAST: Final = -FIRST
 
 SESSIONS: Final = 1_000
-"""The number of sessions to remember."""
+"""The maximum number of sessions to remember."""
 
 NOTED: Final = 20
-"""The number of classes to report whose objects a guard could not inspect."""
+"""The maximum number of classes to report whose objects a guard could not inspect."""
 
 _CODE: Final = (FunctionType, BuiltinFunctionType, MethodType, ModuleType)
 
@@ -157,8 +157,7 @@ def either(plain: Callable[..., Any], awaited: Callable[..., Any]) -> Callable[.
 
 
 def live(around: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark an `around` that passes on a streamed answer part by part, without waiting for the whole
-    answer.
+    """Mark an `around` that passes on each item of a stream as it arrives.
     """
     around.__dict__["__hookbus_live__"] = True
     return around

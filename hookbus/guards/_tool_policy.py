@@ -40,8 +40,8 @@ class tool_policy(ReadyGuard):
             a mapping of such a glob to globs of argument values, which must all match, such as
             `{"bash": {"command": "rm *"}}`. Globs are case-sensitive. A value that is not a string
             matches in `deny` and `ask`, but not in `allow`.
-        default: the decision for a call that no list matches: `"ask"`, `"block"` or `"allow"`. A
-            call of a tool that does not exist is blocked where another call would need approval.
+        default: the decision for a call that no list matches: `"ask"`, `"block"` or `"allow"`. If a
+            call would need approval but its tool does not exist, the call is blocked.
         hook: the hook to check: a name, several names, or a glob. A call nested in an equal call
             that was approved does not need a second approval.
 
@@ -193,8 +193,8 @@ class _Rule:
         self.parameters: dict[str, None] = {}
 
     def note(self, arguments: Iterable[Any]) -> list[str]:
-        """Note the arguments of a call of a matching tool. Return the rule's arguments that it
-        lacks.
+        """Note the arguments of a call of a matching tool. Return the rule's arguments that the
+        call lacks.
         """
         self.is_met = True
         for name in arguments:

@@ -39,8 +39,8 @@ def changed(value: Any, change: Change, depth: int = 0, unseen: Note = id) -> An
         unseen: called with each object that cannot be scanned.
 
     Raises:
-        HookError: if the value is nested too deeply, two keys would become equal, or a string
-            cannot be changed where it is.
+        HookError: if the value is nested too deeply, two keys would become equal, or a string that
+            must change cannot be replaced.
     """
     if depth > DEEPEST:
         raise HookError(f"the value is nested more than {DEEPEST} levels deep")

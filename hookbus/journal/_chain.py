@@ -36,8 +36,8 @@ class Row(NamedTuple):
 
 
 def row_of(data: dict[str, Any]) -> Row:
-    """Return the row of a record. Data that cannot be serialized or is too long is left out, with a
-    note.
+    """Return the row of a record. If its data cannot be serialized or is too long, a note replaces
+    it.
     """
     try:
         text = _written(data)

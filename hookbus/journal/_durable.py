@@ -21,9 +21,9 @@ _OF_INTENT: Final = ("arguments", "values")
 
 
 class Durable:
-    """The `around` that makes hooks durable, for every kind of function."""
+    """The `around` receiver that makes hooks durable, whether they are sync, async or streams."""
 
-    __hookbus_live__ = True  # it passes on each part of a stream as it arrives
+    __hookbus_live__ = True  # it passes on each item of a stream as it arrives
 
     def __init__(self, writer: Writer, bus: Bus) -> None:
         self._writer, self._bus = writer, bus
@@ -54,7 +54,7 @@ class Attempt:
         self._known: dict[str, Any] = {}
 
     def begin(self) -> Block | None:
-        """Write the intent to disk. If that fails, return the block of the call."""
+        """Write the intent to disk. If that fails, return a block for the call."""
         try:
             self._writer.settle(self._intend())
         except HookError as error:
@@ -65,7 +65,7 @@ class Attempt:
         return None
 
     async def begin_async(self) -> Block | None:
-        """Do the same in a task."""
+        """Like `begin`, without blocking the event loop."""
         try:
             await self._writer.settle_async(self._intend())
         except HookError as error:
@@ -90,7 +90,7 @@ class Attempt:
             self._unwritten(error, wrong)
 
     async def end_async(self, error: BaseException | None = None) -> None:
-        """Do the same in a task."""
+        """Like `end`, without blocking the event loop."""
         if error is not None and not isinstance(error, (Exception, CallPaused)):
             self._leave(error)
             return

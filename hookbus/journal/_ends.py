@@ -1,4 +1,4 @@
-"""Program exit and forks: no earlier event is lost, and no connection is shared.
+"""Handle program exit and forks: lose no earlier event, and share no connection with a child.
 """
 
 from __future__ import annotations

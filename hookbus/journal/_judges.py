@@ -18,13 +18,14 @@ from ._senders import SenderIsGone, Unknown, is_subclass, qualname_of, stand_in_
 _WORD: Final = re.compile(
     r"\A<[^<>]*>\Z|<(?:redacted|could not be redacted|(?:private|secret|email|card|iban)(?:-\d+)?)>"
 )
-"""A string that replaces a value, or contains a redacted part."""
+"""Matches a string that replaces a redacted value or contains a redacted part."""
 
 _OFFERED: Final = ("ctx", "baggage")
 _REST: Final = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 LABELS: Final = frozenset({"caller", "call_id", "tool"})
-"""Labels of a `tool_call`, not values: a redacted label does not prevent a verdict.
+"""Arguments of a `tool_call` that only identify the call. Redaction of these does not prevent a
+verdict.
 """
 
 Verdict = tuple[str, str | None]
@@ -32,7 +33,7 @@ Verdict = tuple[str, str | None]
 
 
 class CannotJudge(Exception):
-    """A guard cannot be called for a recorded call; the message is the reason."""
+    """Raised if a guard cannot be called for a recorded call; the message gives the reason."""
 
 
 @attrs.frozen
@@ -93,7 +94,7 @@ class Judge:
         found = self._stubs.get(names)
         if found is None:
             def body(*given: Any) -> None:
-                """Take the place of the recorded method."""
+                """Stand in for the recorded method; do nothing."""
 
             kind = Parameter.POSITIONAL_OR_KEYWORD
             body.__signature__ = Signature(  # type: ignore[attr-defined]
@@ -118,7 +119,7 @@ class Judge:
                 raise CannotJudge(f"the recorded value of {name} is redacted")
 
     def _needs(self, names: tuple[str, ...]) -> list[str]:
-        """Return the arguments that the guard, or its `when=`, may read."""
+        """Return the arguments that the guard, or its `when=` condition, may read."""
         if not self._asks_for_all:
             return [name for name in names if name in self._asks]
         is_tool_call = {"name", "arguments"}.issubset(names)
@@ -167,7 +168,9 @@ class _AsyncWrapped(_Wrapped):
 
 @attrs.frozen
 class Asked:
-    """A guard that applies to a call, its stand-in sender, and why it cannot be called."""
+    """A guard that applies to a call, its stand-in sender, and the reason if it cannot be
+    called.
+    """
 
     guard: Any
     sender: Any

@@ -17,8 +17,8 @@ from ._file import shrink
 from ._writer import Writer
 
 SLICE: Final = 5000
-"""The number of records to drop in one transaction. It is small, so that other writers need not
-wait.
+"""The number of records to drop in one transaction. It is small, so that other writers wait only
+briefly.
 """
 
 
@@ -94,7 +94,7 @@ def _limit(db: sqlite3.Connection, days: float | None, most: int | None) -> int:
 
 
 def _older(db: sqlite3.Connection, moment: float, head: int) -> int:
-    """Return the last record before the first one that is not older than this time."""
+    """Return the number of the record before the first one written at or after this time."""
     first = db.execute(
         "SELECT seq FROM chain WHERE +time >= ? ORDER BY seq LIMIT 1", [moment]
     ).fetchone()
@@ -102,7 +102,7 @@ def _older(db: sqlite3.Connection, moment: float, head: int) -> int:
 
 
 def _over(db: sqlite3.Connection, most: int, head: int) -> int:
-    """Return the last record to drop, so that the remaining records fit into this number of bytes.
+    """Return the number of the last record to drop, so that the other records fit into this size.
     """
     pages, free, size = (
         db.execute(f"PRAGMA {name}").fetchone()[0]

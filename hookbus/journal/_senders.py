@@ -15,11 +15,11 @@ _OF_OBJECT: Final = re.compile(r"(.+?)(?: '.*')? at 0x[0-9a-f]+")
 
 
 class SenderIsGone(Exception):
-    """A guard reads an attribute of an unknown sender."""
+    """Raised when a guard reads an attribute of an unknown sender."""
 
 
 class Unknown:
-    """A sender about which nothing is known: reading any attribute raises an exception."""
+    """A stand-in for a sender of an unknown class: reading any attribute raises `SenderIsGone`."""
 
     def __getattribute__(self, name: str) -> Any:
         raise SenderIsGone
@@ -61,7 +61,7 @@ def stand_in_of(sender: str, scopes: Collection[type]) -> tuple[Any, bool]:
 
 
 def _classes_called(name: str) -> list[type]:
-    """Return the classes of this qualified name, one for each module."""
+    """Return the classes with this qualified name, one for each module."""
     found: dict[str | int, type] = {}
     seen: set[int] = set()  # by identity: a metaclass may override equality
     left = [object]
@@ -76,7 +76,7 @@ def _classes_called(name: str) -> list[type]:
 
 
 def is_subclass(cls: type, base: type) -> bool:
-    """Return whether a class is another one or inherits from it, ignoring its metaclass."""
+    """Return whether a class is `base` or inherits from it, ignoring overrides in its metaclass."""
     return any(each is base for each in _MRO(cls))
 
 

@@ -1,4 +1,4 @@
-"""Verify a journal: check every record, and the links between them."""
+"""Verify a journal: check every record, and the links between records."""
 
 from __future__ import annotations
 

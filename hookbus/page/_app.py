@@ -96,7 +96,9 @@ def made(journal: Any, token: str, approvals: Any) -> ASGIApp:
 
 
 def _files() -> list[Route]:
-    """Return the routes of the static files. The list is fixed here, not by requests."""
+    """Return the routes of the static files. The list is fixed, so a request cannot read other
+    files.
+    """
     found = []
     for file in files("hookbus.page").joinpath("static").iterdir():
         kind, text = _KINDS[file.name.rpartition(".")[2]], file.read_text(encoding="utf-8")
