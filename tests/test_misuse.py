@@ -652,5 +652,5 @@ def test_an_observer_that_could_block_does_not_count_as_a_guard(bus, Agent):
     with pytest.raises(HookError) as raised:
         bus.require_guard("reply")
     said = str(raised.value)
-    assert "watch" in said and "it is not a guard, write role='guard'" in said
+    assert "watch" in said and "it is not a guard; write role='guard'" in said
     assert "after" not in said

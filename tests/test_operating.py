@@ -89,7 +89,7 @@ def test_a_locked_guard_stays_and_nothing_else_of_its_name_is_switched(bus, hear
 
 @pytest.mark.parametrize("name, act, problem", [
     ("dobule", "disable", "no receiver is connected as 'dobule'; did you mean 'double'"),
-    ("double", "shadow", "is not a guard, and only guards can be in shadow"),
+    ("double", "shadow", "is not a guard, and only guards can be in shadow mode"),
     ("double", "disabel", "act='disabel' is not valid; did you mean 'disable'"),
 ])  # fmt: skip
 def test_what_cannot_be_switched_is_refused(bus, heard, pay, name, act, problem):

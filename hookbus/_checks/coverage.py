@@ -1,4 +1,4 @@
-"""Whether every call of a hook has a guard: the check of `Bus.require_guard` at start-up."""
+"""Check at start-up that every call of a hook has a guard, for `Bus.require_guard`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PHASES_WITH_GUARDS: Final = ("pre", "item", "post")
 
 
 def check_required(bus: Any, name: str, phase: str, sender: Any, default: Any) -> None:
-    """Check that guards of this phase cover every call of the hooks of one name.
+    """Check that guards of this phase cover every call of the hooks with one name.
 
     Args:
         bus: the bus of the hooks.
@@ -33,7 +33,7 @@ def check_required(bus: Any, name: str, phase: str, sender: Any, default: Any) -
         default: the bus where a guard may have been connected by mistake.
 
     Raises:
-        HookError: as `check_guarded`; also if nothing declares the hook; and for `tool_call` if an
+        HookError: as in `check_guarded`; if nothing declares the hook; and for `tool_call`, if an
             agent framework is imported without its adapter.
     """
     if name == TOOL_HOOK and sender is None:
@@ -49,16 +49,17 @@ def check_required(bus: Any, name: str, phase: str, sender: Any, default: Any) -
 def check_guarded(
     hooks: list[Hook], signals: list[HookSignal], phase: str, sender: Any = None
 ) -> None:
-    """Check that guards of this phase cover every call of hooks of one name.
+    """Check that guards of this phase cover every call of hooks with the same name.
 
     Args:
-        hooks: all hooks of the name.
-        signals: their signals, and those of their name on a bus without such a hook.
+        hooks: all hooks with the name.
+        signals: their signals, and signals for the same name on a bus where the hook is not
+            declared.
         sender: the sender to check; None is every class that declares one, and every function.
 
     Raises:
-        HookError: with a message that names what has no guard, and why each existing guard does not
-            count.
+        HookError: with a message that names the methods without a guard, and says why each existing
+            guard does not count.
     """
     if phase not in PHASES_WITH_GUARDS:
         raise HookError(f"phase={phase!r} cannot have guards: write 'pre', 'item' or 'post'")
@@ -79,15 +80,15 @@ def check_guarded(
     classes = [cls for _, cls, *_ in held]
     classes += [cls for _, cls in static_holders(hooks)] if sender is None else []
     overrides = uncovered_overrides(bus, with_subclasses(classes), name)
-    # What an override adds to a result or a stream comes after these guards.
+    # These guards run before an override can change the result or the stream.
     is_behind = phase != "pre"
     if unseen := [each for each in overrides if is_behind or "no receiver sees it" in each]:
         raise HookError(f"{name} is guarded, but not every override is: {'; '.join(unseen)}")
 
 
 Whose = tuple[Any, ...]
-"""A sender; the MRO of the objects if it is a class that stands for these, else None; and further
-senders whose guards apply to it.
+"""A sender; the MRO of its instances if the sender is a class that represents them, else None; and
+further senders whose guards apply to it.
 """
 
 
@@ -102,18 +103,22 @@ def _watches(signal: HookSignal, whose: Whose) -> bool:
 
 
 def _is_of_any(sender: Callable[[], Any] | None, classes: tuple[type, ...]) -> bool:
-    """Return whether a scope belongs to one of these classes, or to its name."""
+    """Return whether a connection applies to one of these classes, or to a class with its name."""
     if isinstance(sender, Bearer):
         return any(name_of_sender(cls) == sender.name for cls in classes)
     return sender is None or any(sender() is cls for cls in classes)
 
 
 Held = tuple[Hook, type, str, bool]
-"""A hook, a class that holds its hookable, its name there, and whether as a classmethod."""
+"""A hook, a class that has its hookable, the name of that attribute, and whether it is a
+classmethod.
+"""
 
 
 def _callers(hooks: list[Hook], held: list[Held]) -> Iterator[tuple[str, Whose]]:
-    """Yield everything that declares one of the hooks, with a description, each as a sender."""
+    """Yield each class or function that declares one of the hooks: its description, and its data as
+    a sender.
+    """
     for hook in hooks:
         if getattr(hook.body, "__isabstractmethod__", False):
             continue  # only its overrides are called
@@ -131,7 +136,9 @@ def _callers(hooks: list[Hook], held: list[Held]) -> Iterator[tuple[str, Whose]]
 
 
 def _holders(hooks: list[Hook]) -> list[Held]:
-    """Return every class that holds one of the hookables; classes are searched only once."""
+    """Return every class that has one of the hookables. This searches all classes once for all
+    hooks.
+    """
     held: list[Held] = []
     for cls in with_subclasses([object]):
         for as_class in (False, True):
@@ -141,10 +148,10 @@ def _holders(hooks: list[Hook]) -> list[Held]:
 
 
 def _caller(hooks: list[Hook], sender: Any) -> tuple[str, Whose]:
-    """Return one sender, with a description.
+    """Return the description of one sender, and its data.
 
     Raises:
-        HookError: if it can call none of the hooks.
+        HookError: if the sender can call none of the hooks.
     """
     if sender is ANY or not any(True for _ in hooks_called_by(hooks, sender)):
         own = " (is it hookable on another bus?)" if hook_of(sender) else ""
@@ -170,13 +177,13 @@ def _further(hooks: list[Hook], sender: Any) -> list[Any]:
 
 
 def _in_vain(signals: list[HookSignal], phase: str) -> Iterator[str]:
-    """Yield for each existing guard why it does not count."""
+    """Yield, for each existing guard, the reason why it does not count."""
     for signal in signals:
         for receiver in signal.connections():
             if receiver.role == "guard":
                 yield f"{receiver.label} does not count: it {_why(receiver, signal, phase)}"
             elif signal.phase == phase and may_block(receiver):
-                yield f"{receiver.label} does not count: it is not a guard, write role='guard'"
+                yield f"{receiver.label} does not count: it is not a guard; write role='guard'"
 
 
 def may_block(receiver: Connected) -> bool:
@@ -192,9 +199,9 @@ def _why(receiver: Connected, signal: HookSignal, phase: str) -> str:
     if signal.phase != phase:
         return f"is on {signal.name}"
     if receiver.options.shadow:
-        return "is in shadow"
+        return "is in shadow mode"
     if receiver.options.when is not None:
-        return "has a when="
+        return "has a when= condition"
     if not receiver.is_enabled:
         return "is disabled"
     owner = receiver.owner

@@ -31,7 +31,7 @@ DETAILS = "HOOKBUS_TRACEBACK"
 
 
 def made(about: str, *more: Any) -> App:
-    """Return the command-line app. `more` are commands of `hookbus.cli` itself."""
+    """Return the command-line app. `more` contains the commands that `hookbus.cli` defines."""
     app = App(
         name="hookbus", help=about, version=__version__,
         default_parameter=Parameter(negative=()),
@@ -56,7 +56,7 @@ def play(words: Sequence[str], about: str, *more: Any) -> int | Ended:
         app = made(about, *more)
         command, bound, *_ = app.parse_args(words, exit_on_error=False, print_error=False)
         ended = command(*bound.args, **bound.kwargs)
-        if command is not run:  # its output comes from the program
+        if command is not run:  # the output of `run` comes from the program
             sys.stdout.flush()
     except KeyboardInterrupt:
         return _failed("interrupted", is_whole, 130)
@@ -68,7 +68,7 @@ def play(words: Sequence[str], about: str, *more: Any) -> int | Ended:
     except HookError as wrong:
         return _failed(str(wrong), is_whole)
     except ModuleNotFoundError:
-        raise  # an extra is not installed: hookbus.cli names it
+        raise  # an extra is not installed: hookbus.cli reports which one
     except OSError as wrong:
         where = f"{wrong.filename}: " if wrong.filename else ""
         return _failed(f"{where}{wrong.strerror or wrong}", is_whole)

@@ -18,7 +18,7 @@ def attach(
     act: Literal["report", "tail", "disable", "enable", "shadow"],
     receiver: str | None = None, /, *, shown: Shown = TABLES,
 ) -> None:  # fmt: skip
-    """Inspect a running program of yours, or switch its receivers.
+    """Inspect a program that you are running, or switch its receivers.
 
     Start the program with hookbus run, or set HOOKBUS_JOURNAL. Its journal records every switch. A
     guard with locked=True cannot be switched.

@@ -63,7 +63,7 @@ class Wanted:
     def conditions(self) -> tuple[list[str], list[Any]]:
         """Return SQL conditions on the rows of `chain`, and their values."""
         kind = "started" if self.outcome == "unfinished" else "finished"
-        found = [f"type = '{kind}'", "attempt IS NULL"]  # to use the indexes of calls
+        found = [f"type = '{kind}'", "attempt IS NULL"]  # makes SQLite use the indexes of calls
         values: list[Any] = []
         for column, value in (("hook = ?", self.hook), ("time >= ?", self.since)):
             if value is not None:
@@ -142,7 +142,9 @@ def calls(
 def _among(
     db: sqlite3.Connection, wanted: Wanted, conditions: str, values: list[Any]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the selected calls that are unfinished or in which a receiver acted, latest first."""
+    """Yield the selected calls that are unfinished or that have a receiver's event, latest
+    first.
+    """
     is_named = wanted.receiver is not None
     turns = f"receiver {'= ?' if is_named else 'IS NOT NULL'}"
     turns += " AND type = 'failed'" * (wanted.outcome == "failed")

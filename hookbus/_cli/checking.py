@@ -42,7 +42,7 @@ def check(
     for file, each in loaded:
         found += [f"{file}: {problem}" for problem in (each.unused_rules(tools) if tools else ())]
     mistakes = [each for each in found if not isinstance(each, Note)]
-    # Nothing has run yet, so "never fired" is expected.
+    # No call has been made yet, so "never fired" is expected.
     notes = [each for each in found if isinstance(each, Note) and "never fired" not in each]
     if shown.json:
         print_json({"module": module, "findings": mistakes, "notes": notes})

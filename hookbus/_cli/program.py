@@ -71,7 +71,7 @@ class Program:
 def _is_there(top: str) -> bool:
     try:
         return importlib.util.find_spec(top) is not None
-    except ValueError:  # an invalid name, or a module without a spec
+    except ValueError:  # invalid name, or a module without a spec
         return top in sys.modules
 
 

@@ -80,7 +80,7 @@ def check_place(file: Path) -> None:
 
 
 def asked(journal: Journal, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-    """Return the rows of a journal for an SQL query.
+    """Return the rows that an SQL query selects in a journal.
 
     Raises:
         HookError: if the file cannot be read.

@@ -33,8 +33,8 @@ class Ended:
     error: BaseException
 
     def as_python_does(self) -> NoReturn:
-        """Exit the interpreter as if the program ran without hookbus: with the same exit code or
-        traceback, and without frames of hookbus.
+        """Exit the interpreter as `python` would: with the same exit code or traceback, and without
+        frames of hookbus.
         """
         shown, trace = sys.excepthook, without_ours(self.error.__traceback__)
         sys.excepthook = lambda kind, error, _: shown(kind, error.with_traceback(trace), trace)
@@ -99,7 +99,7 @@ def run(
     try:
         found.run()
     except HookError as error:
-        if without_ours(error.__traceback__) is None:  # of hookbus run itself
+        if without_ours(error.__traceback__) is None:  # an error of hookbus run itself
             raise
         return Ended(error)
     except BaseException as error:
@@ -108,7 +108,7 @@ def run(
 
 
 def _ask_at(store: Path | None, seconds: float) -> None:
-    """Send the guards' requests for approval on `default_bus` to a store.
+    """Send requests for approval on `default_bus` to a store.
 
     Raises:
         HookError: if the file cannot be used, or if `--wait` is passed without a store.
@@ -180,7 +180,7 @@ def program_words(words: Sequence[str]) -> list[str]:
 
 
 def _check_behind(program: str, words: Sequence[str]) -> None:
-    """Raise for an option of `run` after the program, because it would have no effect.
+    """Raise HookError for an option of `run` after the program, because it would have no effect.
 
     Raises:
         HookError: with a message that shows both ways to write it.

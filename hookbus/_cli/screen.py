@@ -53,7 +53,9 @@ TABLES: Final = Shown()
 
 
 def console() -> Console:
-    """Return the console for output, as wide as the terminal or as COLUMNS says."""
+    """Return the console for output. Its width is that of the terminal, or COLUMNS if that is
+    set.
+    """
     is_wide = sys.stdout.isatty() or "COLUMNS" in os.environ
     return Console(file=sys.stdout, width=None if is_wide else WIDTH, highlight=False)
 

@@ -60,7 +60,7 @@ def did(data: Data) -> str:
     if kind == "Invoked":
         by = f" by {data['by']}" if data.get("by") else ""
         said = data["answer"] if data["answer"] != "nothing" else "returned nothing"
-        said = "took" if said in _DONE.values() else f"{said}{by},"  # it has a separate line
+        said = "took" if said in _DONE.values() else f"{said}{by},"  # the reason has its own line
         return f"{who} {said} {lasted(data['seconds'])}"
     if kind == "Attempted":
         return f"attempt {data['number']} of {who} {data['outcome']}, {lasted(data['seconds'])}"
@@ -76,7 +76,7 @@ def _from_to(data: Data) -> str:
 
 
 def is_telling(mark: Data) -> bool:
-    """Return whether a receiver's event belongs in the line of its call. A plain invocation does
+    """Return whether a receiver's event is shown in the line of its call. A plain invocation is
     not.
     """
     return mark["event"] != "Invoked" or mark["answer"] in ("asked", "approved", "answered")

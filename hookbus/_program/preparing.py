@@ -23,7 +23,8 @@ def prepare(settings: Settings, *, plugins: Sequence[str] = (), adapters: str = 
         adapters: names of additional adapters, separated by commas.
 
     Raises:
-        HookError: if one of them cannot be used, because a program must not run without its guards.
+        HookError: if any of these cannot be applied, because a program must not run without its
+            guards.
     """
     default_bus._operate(shadow=settings.shadow, require_guard=settings.require_guard)
     more = [name.strip() for name in adapters.split(",") if name.strip()]

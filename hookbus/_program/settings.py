@@ -28,7 +28,7 @@ _SHAPES: Final[dict[str, dict[str, str]]] = {
         "settings": "a table", "overrides": "a table",
     },
 }  # fmt: skip
-"""All keys by table, each with the type of its value."""
+"""All keys of each table, with descriptions of their types."""
 
 
 @attrs.frozen
@@ -57,8 +57,7 @@ class Settings:
 
 
 def find_settings(folder: Path | None = None) -> Settings:
-    """Return the settings of the nearest folder that has any, starting at a folder and going
-    upwards.
+    """Return the settings of the nearest folder that has settings, from a folder upwards.
 
     Args:
         folder: the folder to start in. None means the current folder.
@@ -120,7 +119,7 @@ def read_toml(file: Path) -> tuple[dict[str, Any], os.stat_result]:
     """
     try:
         with file.open("rb") as opened:
-            status = os.fstat(opened.fileno())  # of the open file, even if it is replaced
+            status = os.fstat(opened.fileno())  # even if its path is replaced
             return tomllib.loads(opened.read().decode("utf-8")), status
     except OSError as error:
         raise HookError(f"{file} cannot be read: {error.strerror}") from None

@@ -21,8 +21,8 @@ class Waited:
 
     Args:
         store: the store of the requests, which other processes answer.
-        seconds: how long a call waits before it is blocked. If it is repeated after an approval, it
-            passes.
+        seconds: how long a call waits before it is blocked. After a later approval, a repeated call
+            is allowed.
     """
 
     name = Store.name
@@ -41,7 +41,7 @@ class Waited:
         return _after(first, answer)
 
     async def ask_async(self, request: Request) -> Approved | Denied | Parked:
-        """Do the same in a task, without blocking the event loop."""
+        """Like `ask`, without blocking the event loop."""
         last = time.monotonic() + self._seconds
         first = answer = await self._store.ask_async(request)
         while isinstance(answer, Parked) and time.monotonic() < last:

@@ -1,5 +1,4 @@
-"""Explain a call: the receivers that run, their order, where they are defined, and the generated
-code.
+"""Explain a call: list its receivers in order, with their locations, and show the generated code.
 """
 
 from __future__ import annotations
@@ -147,7 +146,7 @@ def explain(
 ) -> Explanation:
     """Show which receivers run around a hookable, in order.
 
-    Use it as `explain(agent.reply)`, `explain(Agent.reply)` or `explain(function)`. For a hookspec
+    Call it as `explain(agent.reply)`, `explain(Agent.reply)` or `explain(function)`. For a hookspec
     it also shows the receivers that answer: `explain(resolve_session)`. For a framework's adapter,
     write `explain("tool_call", sender=tool)`. `explain` reads the same plan that the call uses.
 
@@ -178,7 +177,7 @@ def explain(
         site, sender, who = site_as(hook, None), None, f"any {hook.given.sender}"
     elif cls is None:
         site, sender, who = site_as(hook, None), hook.shell, describe(hook.shell)
-    else:  # a class stands for its instances
+    else:  # a class represents its instances
         site, sender, who = site_of_class(hook, cls), cls, f"any {cls.__qualname__}"
     plan, made = written_for(hook, site, sender)
     title = f"{hook.name} of {who} ({hook.colour})"
@@ -202,7 +201,7 @@ def hook_for(hookable: Any, bus: Bus = default_bus) -> Hook:
             raise HookError(f"no hook {hookable!r} has an argument for its sender{advice}")
         return named[hookable]
     held: list[Any] = [*layers(getattr(hookable, "__func__", hookable))]
-    held += [getattr(function, "__hookable__", None) for function in held]  # of an adapter
+    held += [getattr(function, "__hookable__", None) for function in held]  # a hook of an adapter
     hook = next((hook for hook in map(hook_of, held) if hook is not None), None)
     if hook is None:
         raise HookError(
@@ -236,7 +235,7 @@ def _named(value: Any) -> str:
 
 def _rows(plan: Plan) -> Iterator[Row]:
     phases = [(name, tuple(phase)) for name, phase in plan.phases.items()]
-    phases.insert(2, (ANSWER, plan.answers))  # inside the arounds
+    phases.insert(2, (ANSWER, plan.answers))  # these run inside the arounds
     for phase, seats in (*phases, *((s.phase, (s,)) for s in plan.unaskable)):
         for position, seat in enumerate(seats, 1):
             yield _row(phase, position, seat)
@@ -255,7 +254,7 @@ def _row(phase: str, position: int, seat: Seat) -> Row:
 
 
 def origin_of(signal: HookSignal, receiver: Connected) -> tuple[str | None, str | None]:
-    """Return the plugin that connected a receiver, and what the operator overrides for it."""
+    """Return the plugin that connected a receiver, and the operator's overrides for it."""
     plugins = signal._home.plugins
     origin: tuple[str, str | None] | None = plugins.origin_of(receiver) if plugins else None
     return origin or (None, None)

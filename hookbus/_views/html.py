@@ -1,4 +1,4 @@
-"""The style of all views in notebooks: few colors, and a word next to every color."""
+"""The style of all views in notebooks. It uses few colors, and every color comes with a word."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ div.hookbus svg { display: block; width: 100%; height: 1.3em; overflow: visible;
 
 
 class Pictured:
-    """An object that a notebook can display: it has a text form, and an HTML form made of parts."""
+    """An object that a notebook can display, with a text form and an HTML form."""
 
     __slots__ = ()
 
@@ -72,6 +72,6 @@ def titled(text: str, body: str) -> str:
 
 
 def chip(text: str, word: str) -> str:
-    """Return framed text in the color of an outcome or a role."""
+    """Return framed text in the color that belongs to an outcome or a role."""
     colour = COLOURS[word]
     return f'<span style="border-color:{colour};background:{colour}33">{escaped(text)}</span>'

@@ -25,7 +25,7 @@ def progress() -> Progress | None:
 
 
 class Progress:
-    """A line that is updated every half second, if the cell runs that long.
+    """A line that is updated every half second while the cell runs.
 
     A separate thread updates it, because a long call emits no events while it runs.
     """

@@ -1,5 +1,6 @@
-"""A summary of a bus, as text and HTML: its receivers, their failures, and receivers that never
-fire."""
+"""Summarize a bus as text and HTML: its receivers, their failures, and receivers that never
+fire.
+"""
 
 from __future__ import annotations
 
@@ -60,8 +61,7 @@ class Report(Pictured):
         return {"hooks": hooks, "receivers": receivers, **plugins}
 
     def _findings(self) -> list[str]:
-        """Return the findings as printed below the tables, which already show the location of
-        receivers.
+        """Return the findings for text output, without locations that the tables already show.
         """
         places: dict[str, set[str]] = {}
         for row in self.receivers:
@@ -236,7 +236,9 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
 
 
 def _misfits(receiver: Connected, signal: HookSignal, declared: list[Hook]) -> Iterator[str]:
-    """Yield a message about parameters of a receiver that no hookable provides."""
+    """Yield messages about parameters, conditions and defaults of a receiver that fit no
+    hookable.
+    """
     problems = [receiver.problem_with(h.served(as_method=is_method(h))) for h in declared]
     yield from dict.fromkeys(problem for problem in problems if problem)
     names = {name for hook in declared for name in hook.function_signature.names}
@@ -255,7 +257,9 @@ def _misfits(receiver: Connected, signal: HookSignal, declared: list[Hook]) -> I
 
 
 def _unused_defaults(receiver: Connected, declared: list[Hook]) -> Iterator[str]:
-    """Yield defaults of a receiver that the defaults of the question always replace."""
+    """Yield a message for each default of a receiver that a default of the question always
+    replaces.
+    """
     theirs: Any = receiver.function
     for name, parameter in signature_of(theirs).parameters.items():
         asked = [signature_of(hook.body).parameters.get(name) for hook in declared]

@@ -28,7 +28,7 @@ def width() -> int:
     """Return the width of a line: the width of the terminal, if stdout is a terminal."""
     try:
         is_terminal = sys.stdout.isatty()
-    except (AttributeError, ValueError):  # there is no stdout, or it is closed
+    except (AttributeError, ValueError):  # stdout is missing or closed
         is_terminal = False
     return max(shutil.get_terminal_size().columns, 40) if is_terminal else WIDTH
 
@@ -110,7 +110,7 @@ def _near(path: str) -> str:
     """Return a path relative to the current folder or to site-packages, or its last parts."""
     try:
         here = os.path.relpath(path)
-    except (OSError, ValueError):  # the folder is gone, or on another drive
+    except (OSError, ValueError):  # the folder was deleted, or is on another drive
         here = os.pardir
     if not here.startswith(os.pardir):
         return here

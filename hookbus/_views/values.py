@@ -32,7 +32,7 @@ _short.maxlevel = 3
 
 
 def named(labels: Mapping[str, str] | None) -> str:
-    """Return the name of the tool, model or agent in the labels of a call, or an empty string."""
+    """Return the name of the tool, model or agent from the labels of a call, or an empty string."""
     found = ((labels or {}).get(each) for each in ("name", "model", "agent", "caller"))
     return next((each for each in found if each), "")
 

@@ -1,8 +1,8 @@
 """Show the events of a block of code as a waterfall: nested calls, their times and durations, and
 the actions of receivers.
 
-A receiver that was called and changed nothing emits no event, so the picture does not show it.
-`explain` lists such receivers.
+A receiver that changed nothing emits no event, so the picture does not show it. `explain` lists all
+receivers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Line:
         word: how the call ended, or the kind of the receiver's action.
         start: seconds since the start of the first line.
         seconds: the duration of the call or attempt; None for an action without a duration.
-        again: the times of further equal actions of a receiver on items of a stream.
+        again: the times when the receiver repeated the action on further items of a stream.
     """
 
     depth: int
@@ -195,7 +195,7 @@ def _change(event: Mutated, count: int = 1) -> str:
     return f"{who} {verb} {place_of_change(event.name)}{values}"
 
 
-# -- drawn -----------------------------------------------------------------------------------------
+# -- output ----------------------------------------------------------------------------------------
 
 
 def summary(lines: Sequence[Line]) -> str:
@@ -217,7 +217,7 @@ def as_text(lines: Sequence[Line]) -> str:
     length, space = _length(lines), width() - _MARGIN
     time = min(max(space // 3, 12), 32)
     drawn = (_text_line(line, length, time, space - time) for line in lines)
-    kept = re.sub(r"(?<=\d) ", "\xa0", summary(lines))  # no line break after a number
+    kept = re.sub(r"(?<=\d) ", "\xa0", summary(lines))  # prevents a line break after a number
     head = (line.replace("\xa0", " ") for line in textwrap.wrap(kept, width()))
     return "\n".join([*head, *drawn])
 

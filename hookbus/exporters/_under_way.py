@@ -18,7 +18,7 @@ class UnderWay(Generic[T]):
 
     def __init__(self) -> None:
         self._calls: OrderedDict[int, T] = OrderedDict()
-        # The garbage collector may run code that makes a recorded call.
+        # The garbage collector may run code that makes a recorded call in this thread.
         self._lock = Lock()
 
     def begin(self, call_id: int, kept: T) -> list[T]:

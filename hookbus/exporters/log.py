@@ -29,7 +29,7 @@ LEVELS: Final = {
 }  # fmt: skip
 
 _MOST: Final = 20
-"""The maximum number of receivers to name for one call."""
+"""The maximum number of receivers to name in the line of one call."""
 
 
 @attrs.define

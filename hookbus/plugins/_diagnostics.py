@@ -54,7 +54,7 @@ class PluginRow:
         status: loaded, disabled, refused or unloaded.
         receivers: the number of its connected receivers.
         provides: the objects that it provides, as `kind:name`.
-        why: the reason why it is not loaded, or a warning about a loaded plugin.
+        why: why the plugin is not loaded, or a warning if it is loaded.
         file: its manifest, or the file or folder that was found instead.
     """
 

@@ -76,18 +76,18 @@ class Standing:
 def settle(phase: str | None, author: Mapping[str, Any], operator: Mapping[str, Any]) -> Standing:
     """Combine the options of one receiver on a signal of this phase.
 
-    `on_error` applies only to roles that have a choice: a guard blocks, an observer is isolated, an
-    around raises. `shadow` applies to guards.
+    `on_error` applies only to roles with several policies; a guard, an observer and an around have
+    only one. `shadow` applies only to guards.
     """
     role = author.get("role") or ROLES[phase][0]
     options, changed, kept = dict(author), list[str](), list[str]()
     for name, value in operator.items():
         if name == "timeout" and role == "around":
-            continue  # it has no deadline
+            continue  # an around has no deadline
         if name == "shadow" and role != "guard":
             continue  # only a guard can be in shadow mode
         if name == "shadow" and author.get("locked") and value is True:
-            kept.append("shadow=True has no effect, because it is locked")
+            kept.append("shadow=True has no effect, because the guard is locked")
             continue
         if name == "on_error" and value not in POLICIES[role]:
             if role == "guard":

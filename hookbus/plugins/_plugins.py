@@ -1,5 +1,5 @@
-"""The class `Plugins`, which `load_plugins` returns: lists, loads and unloads plugins, and returns
-the objects that they provide.
+"""The class `Plugins`, which `load_plugins` returns. It lists, loads and unloads plugins, and
+returns the objects that they provide.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Plugins(Pictured):
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """The problems of the last attempt to load each plugin.
 
-        They include problems with names passed to `load_plugins` that no plugin has.
+        They include names in the arguments of `load_plugins` that match no plugin.
         """
         return (
             *(said for slot in list(self._roster.slots) for said in slot.diagnostics),
@@ -212,7 +212,7 @@ class Plugins(Pictured):
 
     @contextmanager
     def _changing(self, *, even_closed: bool = False) -> Generator[None, None, None]:
-        """Exclude other threads while plugins are loaded or unloaded."""
+        """Hold the lock while plugins are loaded or unloaded."""
         with self._lock:
             if self._is_busy:
                 raise HookError(

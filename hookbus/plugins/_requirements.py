@@ -103,8 +103,8 @@ def circle_through(plugin: str, requires: Mapping[str, tuple[str, ...]]) -> list
 
 
 def in_load_order(requires: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Return the plugins in an order in which each comes after its requirements, and otherwise in
-    the given order.
+    """Return the plugins sorted so that each comes after its requirements, and otherwise in the
+    given order.
 
     Plugins in a cycle come last.
     """

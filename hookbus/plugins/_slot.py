@@ -1,4 +1,4 @@
-"""One plugin that was found, and its state."""
+"""A plugin that was found, and its state."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ class Slot:
 
     @property
     def requires(self) -> tuple[str, ...]:
-        """The plugins that it requires, according to its loaded version or else to the one found.
+        """The plugins that it requires, according to its loaded version or else to the version
+        found.
         """
         manifest = self.loaded.manifest if self.loaded else self.candidate.manifest
         return manifest.plugins if manifest else ()

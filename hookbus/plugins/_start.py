@@ -33,7 +33,8 @@ def load_plugins(
     """Find plugins and load the enabled ones. Each plugin is loaded completely or not at all.
 
     A problem with a plugin becomes a diagnostic. If two enabled plugins have the same id, the one
-    in the earlier place is used. The order of the places is workspace, user, bundled, installed.
+    in the earlier place is used. The places are searched in the order workspace, user, bundled,
+    installed.
 
     Args:
         bus: the bus that the plugins connect to. A bus has at most one `Plugins` object at a time.
@@ -99,7 +100,7 @@ def _places(**folders: Path | None) -> dict[str, str]:
 
 
 def _has_loose_code(folder: str) -> bool:
-    """Return whether a folder contains code but no subfolder that could be a plugin."""
+    """Return whether a folder contains Python files but no subfolder that could be a plugin."""
     try:
         names = [name for name in os.listdir(folder) if not name.startswith((".", "_"))]
     except OSError:  # a missing folder counts as empty; other errors are reported later

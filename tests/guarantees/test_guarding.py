@@ -210,8 +210,8 @@ def test_require_names_what_is_bare_and_why_each_guard_does_not_count(bus):
         (pre, {"sender": Other}, "is connected to the class Other only"),
         (pre, {"sender": Sub}, "is connected to the class Sub only"),
         (pre, {"sender": one}, "is connected to Bank at .* only"),
-        (pre, {"sender": Bank, "when": {"amount": "1"}}, "has a when="),
-        (pre, {"sender": Bank, "shadow": True}, "is in shadow"),
+        (pre, {"sender": Bank, "when": {"amount": "1"}}, "has a when= condition"),
+        (pre, {"sender": Bank, "shadow": True}, "is in shadow mode"),
         (post, {"sender": Bank}, "is on post_pay"),
     ]
     for signal, options, why in rows:
