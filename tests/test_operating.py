@@ -102,7 +102,7 @@ def test_what_cannot_be_switched_is_refused(bus, heard, pay, name, act, problem)
 
 @pytest.mark.parametrize("options", [{}, {"role": "observe"}, {"role": "guard", "shadow": True}])
 def test_only_a_guard_that_is_enforced_can_be_locked(bus, options):
-    with pytest.raises(HookError, match="locked=True keeps a guard in force"):
+    with pytest.raises(HookError, match="locked=True prevents an operator from switching"):
         bus.signal("pre_pay").connect(no, locked=True, **options)
 
 

@@ -48,24 +48,25 @@ class Connected(Tally):
     Attributes:
         signal: the signal that it is connected to.
         sender: returns the sender without keeping it alive; None for ANY.
-        said: the options that it was connected with; `options` includes an operator's changes.
-        sequence: its place among the connections of its signal.
-        place: the code that was written for it, or the module that defines it.
-        role: modify, guard or observe; or around; or answer.
-        on_error: what happens when it fails.
+        said: the options of the connection; `options` also includes an operator's changes.
+        sequence: its position among the connections of its signal.
+        place: the code of the callable, or the name of the module that defines it.
+        role: modify, guard, observe, around or answer.
+        on_error: its failure policy.
         is_weak: whether the callable is weakly referenced.
-        held: the callable; or, if weakly referenced, a function that returns it or None.
+        held: the callable or, if it is weakly referenced, a function that returns it or None.
         key: its identity; a bound method is a new object at each access.
         load: the spec of its module when it was connected.
-        is_on: whether the program has it enabled; `is_switched_off` belongs to the operator.
-        is_by_name: whether a listener takes the event only by its name.
-        is_layer: whether it covers other connections of the same callable, which apply again when
-            it is removed.
-        lost_results: how often it returned None as an around, although `call_next` returned more.
-        seals_broken: how often it ran between a verdict and a block because contents were changed
-            in between.
-        is_logged: whether a failure of it was logged.
-        is_met: whether any call has had it among its receivers, with any outcome.
+        is_on: whether the program has enabled it. `is_switched_off` is set by the operator.
+        is_by_name: whether a listener takes the event only as a keyword argument.
+        is_layer: whether it covers other connections of the same callable. They apply again when it
+            is removed.
+        lost_results: how often it returned None as an around although `call_next` returned a
+            result.
+        seals_broken: how often it ran in a call that was blocked because contents changed after a
+            verdict.
+        is_logged: whether a failure of it has been logged.
+        is_met: whether it was one of the receivers of any call so far, with any outcome.
     """
 
     is_on = True
@@ -79,7 +80,7 @@ class Connected(Tally):
         self, signal: HookSignal, function: Connectable, sender: Callable[[], Any] | None,
         options: Options, sequence: int,
     ) -> None:  # fmt: skip
-        """Check one connection; nothing is registered yet.
+        """Check the connection, without registering it.
 
         Raises:
             HookError: with a message that names the receiver, where it is written, and what to
@@ -119,17 +120,17 @@ class Connected(Tally):
             self.when = When.of(options.when)
 
     def hold(self, weak: bool | None, bury: Callable[[ReceiverKey], None]) -> None:
-        """Reference the callable weakly, if that is requested or it is a method of the sender.
+        """Reference the callable weakly, if this is requested or if it is a method of the sender.
 
-        `bury` is called when it is freed. It must not reference this connection, because that would
-        be a cycle.
+        `bury` is called when the callable is freed. It must not reference this connection, because
+        that would create a cycle.
 
         Raises:
-            HookError: for a receiver that fails closed, because guarding would end when it is
+            HookError: for a receiver that fails closed, because calls would be unguarded once it is
                 freed.
         """
         function, sender = self.held, self.sender
-        # A class known by its name may be redefined, and the new one may need its guards.
+        # A class with a name may be redefined, and the new class may need its guards.
         is_own = (
             sender is not None and inspect.ismethod(function)
             and function.__self__ is sender() and not isinstance(sender, Bearer)
@@ -137,10 +138,10 @@ class Connected(Tally):
         if weak and not is_own and self.closes and self.role != "around":
             raise HookError(
                 f"{self._title} fails closed, so weak=True is not allowed: "
-                "calls would be let through once the receiver is garbage collected"
+                "calls would be allowed once the receiver is garbage collected"
             )
         if weak or (weak is None and is_own):
-            # A method of the sender ends with the sender, which the registry notices.
+            # A method of the sender is freed with the sender; the registry handles that.
             key, self.is_weak = self.key, True
             self.held = _weakly(function, None if is_own else lambda _: bury(key))
 
@@ -156,7 +157,7 @@ class Connected(Tally):
 
     @property
     def owner(self) -> Any:
-        """The sender that it is connected to, or `ANY`; None if the sender has been freed."""
+        """The sender of the connection, or `ANY`; None if the sender has been freed."""
         return ANY if self.sender is None else self.sender()
 
     @property
@@ -166,23 +167,25 @@ class Connected(Tally):
 
     @property
     def takes_sender(self) -> bool:
-        """Whether the sender is its first argument; a question has none."""
+        """Whether its first argument is the sender. Questions have no sender."""
         return self.signal.phase != ANSWER
 
     @property
     def binds(self) -> bool:
-        """Whether it guards every call that it sees: a guard that is enforced and has no condition.
+        """Whether it guards every call of its sender: it is an enforced guard without a condition.
         """
         return self.role == "guard" and not self.options.shadow and self.options.when is None
 
     @property
     def closes(self) -> bool:
-        """Whether its failure blocks the call."""
+        """Whether a failure of it blocks the call."""
         return self.on_error != "isolate"
 
     @property
     def is_unmet_guard(self) -> bool:
-        """Whether it should be able to block calls, but no call has had it among its receivers."""
+        """Whether it is meant to block calls, but was not one of the receivers of any call so
+        far.
+        """
         is_guard = self.role == "guard" or self.on_error == "block"
         return is_guard and not (self.is_met or self.has_fired)
 
@@ -192,7 +195,7 @@ class Connected(Tally):
 
     @property
     def names(self) -> tuple[str, str]:
-        """The names for it in `before=` and `after=`: its name, or the last part of that."""
+        """Its names in `before=` and `after=`: its name, and the last part of its name."""
         return self.name, self.name.rpartition(".")[2]
 
     @property
@@ -200,8 +203,8 @@ class Connected(Tally):
         return f"{self.label} on {self.signal.name}"
 
     def become_answer(self) -> None:
-        """Turn this into a receiver of a question: when it was connected, its signal was only a
-        name. Options that do not fit are a problem.
+        """Turn this into a receiver of a question. When it was connected, the hookspec of its
+        signal was unknown. Options that do not fit are a problem.
         """
         self.role = "answer"
         if self.options.role == "guard":
@@ -211,15 +214,15 @@ class Connected(Tally):
             self.asks = Asks.of(function, with_sender=False)
 
     def log_failure(self, what_then: str, *, is_open: bool) -> None:
-        """Log its first failure that has no listener."""
+        """Log its first failure that no listener gets."""
         if self.is_logged:
             return
-        self.is_logged = True  # first, because a log handler may get here again
+        self.is_logged = True  # set first, because a log handler may call this again
         try:
             is_told = self._log(what_then, is_open)
         except RecursionError:
             is_told = False
-        if not is_told:  # no stack is left here, but a thread has its own
+        if not is_told:  # the stack is exhausted here, but a new thread has its own
             with suppress(Exception):
                 start_new_thread(self._log, (what_then, is_open))
 
@@ -277,12 +280,16 @@ _ANSWERING: Final = ("pre", "item", "post", "error", "finally")
 
 @lru_cache(maxsize=1024)
 def _on_offer(arguments: tuple[str, ...], phase: str | None) -> frozenset[str]:
-    """Return the names that a receiver may have as parameters in a phase, with these arguments."""
+    """Return the names that a receiver of a hook with these arguments may have as parameters in a
+    phase.
+    """
     return frozenset((*arguments, *OFFERED.get(phase or "", ())))
 
 
 def _weakly(function: Connectable, on_death: Callable[[Any], None] | None) -> Callable[[], Any]:
-    """Reference a callable weakly; of a method only its object, because its class may change."""
+    """Reference a callable weakly. For a method, reference only its object, because its class may
+    change.
+    """
     try:
         if not inspect.ismethod(function):
             return weakref.ref(function, on_death)

@@ -63,9 +63,9 @@ class HookSignal(Sending):
         self._died: tuple[int, str] = (0, "")
         self._orphans: dict[str, int] = {}  # guards of objects that were freed before any call
         self._next = count().__next__
-        self._era = object()  # for the hookables and classes that receivers were checked with
+        self._era = object()  # changes when receivers must be checked again
 
-    # blinker has a dict of its own here.
+    # blinker has its own dict here.
     @property
     def receivers(self) -> dict[Any, Any]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The active connections. The mapping is true if any receiver is connected."""
@@ -73,7 +73,7 @@ class HookSignal(Sending):
 
     @receivers.setter
     def receivers(self, _: Any) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Ignore blinker's own dict."""
+        """Ignore the dict that blinker assigns."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self._home).signal, (self._home, self.name)
@@ -95,10 +95,9 @@ class HookSignal(Sending):
     ) -> F:
         """Connect a receiver to a sender and return the receiver.
 
-        Connecting the same receiver and sender again replaces the options and keeps the place in
-        the order. This also applies if the function was defined again, by a reload or by running a
-        cell again. If a module-level class is defined again, the new class takes over its
-        connections.
+        Connecting the same receiver and sender again replaces the options and keeps the position in
+        the order. The same applies if a reload or a notebook cell defines the function again. If a
+        module-level class is defined again, the new class takes over its connections.
 
         Args:
             receiver: a callable, called as `receiver(sender, ...)` with the arguments that its
@@ -122,8 +121,8 @@ class HookSignal(Sending):
             after: names of receivers of the same role that must run before it.
             kinds: for `bus.events` only: one or more classes of events to listen for. None means
                 all except `Invoked`, which you must list.
-            shadow: for guards only: True puts the guard in shadow. It is called, but if it blocks
-                or fails, the event has `enforced=False` and the call continues.
+            shadow: for guards only: True puts the guard in shadow mode. It is called, but if it
+                blocks or fails, the event has `enforced=False` and the call continues.
             background: for observers only: start the observer without waiting for it;
                 `bus.drain(seconds)` waits. Its only deadline is its own `timeout=`.
             locked: for guards only: an operator cannot switch the guard off with `bus.switch` or
@@ -175,7 +174,8 @@ class HookSignal(Sending):
     def connected_to(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, receiver: Connectable, sender: Any = ANY, weak: bool | None = None, **options: Any
     ) -> Connection:
-        """Connect at once and return the handle, to keep or to use as a `with` block.
+        """Connect immediately and return the handle of the connection. You can use the handle in a
+        `with` statement.
 
         At the end of the block, the previous state is restored: an earlier connection of the same
         receiver and sender gets its own options back. `sender`, `weak`, `options` and errors are
@@ -239,10 +239,10 @@ class HookSignal(Sending):
             self.receiver_disconnected.send(self, receiver=receiver, sender=sender)
 
     def _drop(self, connected: Connected) -> None:
-        """Remove one connection, from any sender.
+        """Remove one connection of any sender.
 
         Args:
-            connected: one of `connections()`; nothing happens if it is already gone.
+            connected: one of `connections()`. If it was removed before, nothing happens.
         """
         sender = connected.owner
         self._board.changing(self, sender)
@@ -250,15 +250,15 @@ class HookSignal(Sending):
             self._board.changed(self, sender)
 
     def _clear_state(self) -> None:
-        """Disconnect everything, as blinker's method of this name does for tests."""
+        """Disconnect all receivers, as blinker's method with this name does for tests."""
         owners = self._registry.own_senders()
         self._registry.clear()
         for owner in (ANY, *owners):
             self._board.changed(self, owner)
 
     def _bury(self, lost: list[Connected], orphans: list[Connected]) -> None:
-        """Remove what was freed: weakly referenced receivers, or an object with guards that no call
-        has had among its receivers.
+        """Report freed objects: weakly referenced receivers, or a sender whose guards were never
+        among the receivers of a call.
         """
         self._board.changed(self, None)
         from ..events import Lost
@@ -278,12 +278,12 @@ class HookSignal(Sending):
 
     @property
     def _count(self) -> int:
-        """How many receivers are connected, counted once for each sender."""
+        """The number of connected receivers, each counted once for each of its senders."""
         return sum(map(len, self._registry.scopes()))
 
     @property
     def _has_shared(self) -> bool:
-        """Whether anything is connected to a class, a function or `ANY`."""
+        """Whether a receiver is connected to a class, a function or `ANY`."""
         return self._registry.has_shared()
 
     def receivers_for(self, sender: Any) -> Generator[Connectable, None, None]:

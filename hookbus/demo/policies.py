@@ -35,7 +35,8 @@ class Person:
     """An approver that approves the calls that the user's task needs, and denies all others.
 
     Attributes:
-        needed: the calls of the task's ground truth, by name and arguments. No guard knows them.
+        needed: the calls of the task's ground truth, by name and arguments. No guard has access to
+            them.
         questions: the number of questions asked so far.
     """
 

@@ -409,7 +409,7 @@ def test_a_guard_in_shadow_is_said_to_be_one(bus):
 
 def test_only_guards_can_be_in_shadow(bus):
     for options in ({}, {"role": "observe"}, {"role": "modify", "on_error": "block"}):
-        with pytest.raises(HookError, match="shadow=True puts a guard in shadow"):
+        with pytest.raises(HookError, match="shadow=True puts a guard in shadow mode"):
             bus.signal("pre_pay").connect(refuses, shadow=True, **options)
     with pytest.raises(HookError, match="shadow='no' must be True or False"):
         bus.signal("pre_pay").connect(refuses, role="guard", shadow="no")
