@@ -33,7 +33,7 @@ def rule_of(key: str, rule: Any) -> Function:
     """Return a rule as a function.
 
     Raises:
-        HookError: if there is no such rule.
+        HookError: if the rule does not exist.
     """
     found = RULES.get(rule) if isinstance(rule, str) else rule
     if not callable(found):

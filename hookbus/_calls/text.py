@@ -1,5 +1,5 @@
-"""The templates of `story.txt`: evaluate their conditions, fill their placeholders, and rename
-their names so that they do not clash with names in the user's code.
+"""The templates of `story.txt`: their conditions and places to fill, and their names, which must
+not clash with names of the user's code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ story: Final = SimpleNamespace(**dict(_TEXT.findall(_ALL)))
 """The templates of every call, by name: `story.CALL`. The file itself explains how to read them."""
 
 MINE: Final = "\N{SECTION SIGN}"
-"""Prefix of every name from the user's code. It is removed at the end."""
+"""Prefix of every name of the user's code; it is removed when everything else is written."""
 
 _CONDITION: Final = re.compile(r"\s*#\? (.+)$")
 _PLACE: Final = re.compile(r"<(\w+)>$")
@@ -33,8 +33,8 @@ _WORD: Final = re.compile(rf"(?<![{MINE}.\w'])\b[A-Za-z_]\w*\b(?!')")
 def fill(
     text: str, flags: frozenset[str], parts: Mapping[str, str], pieces: Mapping[str, Any]
 ) -> str:
-    """Fill a template: remove lines whose condition is false, with the blocks below them, and
-    insert parts and pieces.
+    """Fill a template: remove lines whose condition is not met, with everything below them, and
+    insert places and pieces.
     """
     lines: list[str] = []
     for indent, place, line in _chosen(text, flags):
@@ -47,7 +47,7 @@ def fill(
 
 @lru_cache(maxsize=4096)
 def _chosen(text: str, flags: frozenset[str]) -> list[tuple[str, str | None, str]]:
-    """Return the indentation, the placeholder and the text of each remaining line."""
+    """Return the lines that remain: the indentation, the place, and the text of each."""
     lines: list[tuple[str, str | None, str]] = []
     gone: int | None = None
     for line in text.strip("\n").splitlines():
@@ -76,8 +76,8 @@ def _chosen(text: str, flags: frozenset[str]) -> list[tuple[str, str | None, str
 def sealed(
     text: str, names: tuple[str, ...], tools: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any]]:
-    """Return code whose own names do not clash with these names of the user's code, and the objects
-    that it uses.
+    """Return code whose own names differ from these names of the user's code, and the objects that
+    it uses.
     """
     source, words, renamed = _sealed(text, names)
     known = {**_BUILTINS, **tools}
@@ -95,8 +95,8 @@ def _sealed(text: str, names: tuple[str, ...]) -> tuple[str, tuple[str, ...], di
 
 
 def own_code(code: CodeType) -> CodeType:
-    """Return a separate code object, so that the interpreter specializes the code of each plan
-    separately.
+    """Return a separate code object, so that what the interpreter learns from one plan does not
+    mislead another.
     """
     constants = tuple(
         own_code(each) if isinstance(each, CodeType) else each for each in code.co_consts

@@ -1,4 +1,4 @@
-"""The functions that the templates of `story.txt` call, by the names used there."""
+"""The functions that the templates of `story.txt` call, by their names in the templates."""
 
 from __future__ import annotations
 
@@ -47,4 +47,4 @@ TOOLS: Final[dict[str, Any]] = {
     "ReadOnly": ReadOnly, "beside": beside, "clock": time.perf_counter, "is_a": is_a,
     "context": make_context, "start": start, "baggage": current_baggage,
 }  # fmt: skip
-"""The functions that the templates call, by the names used there."""
+"""The functions that the templates call, by their names there."""

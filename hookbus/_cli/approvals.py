@@ -158,7 +158,7 @@ def _case(store: Store, id: str) -> ApprovalRecord:
     """Return the request with an id, or the only one with this prefix.
 
     Raises:
-        HookError: if there is no such request, or more than one.
+        HookError: if the request does not exist, or if several requests match.
     """
     alike = [case for case in store.history() if case.request.id.startswith(id)] if id else []
     if len(alike) == 1:

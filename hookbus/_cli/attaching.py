@@ -91,6 +91,6 @@ def _show(report: dict[str, Any]) -> None:
 
 
 def _tell(event: dict[str, Any]) -> None:
-    from .telling import line_of
+    from .describing import line_of
 
     say(line_of(event))

@@ -191,7 +191,7 @@ def call_named(journal: Journal, named: str) -> tuple[int, str, int]:
     """Return the number and id of the run, and the number of the call, for `17` or `RUN:17`.
 
     Raises:
-        HookError: if there is no such call, or more than one.
+        HookError: if the call does not exist, or if several calls match.
     """
     begins, _, number = named.rpartition(":")
     if not number.isdecimal():

@@ -11,9 +11,9 @@ from rich.tree import Tree
 from .._views.tables import brief, printable
 from .._views.values import shortened
 from .calls import call_named
+from .describing import did, of_call
 from .reading import asked
 from .screen import COLOURS, Shown, clock, console, lasted, print_json
-from .telling import did, of_call
 
 if TYPE_CHECKING:
     from ..journal import Journal
@@ -31,7 +31,7 @@ def print_call(journal: Journal, named: str, shown: Shown) -> None:
     """Print a call, and the calls nested in it.
 
     Raises:
-        HookError: if there is no such call, or more than one.
+        HookError: if the call does not exist, or if several calls match.
     """
     number, run, call_id = call_named(journal, named)
     records = _records(journal, number, call_id)

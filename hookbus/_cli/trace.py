@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from .. import HookError
 from .calls import EVERY, Wanted
+from .describing import did
 from .reading import ANY_FILE, Read, check_place
 from .screen import TABLES, Shown, print_json, progress, say
-from .telling import did
 
 if TYPE_CHECKING:
     from ..journal import Journal

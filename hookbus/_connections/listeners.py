@@ -40,8 +40,8 @@ class EventSignal(HookSignal):
 
     Attributes:
         by_kind: for each kind of event, a function that creates the event from its fields, delivers
-            it and returns whether any listener got it, or None if there are no listeners. The
-            mapping is empty until it is needed.
+            it and returns whether any listener got it, or None without listeners. The mapping is
+            empty until it is needed.
         redactors: the settings of each `bus.redact`.
     """
 

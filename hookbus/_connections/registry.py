@@ -1,7 +1,7 @@
 """The connections of a signal: found by sender, stacked by `connected_to`, removed when a sender or
 receiver is freed.
 
-With a GIL there is no lock. Every change is one atomic operation on a dict, because a signal
+With a GIL, no lock is needed. Every change is one atomic operation on a dict, because a signal
 handler, a `__del__` or another thread may run at any time. Readers copy the data first. Without a
 GIL, operations that read before they write take a lock that all writers share.
 """
@@ -93,7 +93,9 @@ class Scope(dict[ReceiverKey, Stack]):
 
     @serialize_writers
     def _exchange(self, key: ReceiverKey, old: Stack, new: Stack) -> bool:
-        """Replace one stack with another. Return False if the old stack is no longer current."""
+        """Replace one stack with another. Return False if the old stack has been replaced
+        before.
+        """
         try:
             # Compare and store in one line without a call, so that no other code can run in
             # between.

@@ -25,8 +25,8 @@ class Asks(NamedTuple):
         by_position: the arguments to pass only by position, after the sender.
         by_name: the arguments that can be passed by keyword. The first `leading` of them can also
             be passed by position.
-        needed: the names without a default. The others use their default if there is no such
-            argument.
+        needed: the names without a default. The others use their default if the hook does not have
+            the argument.
         takes_all: whether `**kwargs` gets every argument.
     """
 

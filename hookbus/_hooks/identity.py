@@ -242,5 +242,5 @@ class Own(Runs):
         self.reference = no_owner if end is None else weakref.ref(owner, end)
 
     def _at_end(self, key: int) -> Callable[[Ended], Any]:
-        # There is no reference cycle, so it is freed with its object and not by a later collection.
+        # Without a reference cycle, it is freed with its object and not by a later collection.
         return partial(setitem, weakref.proxy(self), key)

@@ -81,7 +81,7 @@ class Placement:
 
 def first_of(hook: Hook, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a tuple with the object that determines the plan of a call: the first argument, or the
-    argument that is the sender. Return an empty tuple if there is no such argument.
+    argument that is the sender. Return an empty tuple without such an argument.
     """
     if hook.given.sender is not None:
         return (values[hook.function_signature.names.index(hook.given.sender)],)

@@ -227,7 +227,7 @@ class Switchboard:
 
     def _is_on(self, hook: Hook) -> bool:
         if hook.is_question:
-            return True  # there is no method that could run directly
+            return True  # the original method cannot run directly
         if hook.is_retired:
             return False
         if hook.name in self.required or not hook.is_looked_at:

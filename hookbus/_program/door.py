@@ -127,10 +127,10 @@ class Door:
         self._path.unlink(missing_ok=True)
 
     def _serve(self) -> None:
-        heard, starter = self._socket, thread_starter()
+        listening_socket, starter = self._socket, thread_starter()
         while True:
             try:
-                caller, _ = heard.accept()
+                caller, _ = listening_socket.accept()
             except OSError:  # the socket was closed, or too many files are open
                 if self._is_closed:
                     return

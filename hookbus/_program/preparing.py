@@ -65,7 +65,7 @@ def _is_folder(name: str) -> bool:
 
 
 def _plugin_arguments(settings: Settings, plugins: Sequence[str]) -> dict[str, Any] | None:
-    """Return the arguments of `load_plugins`, or None if there are no plugins."""
+    """Return the arguments of `load_plugins`, or None without plugins."""
     if settings.plugins is None and not plugins:
         return None
     found = dict(settings.plugins or {})

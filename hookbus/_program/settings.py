@@ -36,10 +36,10 @@ class Settings:
     """The settings of a project.
 
     Attributes:
-        file: the file that contains them, or None if there are no settings.
+        file: the file that contains them, or None without settings.
         journal: the journal that `hookbus run` writes and other commands read.
         approvals: the store of approvals.
-        plugins: the arguments of `load_plugins`, or None if there are no plugins.
+        plugins: the arguments of `load_plugins`, or None without plugins.
         adapters: the frameworks whose calls to hook.
         shadow: names of guards that run without blocking.
         require_guard: hooks that must have a guard for every call.

@@ -32,7 +32,9 @@ class Waited:
         self._store, self._seconds, self.key = store, seconds, store.key
 
     def ask(self, request: Request) -> Approved | Denied | Parked:
-        """Return the answer to a call, or the pending request if there is no answer in time."""
+        """Return the answer to a call, or the pending request if the answer does not arrive in
+        time.
+        """
         last = time.monotonic() + self._seconds
         first = answer = self._store.ask(request)
         while isinstance(answer, Parked) and time.monotonic() < last:

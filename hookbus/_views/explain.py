@@ -24,7 +24,7 @@ from .._keywords import named_options
 from .._questions.spec import Spec
 from ..exceptions import HookError
 from .html import Pictured, chip, titled
-from .tables import brief, columns, escaped, html_table, once, text_items, text_table
+from .tables import brief, columns, escape, html_table, once, text_items, text_table
 
 
 @attrs.frozen
@@ -74,7 +74,7 @@ class Explanation(Pictured, Sequence[Row]):
     Attributes:
         title: the name of the hookable or question.
         rows: one row for each receiver.
-        when_empty: what happens if there are no receivers.
+        when_empty: what happens without receivers.
         source: the function that runs the calls, if requested.
         body: the function that the receivers run around; None for a question.
     """
@@ -117,10 +117,10 @@ class Explanation(Pictured, Sequence[Row]):
         return "\n".join([*parts, *([self.source] if self.source else [])])
 
     def _html_parts(self) -> list[str]:
-        table = html_table(self._columns()) if self.rows else f"<p>{escaped(self.when_empty)}</p>"
-        problems = "".join(f"<li>{escaped(problem)}</li>" for problem in self._problems())
+        table = html_table(self._columns()) if self.rows else f"<p>{escape(self.when_empty)}</p>"
+        problems = "".join(f"<li>{escape(problem)}</li>" for problem in self._problems())
         table += f"<ul>{problems}</ul>" if problems else ""
-        source = f"<pre>{escaped(self.source)}</pre>" if self.source else ""
+        source = f"<pre>{escape(self.source)}</pre>" if self.source else ""
         return [titled(brief(self.title), self._drawn() + table), source]
 
     def _drawn(self) -> str:
@@ -134,9 +134,9 @@ class Explanation(Pictured, Sequence[Row]):
             chips.setdefault(row.phase, []).append(
                 chip(f"{row.position} {brief(row.receiver)}{role}", row.role)
             )
-        steps = [f"{escaped(phase)} {' '.join(each)}" for phase, each in chips.items()]
+        steps = [f"{escape(phase)} {' '.join(each)}" for phase, each in chips.items()]
         if chips and self.body is not None:
-            steps.insert(len(chips.keys() & {"pre", "around"}), f"<b>{escaped(self.body)}</b>")
+            steps.insert(len(chips.keys() & {"pre", "around"}), f"<b>{escape(self.body)}</b>")
         return f"<p>{' → '.join(steps)}</p>" if steps else ""
 
 
@@ -162,7 +162,7 @@ def explain(
         The rows of the plan, one for each receiver.
 
     Raises:
-        HookError: if the function is not hookable, or if there is no such hook.
+        HookError: if the function is not hookable, or if the hook does not exist.
     """
     hook = hook_for(hookable, bus)
     if isinstance(hook, Spec):
@@ -189,7 +189,7 @@ def hook_for(hookable: Any, bus: Bus = default_bus) -> Hook:
     """Return the hook that `explain` shows, from any form of its first argument.
 
     Raises:
-        HookError: if the function is not hookable, or if there is no such hook.
+        HookError: if the function is not hookable, or if the hook does not exist.
     """
     if isinstance(hookable, str):
         hooks = list(bus._switchboard.hooks())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from .tables import escaped
+from .tables import escape
 
 COLOURS: Final = {
     "returned": "#4a7ebb", "changed": "#2f9480", "replaced": "#8b6fc9", "blocked": "#d64545",
@@ -68,10 +68,10 @@ class Pictured:
 
 def titled(text: str, body: str) -> str:
     """Return a heading and a body, which scrolls sideways if it is too wide."""
-    return f"<h4>{escaped(text)}</h4><div>{body}</div>"
+    return f"<h4>{escape(text)}</h4><div>{body}</div>"
 
 
 def chip(text: str, word: str) -> str:
     """Return framed text in the color that belongs to an outcome or a role."""
-    colour = COLOURS[word]
-    return f'<span style="border-color:{colour};background:{colour}33">{escaped(text)}</span>'
+    color = COLOURS[word]
+    return f'<span style="border-color:{color};background:{color}33">{escape(text)}</span>'

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from .._locks import Lock
 from ..events import Blocked, Event, Failed, Finished, Mutated, Started
-from .tables import brief, escaped
+from .tables import brief, escape
 from .waterfall import duration
 
 EVERY_SECONDS: Final = 0.5
@@ -74,7 +74,7 @@ class Progress:
 
     def _write(self) -> None:
         text = str(self)
-        data = {"text/plain": text, "text/html": f"<div>{escaped(text)}</div>"}
+        data = {"text/plain": text, "text/html": f"<div>{escape(text)}</div>"}
         if self._shown is None:
             display = import_module("IPython.display").display
             self._shown = display(data, raw=True, display_id=True)

@@ -28,7 +28,7 @@ from .._signatures import signature_of
 from . import findings
 from .explain import noted, origin_of, scope_of
 from .html import Pictured, titled
-from .tables import brief, columns, escaped, html_table, once, text_items, text_table
+from .tables import brief, columns, escape, html_table, once, text_items, text_table
 
 
 @attrs.frozen
@@ -79,9 +79,9 @@ class Report(Pictured):
     def _html_parts(self) -> list[str]:
         parts = []
         for title, table in self._tables().items():
-            shown = f"<p>{escaped(table)}</p>" if isinstance(table, str) else html_table(table)
+            shown = f"<p>{escape(table)}</p>" if isinstance(table, str) else html_table(table)
             parts.append(titled(title, shown))
-        findings = "".join(f"<li>{escaped(finding)}</li>" for finding in self._findings())
+        findings = "".join(f"<li>{escape(finding)}</li>" for finding in self._findings())
         return [*parts, titled("findings", f"<ul>{findings or '<li>none</li>'}</ul>")]
 
 

@@ -91,9 +91,9 @@ def text_items(items: Sequence[str]) -> str:
 
 
 def html_table(columns: dict[str, list[str]]) -> str:
-    head = "".join(f"<th>{escaped(name)}</th>" for name in columns)
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
     lines = (
-        "".join(f"<td>{escaped(cell)}</td>" for cell in line) for line in zip(*columns.values())
+        "".join(f"<td>{escape(cell)}</td>" for cell in line) for line in zip(*columns.values())
     )
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -140,7 +140,7 @@ def _seen(char: str) -> str:
     return "".join(f"\\u{halves[at : at + 4]}" for at in range(0, len(halves), 4))
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Return text escaped for HTML and XML. Line breaks are kept."""
     return html.escape(escaped_lines(text))
 

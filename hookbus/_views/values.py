@@ -63,7 +63,7 @@ def changed(name: str, before: Any, after: Any) -> str:
     """Describe a change of a value: the name, then the first position where the two values differ,
     and both values there, such as ` at ['limit']: 10 → 3`.
 
-    Return only the name if there is no difference to show.
+    Return only the name if no difference is visible.
     """
     try:
         found = _difference(before, after, iter(range(2000)), 4)

@@ -17,7 +17,7 @@ import attrs
 
 from ..events import HIDDEN, Attempted, Blocked, Event, Failed, Finished, Lost, Mutated, Started
 from .html import COLOURS, chip
-from .tables import brief, escaped, printable, width
+from .tables import brief, escape, printable, width
 from .values import changed, place_of_change, shortened
 
 _MARGIN: Final = 24
@@ -252,12 +252,12 @@ def as_html(lines: Sequence[Line]) -> list[str]:
     rows = "".join(_html_line(line, length) for line in lines)
     table = f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
     drawn = f'<div><table class="calls">{table}</table></div>' if lines else ""
-    return [f"<h4>{escaped(summary(lines))}</h4>", drawn]
+    return [f"<h4>{escape(summary(lines))}</h4>", drawn]
 
 
 def _html_line(line: Line, length: float) -> str:
     took = "" if line.seconds is None else duration(line.seconds)
-    what = f'<td style="padding-left:{min(line.depth, 12):.0f}em">{escaped(line.what)}</td>'
+    what = f'<td style="padding-left:{min(line.depth, 12):.0f}em">{escape(line.what)}</td>'
     cells = f"{what}<td>{chip(line.word, line.word)}</td>"
     return f"<tr>{cells}<td>{took}</td><td>{_drawn(line, length)}</td></tr>"
 
@@ -267,20 +267,20 @@ def _drawn(line: Line, length: float) -> str:
 
     A bar has a frame, so that even the shortest bar is visible.
     """
-    colour = COLOURS[line.word]
+    color = COLOURS[line.word]
     first = 1 + 98 * min(line.start / length, 1.0)
     if line.seconds is None:
         when = f"at {duration(line.start)}"
         when += f", until {duration(line.again[-1])}" if line.again else ""
         places = dict.fromkeys(round(99 * min(at / length, 1.0)) for at in line.again)
         shape = "".join(
-            f'<circle cx="{place:.2f}%" cy="50%" r="4" fill="{colour}"/>'
+            f'<circle cx="{place:.2f}%" cy="50%" r="4" fill="{color}"/>'
             for place in (first, *(1 + place * 98 / 99 for place in places))
         )
     else:
         when = f"from {duration(line.start)} to {duration(line.start + line.seconds)}"
         size = f'x="{first:.2f}%" y="20%" width="{98 * line.seconds / length:.2f}%" height="60%"'
-        shape = f'<rect {size} fill="{colour}" stroke="{colour}" stroke-width="2"/>'
+        shape = f'<rect {size} fill="{color}" stroke="{color}" stroke-width="2"/>'
     track = '<line x1="0" x2="100%" y1="50%" y2="50%" stroke="#888888" stroke-opacity="0.4"/>'
     return f'<svg role="img"><title>{when}</title>{track}{shape}</svg>'
 

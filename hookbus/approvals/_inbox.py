@@ -13,7 +13,7 @@ from .. import HookError
 from .._errors import did_you_mean
 from .._keywords import named_options
 from .._locks import Lock
-from ._memory import MOST, Memory, check_answer, said
+from ._memory import MOST, Memory, check_answer, describe_answer
 from ._words import AlreadyAnswered, Approved, Denied, Request, RequestExpired, UnknownRequest
 
 
@@ -63,7 +63,7 @@ class Inbox:
             if not future.set_running_or_notify_cancel():
                 self._end(id, RequestExpired, "its call has ended")
                 raise RequestExpired(f"request {id} has expired: its call has ended")
-            self._end(id, AlreadyAnswered, f"it is already {said(answer)}")
+            self._end(id, AlreadyAnswered, f"it is already {describe_answer(answer)}")
             self._memory.note(request, answer)
             future.set_result(answer)
 

@@ -92,7 +92,7 @@ def check_answer(answer: Any, request: Request) -> None:
         _check_edited(answer.arguments, request)
 
 
-def said(answer: Approved | Denied) -> str:
+def describe_answer(answer: Approved | Denied) -> str:
     """Describe an answer in words."""
     return f"{'approved' if isinstance(answer, Approved) else 'denied'} by {answer.by}"
 

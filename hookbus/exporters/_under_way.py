@@ -22,7 +22,9 @@ class UnderWay(Generic[T]):
         self._lock = Lock()
 
     def begin(self, call_id: int, kept: T) -> list[T]:
-        """Keep the data of a call, and return the data dropped to make room, or None."""
+        """Keep the data of a call. If the limit is exceeded, drop and return the oldest data, else
+        None.
+        """
         with self._lock:
             self._calls[call_id] = kept
             if len(self._calls) <= MOST:

@@ -69,8 +69,8 @@ class fallback(ReadyGuard):
         hook: the hook to retry: a name, several names, or a glob. It must not be a stream.
 
     Raises:
-        HookError: if there are no patches, or if a patch is invalid. An argument name that the hook
-            does not have makes the call fail.
+        HookError: if no patches are passed, or if a patch is invalid. An argument name that the
+            hook does not have makes the call fail.
     """
 
     def __init__(self, *patches: Mapping[str, Any], hook: Hooks = "tool_call") -> None:

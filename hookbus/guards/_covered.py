@@ -33,7 +33,7 @@ class Covered:
         form: a pattern of values that look as if they should be checked.
 
     Raises:
-        HookError: if there are no globs, or if a glob is invalid.
+        HookError: if no globs are passed, or if a glob is invalid.
     """
 
     def __init__(

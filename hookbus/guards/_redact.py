@@ -105,11 +105,11 @@ class redact(ReadyGuard):
         return arguments
 
     def _result_of(self) -> Callable[..., Replace | None]:
-        def given(sender: Any, result: Any, ctx: HookContext) -> Replace | None:
+        def redact_result(sender: Any, result: Any, ctx: HookContext) -> Replace | None:
             new = self._clean(result, ctx)
             return None if new is result else Replace(new)
 
-        return given
+        return redact_result
 
     def _run(self, call_next: Callable[[], Any], ctx: HookContext) -> Any:
         try:

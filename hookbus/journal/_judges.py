@@ -13,7 +13,7 @@ import attrs
 
 from .. import ANY, Bus, HookBlocked, HookContext, baggage, events, hookable
 from .._signatures import signature_of
-from ._senders import SenderIsGone, Unknown, is_subclass, qualname_of, stand_in_of
+from ._senders import SenderIsGone, Unknown, is_subclass, placeholder_for, qualname_of
 
 _WORD: Final = re.compile(
     r"\A<[^<>]*>\Z|<(?:redacted|could not be redacted|(?:private|secret|email|card|iban)(?:-\d+)?)>"
@@ -136,7 +136,7 @@ class Judge:
 
 
 class _Wrapped:
-    """A guard that gets a stand-in for the sender. `error` is the exception it raised."""
+    """A guard that gets a placeholder for the sender. `error` is the exception it raised."""
 
     sender: Any = None
     error: BaseException | None = None
@@ -168,7 +168,7 @@ class _AsyncWrapped(_Wrapped):
 
 @attrs.frozen
 class Asked:
-    """A guard that applies to a call, its stand-in sender, and the reason if it cannot be
+    """A guard that applies to a call, the placeholder for the sender, and why the guard cannot be
     called.
     """
 
@@ -185,24 +185,24 @@ def guards(bus: Bus, hook: str, sender: str) -> Iterator[Asked]:
     scoped = [(each, each.owner)
               for each in signal.connections() if each.role == "guard" and each.is_enabled]
     classes = [scope for _, scope in scoped if issubclass(type(scope), type)]
-    stand_in, is_known = stand_in_of(sender, classes)
-    known = ANY if type(stand_in) is Unknown else stand_in
+    placeholder, is_known = placeholder_for(sender, classes)
+    known = ANY if type(placeholder) is Unknown else placeholder
     matching = {id(each.function): each for _, each in signal._matching(known)
                 if each.role == "guard"}  # fmt: skip
     for function in signal.receivers_for(known):
         if id(function) in matching:
-            yield Asked(matching.pop(id(function)), stand_in)
+            yield Asked(matching.pop(id(function)), placeholder)
     for each, scope in scoped:
         if type(scope) is FunctionType:
             if sender == f"function {scope.__qualname__}":
-                yield Asked(each, stand_in)
+                yield Asked(each, placeholder)
         elif issubclass(type(scope), type):
             if not is_known:
                 why = f"it is connected to {qualname_of(scope)}, and the sender is unknown here"
-                yield Asked(each, stand_in, why)
+                yield Asked(each, placeholder, why)
         elif scope is not ANY and (known is ANY or is_subclass(type(known), type(scope))):
             why = "it is connected to one object, and the journal does not identify the object"
-            yield Asked(each, stand_in, why)
+            yield Asked(each, placeholder, why)
 
 
 def _parameters(function: Any) -> list[Parameter]:

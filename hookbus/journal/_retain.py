@@ -112,10 +112,10 @@ def _over(db: sqlite3.Connection, most: int, head: int) -> int:
     texts, count = db.execute("SELECT total(length(data)), count(*) FROM chain").fetchone()
     if total <= most or not count:
         return 0
-    each, room = (total - texts) / count, float(most)
+    each, remaining = (total - texts) / count, float(most)
     for seq, length in db.execute("SELECT seq, length(data) FROM chain ORDER BY seq DESC"):
-        room -= each + length
-        if room < 0:
+        remaining -= each + length
+        if remaining < 0:
             return int(seq)
     return 0
 

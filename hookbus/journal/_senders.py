@@ -1,4 +1,4 @@
-"""Stand-ins for senders that no longer exist: objects of their class, if the class is known."""
+"""Placeholders for senders that no longer exist: objects of their class, if the class is known."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ class SenderIsGone(Exception):
 
 
 class Unknown:
-    """A stand-in for a sender of an unknown class: reading any attribute raises `SenderIsGone`."""
+    """A placeholder for a sender of an unknown class. Reading any attribute raises
+    `SenderIsGone`.
+    """
 
     def __getattribute__(self, name: str) -> Any:
         raise SenderIsGone
@@ -33,9 +35,9 @@ def kind_of(sender: str) -> str:
     return f"{of_object[1]} at 0x0" if of_object else sender
 
 
-def stand_in_of(sender: str, scopes: Collection[type]) -> tuple[Any, bool]:
-    """Return a stand-in for a recorded sender, and whether its class is known. The stand-in is the
-    class itself, an uninitialized object of that class, or an unknown sender.
+def placeholder_for(sender: str, scopes: Collection[type]) -> tuple[Any, bool]:
+    """Return a placeholder for a recorded sender, and whether its class is known. The placeholder
+    is the class itself, an uninitialized object of that class, or an `Unknown`.
 
     Args:
         sender: the sender as `kind_of` returns it.

@@ -188,7 +188,7 @@ class Writer:
                 self._chain.leave()
             self._chain.disconnect()
 
-    def stand_still(self) -> bool:
+    def pause_writing(self) -> bool:
         """Pause writing and close the connection before a fork. Return False on a timeout.
         """
         if self._owner == threading.get_ident() or not self._lock.acquire(timeout=15):
@@ -196,7 +196,7 @@ class Writer:
         self._chain.disconnect()
         return True
 
-    def go_on(self) -> None:
+    def resume_writing(self) -> None:
         """Resume writing."""
         self._lock.release()
 

@@ -94,7 +94,7 @@ class Code:
         """Import the code and return the function that registers the plugin.
 
         Raises:
-            PluginError: if there is no such function, or if it is not a plain function.
+            PluginError: if the function does not exist or is not a plain function.
         """
         invalidate_caches()
         try:

@@ -75,7 +75,7 @@ def _from_to(data: Data) -> str:
     return changed("", data.get("before"), data.get("after"))
 
 
-def is_telling(mark: Data) -> bool:
+def is_worth_showing(mark: Data) -> bool:
     """Return whether a receiver's event is shown in the line of its call. A plain invocation is
     not.
     """
@@ -91,7 +91,7 @@ def of_call(data: Data) -> str:
 def call_line(call: Data, marks: Iterable[Data], *, run: str = "") -> str:
     """Return a finished call as one line: time, hook, outcome, and the actions of receivers."""
     outcome = call["outcome"]
-    said = "; ".join(did(mark) for mark in marks if is_telling(mark))
+    said = "; ".join(did(mark) for mark in marks if is_worth_showing(mark))
     error = call.get("error") or {}
     if error.get("type") and outcome == "raised":
         said += f"{'; ' * bool(said)}{error['type']} at {brief(str(error.get('place')))}"
