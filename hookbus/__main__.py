@@ -1,4 +1,4 @@
-"""`python -m hookbus` runs the command `hookbus`."""
+"""Run the command `hookbus` as `python -m hookbus`."""
 
 import sys
 

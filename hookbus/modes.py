@@ -59,9 +59,9 @@ class Receiver(Generic[T_co]):
     """One receiver of a question, for a mode. A mode yields receivers to call them.
 
     Attributes:
-        name: its name in events and errors.
+        name: the receiver's name in events and errors.
         where: the file and line of its definition.
-        priority: the priority it was connected with.
+        priority: the priority with which it was connected.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Answer(Generic[T_co]):
         receiver: the name of the receiver.
         where: the file and line of the receiver.
         value: the answer, or None if the receiver returned None, failed or was not called.
-        error: the exception it failed with, else None.
+        error: the exception with which it failed, else None.
         asked: whether the receiver was called; False if its `when=` returned false.
     """
 
@@ -106,7 +106,8 @@ class Answers(Generic[T_co, R_co]):
 
 @attrs.frozen
 class Reject:
-    """A mode yields it to reject an answer, which then counts as a failure of its receiver.
+    """A mode yields this object to reject an answer. The answer then counts as a failure of its
+    receiver.
 
     Attributes:
         answer: the answer that was sent to the mode.
@@ -119,7 +120,7 @@ class Reject:
 
 @attrs.frozen
 class Result:
-    """A mode that is an async generator yields it last.
+    """A mode that is an async generator yields this object last.
 
     Attributes:
         value: the result of the question.
@@ -129,7 +130,7 @@ class Result:
 
 
 Asking = Sequence[Receiver[T]] | tuple[Sequence[Receiver[T]], Mapping[str, Any]] | Reject
-"""What a mode yields: receivers to call, optional changed arguments, or an answer to reject."""
+"""A value that a mode yields: receivers to call, maybe with arguments, or an answer to reject."""
 
 Steps = Generator[Asking[T], list[Answer[T]], R]
 """The return type of a generator function that is a mode:
@@ -142,12 +143,12 @@ Mode = Callable[..., Any]
 
 
 def void(receivers: Sequence[Receiver[object]]) -> Steps[object, None]:
-    """Call all receivers concurrently; return None."""
+    """Call all receivers concurrently, and return None."""
     yield receivers
 
 
 def broadcast(receivers: Sequence[Receiver[T]]) -> Steps[T, list[T]]:
-    """Call the receivers one after the other; return a list of their answers."""
+    """Call the receivers one after the other, and return a list of their answers."""
     answers: list[T] = []
     for receiver in receivers:
         [answer] = yield [receiver]
@@ -157,7 +158,9 @@ def broadcast(receivers: Sequence[Receiver[T]]) -> Steps[T, list[T]]:
 
 
 def firstresult(receivers: Sequence[Receiver[T]]) -> Steps[T, T | None]:
-    """Call the receivers one after the other until one answers; the rest are not called."""
+    """Call the receivers one after the other until one answers. The remaining receivers are not
+    called.
+    """
     for receiver in receivers:
         [answer] = yield [receiver]
         if answer.value is not None:
@@ -228,8 +231,8 @@ def unique(key: Callable[[Any], Any]) -> Callable[[Sequence[Receiver[T]]], Steps
     """Return a mode like `broadcast` that keeps only the first of several answers with the same
     `key`.
 
-    If an answer is a list or tuple, each of its items has a key. If `key` raises an exception, the
-    receiver that returned the answer fails.
+    If an answer is a list or tuple, each of its items is compared separately. If `key` raises an
+    exception, the receiver that returned the answer fails.
     """
 
     def mode(receivers: Sequence[Receiver[Any]]) -> Steps[Any, list[Any]]:
