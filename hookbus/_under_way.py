@@ -178,7 +178,7 @@ def _at_exit() -> None:
 
         labels = [label for under_way in busy for label in under_way.labels]
         logging.getLogger("hookbus").warning(
-            "%d background observer%s had not finished when Python exited: %s; "
+            "%d background observer%s had not finished when the interpreter exited: %s; "
             "call bus.drain(seconds) before the end to wait for them",
             left, "" if left == 1 else "s", ", ".join(labels),
         )  # fmt: skip
