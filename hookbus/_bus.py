@@ -186,10 +186,10 @@ class Bus:
         If a background observer calls this method, it waits for the others.
 
         Args:
-            seconds: how long to wait at most; 0 does not wait.
+            seconds: the maximum time to wait, in seconds; 0 does not wait.
 
         Returns:
-            How many observers are still running: 0 if all have finished.
+            The number of observers that are still running; 0 if all have finished.
 
         Raises:
             HookError: if no asyncio event loop is running, or if `seconds` is not a valid time.
@@ -200,10 +200,10 @@ class Bus:
         """Wait as `drain` does, in code that is not async.
 
         Args:
-            seconds: how long to wait at most; 0 does not wait.
+            seconds: the maximum time to wait, in seconds; 0 does not wait.
 
         Returns:
-            How many observers are still running: 0 if all have finished.
+            The number of observers that are still running; 0 if all have finished.
 
         Raises:
             HookError: if an event loop is running in this thread, because waiting would block it,
@@ -270,8 +270,8 @@ class Bus:
         return self._operator.switch(receiver, act, by)
 
     def _operate(self, *, shadow: Iterable[str] = (), require_guard: Iterable[str] = ()) -> None:
-        """Set shadowed guards and required guards before a program runs. This applies to later
-        connections and hooks, too.
+        """Set shadowed guards and required guards before a program runs, also for later connections
+        and hooks.
 
         Args:
             shadow: names of guards that are called but block nothing. It has no effect on a locked

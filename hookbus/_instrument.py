@@ -114,7 +114,7 @@ C = TypeVar("C", bound=type)
 
 
 def hook_overrides(cls: C) -> C:
-    """Class decorator: make every override of a hookable method of this class hookable, too.
+    """Class decorator: also make every override of a hookable method of this class hookable.
 
     It applies to present and future subclasses. For classes that you did not write, use
     `instrument(..., subclasses=True)`. An override gets the hook name, bus, `require_guard`,

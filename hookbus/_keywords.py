@@ -27,7 +27,7 @@ T = TypeVar("T", bound="Callable[..., Any]")
 
 def named_options(made: T) -> T:
     """Wrap a class or function so that it rejects unknown options with a `HookError` that lists the
-    known options. Positional values for keyword-only options are rejected, too.
+    known options. It also rejects positional values for keyword-only options.
 
     Correct calls are passed on unchanged. Any other `TypeError` is raised unchanged.
     """

@@ -209,7 +209,7 @@ class Finished(Event):
             provided the result), `blocked`, `raised`, `cancelled` (also for a stream that its
             consumer left), or `paused` (the method handed control back with an exception of
             `passes=`).
-        seconds: how long the call took.
+        seconds: the duration of the call.
         error: the exception that a `raised` or `cancelled` call raised, else None. `repr` and
             `as_dict` show only its type and its location.
         result: the result that the caller gets, with `values=True`; None for a blocked call.

@@ -131,7 +131,7 @@ def recorded(call_next: Any, opened: list[Any]) -> Any:
 
 
 def closed(call: Call, opened: list[Any]) -> None:
-    """Close the streams that an around opened and left, except those still running elsewhere."""
+    """Close the streams that an around opened and abandoned, unless they are still running."""
     inner = call.inner
     for source in opened:
         if not source.gi_running:
@@ -140,7 +140,7 @@ def closed(call: Call, opened: list[Any]) -> None:
 
 
 async def closed_async(call: Call, opened: list[Any]) -> None:
-    """Close the streams that an around opened and left, except those still running elsewhere."""
+    """Close the streams that an around opened and abandoned, unless they are still running."""
     inner = call.inner
     for source in opened:
         if not source.ag_running:

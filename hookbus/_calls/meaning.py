@@ -108,7 +108,7 @@ def judged(call: Call, seat: Seat, answer: Any, before: Any, index: int | None =
 
 
 def meant(call: Call, seat: Seat, answer: Any) -> Any:
-    """Return the value that an answer of `post`, `item` or an around stands for, or `DROPPED`."""
+    """Return the value that an answer of `post`, `item` or an around represents, or `DROPPED`."""
     kind = type(answer)
     if issubclass(kind, Block):
         block(call, seat, answer)

@@ -148,7 +148,9 @@ def _blocked(call: Call) -> HookBlocked:
 
 
 def stand(call: Call) -> NoReturn:
-    """Raise the block of the call again. A block is final, even if an around suppresses it."""
+    """Raise `HookBlocked` again for a blocked call. A block is final, even if an around suppresses
+    it.
+    """
     _throw(_blocked(call))
 
 

@@ -1,4 +1,4 @@
-"""Emit the events of a call (start, end, changes, failures) to the listeners of each kind.
+"""Emit the events of a call (start, end, changes, failures), each to the listeners of its kind.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
 
 
 def _texts(error: BaseException) -> tuple[str | None, ...]:
-    """Return the arguments of an exception, with None for those that are not strings."""
+    """Return the arguments of an exception. None replaces arguments that are not strings."""
     return tuple(each if type(each) is str else None for each in args_of(error))
 
 

@@ -68,7 +68,7 @@ class MisplacedGuards:
         self._board.route(hook)
 
     def _of_strangers(self, guard: Connected, hook: Hook, declared: list[Hook]) -> str | None:
-        """Return a message if a guard's sender has none of these hooks. `hook` is the one being
+        """Return a message if a guard's sender has none of these hooks. `hook` is currently being
         called.
         """
         sender = guard.sender() if guard.sender is not None else None

@@ -42,7 +42,7 @@ def _is_coloured() -> bool:
 
 
 def did(data: Data) -> str:
-    """Describe what a receiver did, or the event of a call, in a few words."""
+    """Describe the action of a receiver, or the event of a call, in a few words."""
     kind, who = data["event"], brief(data.get("receiver") or "")
     if kind == "Mutated":
         verb = "dropped" if data.get("dropped") else "changed"

@@ -61,9 +61,9 @@ class Connected(Tally):
         is_by_name: whether a listener takes the event only as a keyword argument.
         is_layer: whether it covers other connections of the same callable. They apply again when it
             is removed.
-        lost_results: how often it returned None as an around although `call_next` returned a
-            result.
-        seals_broken: how often it ran in a call that was blocked because contents changed after a
+        lost_results: the number of times that it returned None as an around although `call_next`
+            returned a result.
+        seals_broken: the number of blocked calls in which it ran and contents changed after a
             verdict.
         is_logged: whether a failure of it has been logged.
         is_met: whether it was one of the receivers of any call so far, with any outcome.
@@ -214,7 +214,7 @@ class Connected(Tally):
             self.asks = Asks.of(function, with_sender=False)
 
     def log_failure(self, what_then: str, *, is_open: bool) -> None:
-        """Log its first failure that no listener gets."""
+        """Log the first failure that no listener receives."""
         if self.is_logged:
             return
         self.is_logged = True  # set first, because a log handler may call this again

@@ -58,8 +58,9 @@ class HookSignal(Sending):
         registry = self._registry = Registry(self._bury)
         self._matching, self.connections = registry.matching, registry.connections
         self._has_own, self._own_senders = registry.has_own, registry.own_senders
-        self._was_asked: bool = False  # its receivers for a sender, as by `send`
-        # How many weakly referenced receivers were freed before any call, and the last of them.
+        self._was_asked: bool = False  # by `send` or `receivers_for`
+        # The number of weakly referenced receivers freed before any call, and the label of the last
+        # one.
         self._died: tuple[int, str] = (0, "")
         self._orphans: dict[str, int] = {}  # guards of objects that were freed before any call
         self._next = count().__next__
@@ -287,8 +288,8 @@ class HookSignal(Sending):
         return self._registry.has_shared()
 
     def receivers_for(self, sender: Any) -> Generator[Connectable, None, None]:
-        """Yield the receivers that run for this sender, in order. Receivers of a class run for its
-        instances, too.
+        """Yield the receivers that run for this sender, in order. Receivers of a class also run for
+        its instances.
         """
         self._was_asked = True
         for _, function in self._in_order(sender):

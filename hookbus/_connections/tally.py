@@ -34,7 +34,7 @@ class Tally:
         watched: the number of further calls to time, for an observer without a deadline. The number
             is limited, because timing costs as much as a receiver.
         held_up: the number of timed calls that took long. `longest` is the longest time in seconds.
-        remarks: descriptions of unusual answers, and how often each occurred.
+        remarks: descriptions of unusual answers, with the number of occurrences of each.
     """
 
     role: str
@@ -47,7 +47,9 @@ class Tally:
     _last: tuple[type[BaseException], str, str | None] | None = None
 
     def note_turn(self, seconds: float) -> None:
-        """Record how long an observer without a deadline has delayed a call, for `report`."""
+        """Record the time by which an observer without a deadline has delayed a call, for
+        `report`.
+        """
         with _tally:
             self.watched = max(0, self.watched - 1)
             self.held_up += seconds > LONG_SECONDS

@@ -158,7 +158,7 @@ class Shell:
         return forward
 
     def _text(self, way: str, free: list[str]) -> str:
-        """Write a function that returns `way`, in which the names in braces stand for the given
+        """Write a function that returns `way`. The names in braces in `way` refer to the given
         objects.
         """
         text = "return " + way.format(

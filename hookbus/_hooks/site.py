@@ -24,7 +24,8 @@ class Site(NamedTuple):
         is_sealed: whether a call is blocked if contents of arguments change after the guards;
             inherited in the same way.
         passes: exceptions of the body that pause the call and are not failures; also inherited.
-        identity: by what approvals identify a sender; inherited in the same way.
+        identity: returns the string by which approvals identify a sender; inherited in the same
+            way.
     """
 
     attribute: str | None
@@ -52,7 +53,7 @@ class Given(NamedTuple):
         sealed_fields: arguments in which the fields of objects are also sealed. `"result"` means
             the result and each item.
         hidden: the last parameters, if receivers must not see them. The body gets them unchanged.
-        identity: by what approvals identify a sender.
+        identity: returns the string by which approvals identify a sender.
     """
 
     require_guard: bool | None = None

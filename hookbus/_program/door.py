@@ -26,7 +26,7 @@ from .._threads import thread_starter
 from ..exceptions import HookError
 
 SECONDS: Final = 5.0
-"""How many seconds a client may take to send its request."""
+"""The time limit in seconds for a client to send its request."""
 
 WAITING: Final = 10_000
 """The number of events to buffer for a slow client. Further events are only counted."""

@@ -20,7 +20,7 @@ ACTS: Final[tuple[str, ...]] = get_args(Act)
 
 class Operator:
     """The settings of an operator for one bus. They apply to all receivers with a name, including
-    those that are connected later.
+    receivers that are connected later.
     """
 
     def __init__(self, bus: Bus) -> None:

@@ -21,8 +21,8 @@ class Waited:
 
     Args:
         store: the store of the requests, which other processes answer.
-        seconds: how long a call waits before it is blocked. After a later approval, a repeated call
-            is allowed.
+        seconds: the time in seconds that a call waits before it is blocked. After a later approval,
+            a repeated call is allowed.
     """
 
     name = Store.name

@@ -153,7 +153,7 @@ def explain(
     Args:
         hookable: a hookable function or method, or a hookspec; or the name of a hook whose sender
             is one of its arguments.
-        sender: the value of that argument. None stands for any sender.
+        sender: the value of that argument. None represents any sender.
         bus: the bus of the hook with this name.
         source: also print the generated function that runs the call, and the values of its short
             names.

@@ -30,7 +30,7 @@ class Line:
 
     Attributes:
         depth: the number of calls that it is nested in.
-        what: the call with its arguments, as far as known; or the receiver and what it did.
+        what: the call with its arguments, if known; or the receiver and its action.
         word: how the call ended, or the kind of the receiver's action.
         start: seconds since the start of the first line.
         seconds: the duration of the call or attempt; None for an action without a duration.

@@ -89,8 +89,8 @@ class notify:
     Args:
         url: an http or https address. Redirects are not followed.
         secret: the key that signs the body.
-        timeout: how long to wait for data from the server, in seconds. The whole request can take
-            four times as long.
+        timeout: the maximum time to wait for data from the server, in seconds. The whole request
+            can take four times as long.
 
     Attributes:
         sent: the number of requests that the server accepted.

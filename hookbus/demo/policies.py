@@ -106,7 +106,7 @@ POLICIES: Final = (
     ),
     Policy(
         "ask",
-        "reading is allowed; for all else a person approves exactly what the user's task needs",
+        "reading is allowed; a person approves only the other calls that the user's task needs",
         lambda task: [_asking(task)],
         asks=True,
     ),

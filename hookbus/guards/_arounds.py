@@ -109,7 +109,7 @@ class timeout(ReadyGuard):
     """Cancels a call after a time limit and raises `TimeoutError`.
 
     Args:
-        seconds: the time limit for everything inside this `around`.
+        seconds: the time limit for the method and all inner arounds.
         hook: the hook to limit. It must be an `async def`, because sync code cannot be cancelled.
 
     Raises:
@@ -137,7 +137,8 @@ class cache(ReadyGuard):
     call, such as `call_id`, are not compared.
 
     Args:
-        seconds: how long to keep a result. None keeps it until newer results need the space.
+        seconds: the time to keep a result, in seconds. None keeps it until newer results need the
+            space.
         size: the maximum number of results.
         hook: the hook to cache: a name, several names, or a glob. It must not be a stream.
 

@@ -90,7 +90,7 @@ class tool_policy(ReadyGuard):
     def _of_file(
         cls, path: str | os.PathLike[str], said: Mapping[str, Any], hook: Hooks = "tool_call"
     ) -> tool_policy:
-        """Create the guard from what a file contains.
+        """Create the guard from the contents of a file.
 
         Raises:
             HookError: naming the file, if it contains an unknown key or an invalid rule.

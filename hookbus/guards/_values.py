@@ -70,7 +70,7 @@ def changed(value: Any, change: Change, depth: int = 0, unseen: Note = id) -> An
 
 
 def _bytes(value: bytes | bytearray | memoryview, change: Change) -> Any:
-    # Bytes outside UTF-8 must not decode to letters, which could hide a match beside them.
+    # Bytes outside UTF-8 must not decode to letters, which could hide an adjacent match.
     text = bytes(value).decode("utf-8", "surrogateescape").replace("\0", "")
     new = change(text)
     return value if new == text else new.encode("utf-8", "surrogateescape")

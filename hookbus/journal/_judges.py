@@ -178,7 +178,7 @@ class Asked:
 
 
 def guards(bus: Bus, hook: str, sender: str) -> Iterator[Asked]:
-    """Yield the guards of a hook that apply to a recorded sender, in order. Those that cannot be
+    """Yield the guards of a hook that apply to a recorded sender, in order. Guards that cannot be
     called come last.
     """
     signal = bus.signal(f"pre_{hook}")

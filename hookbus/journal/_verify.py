@@ -169,7 +169,8 @@ class _Look:
     def _marks(
         self, checkpoints: list[Checkpoint], file: str, expired: int, hash: Any
     ) -> dict[int, list[Checkpoint]]:
-        """Return the checkpoints by record number. Compare those that need no record immediately.
+        """Return the checkpoints by record number. Compare checkpoints that need no record
+        immediately.
         """
         marks: dict[int, list[Checkpoint]] = defaultdict(list)
         for each in checkpoints:

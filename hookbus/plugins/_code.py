@@ -156,7 +156,8 @@ class Code:
             self._finder.is_left = True
 
     def undo(self) -> None:
-        """Remove the modules that a failed load has imported, and restore those that they replaced.
+        """Remove the modules that a failed load has imported, and restore the modules that they
+        replaced.
         """
         _forget(name for name in self._modules() if name not in self._earlier)
         self.remove()

@@ -63,7 +63,7 @@ def find(folders: Mapping[str, str], *, installed: bool) -> list[Candidate]:
     Args:
         folders: for each place, the folder with its plugins. A folder that does not exist counts as
             empty.
-        installed: whether to search entry points, too.
+        installed: whether to also search entry points.
     """
     found = [
         candidate

@@ -30,12 +30,12 @@ from ._operator import Standing, Word, settle
 
 @attrs.define(eq=False)
 class Loaded:
-    """A loaded plugin: everything that must be undone when it is unloaded.
+    """A loaded plugin, with the changes to undo when it is unloaded.
 
     Attributes:
         notes: the operator's changes, by receiver.
         warnings: problems that do not prevent loading, with advice.
-        farewell: gives up the code if the bus is garbage-collected before the plugin is unloaded.
+        farewell: abandons the code if the bus is garbage-collected before the plugin is unloaded.
     """
 
     bus: Bus

@@ -70,8 +70,8 @@ class Selection:
         allow: the only plugins that may be on; None allows all.
         deny: plugins that are off, regardless of other settings.
         enable: plugins that are on, regardless of their manifest.
-        environment: the plugins in HOOKBUS_PLUGINS: exactly these are on, as far as `allow` and
-            `deny` permit. None if the variable is not set.
+        environment: the plugins in HOOKBUS_PLUGINS, or None if the variable is not set. Exactly
+            these are on, if `allow` and `deny` permit them.
         disabled: plugins, as `place:id`, that were switched off later.
         enabled: plugins, as `place:id`, that were switched on later.
     """
