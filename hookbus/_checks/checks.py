@@ -83,12 +83,12 @@ class Checks:
         it.
         """
         code = code_of(guard.held)
-        for name, said in _VERDICTS.items():
+        for name, verdict in _VERDICTS.items():
             if code is not None and name in code.co_names:
                 if returns_nothing(code):
                     write = f"write return {name}({'reason' if name == 'Block' else 'question'})"
                     guards = f"{guard.label} on {guard.signal.name}"
-                    warn(f"{guards} creates {said} but never returns it: {write}")
+                    warn(f"{guards} creates {verdict} but never returns it: {write}")
                 return
 
     def report_overrides(
@@ -111,8 +111,8 @@ class Checks:
         their calls. Only classes that receivers were connected to, or whose methods were called,
         are listed.
         """
-        held = (cls for _, cls in static_holders(self._board.hooks()))
-        classes = [*self._board.looked_at.owners(), *held]
+        owners = (cls for _, cls in static_holders(self._board.hooks()))
+        classes = [*self._board.looked_at.owners(), *owners]
         return uncovered_overrides(self._bus, with_subclasses(classes))
 
     def class_of(self, hook: Hook) -> type | None:

@@ -65,8 +65,8 @@ def check_guarded(
         raise HookError(f"phase={phase!r} cannot have guards: write 'pre', 'item' or 'post'")
     name, bus = hooks[0].name, hooks[0].bus
     here = [signal for signal in signals if signal.phase == phase and signal._home is bus]
-    held = _holders(hooks) if sender is None else []
-    found = _callers(hooks, held) if sender is None else [_caller(hooks, sender)]
+    holders = _holders(hooks) if sender is None else []
+    found = _callers(hooks, holders) if sender is None else [_caller(hooks, sender)]
     bare = [who for who, whose in found if not any(_watches(each, whose) for each in here)]
     if bare:
         is_one = sender is not None and not is_class(sender)
@@ -77,7 +77,7 @@ def check_guarded(
             f"no guard covers every {name!r} call of {', '.join(sorted(set(bare)))}: "
             f"{advice}" + "".join(f"; {each}" for each in vain)
         )
-    classes = [cls for _, cls, *_ in held]
+    classes = [cls for _, cls, *_ in holders]
     classes += [cls for _, cls in static_holders(hooks)] if sender is None else []
     overrides = uncovered_overrides(bus, with_subclasses(classes), name)
     # These guards run before an override can change the result or the stream.
@@ -115,14 +115,14 @@ classmethod.
 """
 
 
-def _callers(hooks: list[Hook], held: list[Held]) -> Iterator[tuple[str, Whose]]:
+def _callers(hooks: list[Hook], holders: list[Held]) -> Iterator[tuple[str, Whose]]:
     """Yield each class or function that declares one of the hooks: its description, and its data as
     a sender.
     """
     for hook in hooks:
         if getattr(hook.body, "__isabstractmethod__", False):
             continue  # only its overrides are called
-        own = [place for place in held if place[0] is hook]
+        own = [place for place in holders if place[0] is hook]
         for _, cls, attribute, is_classmethod in own:
             _, more = inherited(hook, site_as(hook, attribute), cls)
             yield cls.__qualname__, (cls, None if is_classmethod else cls.__mro__, *more)
@@ -139,12 +139,12 @@ def _holders(hooks: list[Hook]) -> list[Held]:
     """Return every class that has one of the hookables. This searches all classes once for all
     hooks.
     """
-    held: list[Held] = []
+    holders: list[Held] = []
     for cls in with_subclasses([object]):
         for as_class in (False, True):
             names = {hook: attribute for attribute, hook in hooks_in((cls,), as_class)}
-            held += [(hook, cls, names[hook], as_class) for hook in hooks if hook in names]
-    return held
+            holders += [(hook, cls, names[hook], as_class) for hook in hooks if hook in names]
+    return holders
 
 
 def _caller(hooks: list[Hook], sender: Any) -> tuple[str, Whose]:

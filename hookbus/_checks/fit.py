@@ -76,8 +76,8 @@ def _check_functions_of(hooks: list[Hook], sender: Any) -> None:
     """
     cls = own_class(sender)
     holders = [*cls.__mro__, *([sender] if cls is not sender else [])]
-    held = [list(getattr(each, "__dict__", {}).items()) for each in holders]
-    for attribute, raw in [pair for pairs in held for pair in pairs]:
+    attributes = [list(getattr(each, "__dict__", {}).items()) for each in holders]
+    for attribute, raw in [pair for pairs in attributes for pair in pairs]:
         hook = hook_of(raw) if isinstance(raw, (staticmethod, MethodType)) else None
         if hook in hooks:
             is_static = isinstance(raw, staticmethod)

@@ -57,13 +57,13 @@ class MisplacedGuards:
             declared = self._board.declared(signal.hook) if signal.phase is not None else []
             if declared:
                 is_over = hook in declared
-                said = [self._of_strangers(g, hook, declared) for g in guards if is_over]
+                texts = [self._of_strangers(g, hook, declared) for g in guards if is_over]
             else:
-                said = [_of_name(guard, signal, hook) for guard in guards if not signal._was_asked]
-                is_over = signal._was_asked or any(said)
+                texts = [_of_name(guard, signal, hook) for guard in guards if not signal._was_asked]
+                is_over = signal._was_asked or any(texts)
             if is_over:
                 self._signals.pop(name, None)
-            for text in filter(None, said):
+            for text in filter(None, texts):
                 log(WARNING, text)
         self._board.route(hook)
 
@@ -93,10 +93,10 @@ def _of_name(guard: Connected, signal: HookSignal, hook: Hook) -> str | None:
     """Return a message if a guard's signal, which nothing emits, was probably meant for this
     hook.
     """
-    meant = meant_by(signal, hook.name)
-    return meant and (
+    likely = meant_by(signal, hook.name)
+    return likely and (
         f"{guard.label} is connected to {signal.name}, which no hook emits, but {hook.name} was "
-        f"called: did you mean {meant!r}?"
+        f"called: did you mean {likely!r}?"
     )
 
 

@@ -54,8 +54,8 @@ def _passes_on(above: tuple[type, ...], attribute: str, override: Any) -> bool |
     itself. `functools.wraps` is not proof of such a call.
     """
     inherited = {hook for _, hook, _ in held_in(above)}
-    held = layers(getattr(override, "__func__", override))
-    own = list(takewhile(lambda layer: hook_of(layer) not in inherited, held))
+    functions = layers(getattr(override, "__func__", override))
+    own = list(takewhile(lambda layer: hook_of(layer) not in inherited, functions))
     if any(hook_of(layer) is not None for layer in own):
         return None
     parents = {"super", *(base.__name__ for base in above)}

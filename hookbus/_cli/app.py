@@ -73,15 +73,15 @@ def play(words: Sequence[str], about: str, *more: Any) -> int | Ended:
         where = f"{wrong.filename}: " if wrong.filename else ""
         return _failed(f"{where}{wrong.strerror or wrong}", is_whole)
     except Exception as wrong:
-        said = f"{type(wrong).__name__}: {wrong}"
-        return _failed(f"{said}. This is a bug in hookbus; see --traceback", is_whole)
+        message = f"{type(wrong).__name__}: {wrong}"
+        return _failed(f"{message}. This is a bug in hookbus; see --traceback", is_whole)
     return ended if isinstance(ended, (int, Ended)) else 0
 
 
-def _failed(said: str, is_whole: bool, code: int = 2) -> int:
+def _failed(message: str, is_whole: bool, code: int = 2) -> int:
     if is_whole:
         traceback.print_exc()
     from .._views.tables import printable
 
-    print("hookbus:", printable(" ".join(said.split())), file=sys.stderr)
+    print("hookbus:", printable(" ".join(message.split())), file=sys.stderr)
     return code

@@ -150,8 +150,8 @@ def _answer(store: Store, id: str, answer: Approved | Denied, shown: Shown) -> N
     if shown.json:
         print_json(attrs.asdict(now))
         return
-    left = max(0, (now.until or 0) - time.time())
-    say(f"{now.state}: {now.request.question} The answer is valid for {left / 60:.0f} minutes.")
+    rest = max(0, (now.until or 0) - time.time())
+    say(f"{now.state}: {now.request.question} The answer is valid for {rest / 60:.0f} minutes.")
 
 
 def _case(store: Store, id: str) -> ApprovalRecord:

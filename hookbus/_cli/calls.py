@@ -198,14 +198,14 @@ def call_named(journal: Journal, named: str) -> tuple[int, str, int]:
         raise HookError(f"{named!r:.60} is not the number of a call: write 17, or RUN:17")
     runs = asked(journal, "SELECT number, id FROM runs WHERE substr(id, 1, ?) = ? ORDER BY number",
                  [len(begins), begins])  # fmt: skip
-    held = [
+    matching = [
         (run, name) for run, name in runs
         if asked(journal, "SELECT 1 FROM chain WHERE run = ? AND call_id = ? LIMIT 1",
                  [run, int(number)])
     ]  # fmt: skip
-    if not held:
+    if not matching:
         raise HookError(f"{journal.path} has no call {named}: list the calls with hookbus log")
-    if len(held) > 1:
-        names = ", ".join(f"{name}:{number}" for _, name in held[-3:])
-        raise HookError(f"{len(held)} runs have a call {number}: add the run, such as {names}")
-    return (*held[0], int(number))
+    if len(matching) > 1:
+        names = ", ".join(f"{name}:{number}" for _, name in matching[-3:])
+        raise HookError(f"{len(matching)} runs have a call {number}: add the run, such as {names}")
+    return (*matching[0], int(number))

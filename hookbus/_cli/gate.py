@@ -71,11 +71,11 @@ def answer(
     try:
         for number in _ENDING:
             signal.signal(number, _raise_ended)
-        given = sys.stdin.buffer.read()
-        name = event if event is not None else _name_in(given)
+        event_bytes = sys.stdin.buffer.read()
+        name = event if event is not None else _name_in(event_bytes)
         words = [agent, str(file), f"{_seconds(file, deadline):g}", name]
         program = [sys.executable, "-I", "-S", hook.__file__, *words]
-        ended = subprocess.run(program, input=given, capture_output=True, check=False)
+        ended = subprocess.run(program, input=event_bytes, capture_output=True, check=False)
         if ended.returncode not in (hook.GO, hook.REFUSED):
             raise HookError(f"the hook ended with {ended.returncode}")
         code, out, err = ended.returncode, ended.stdout, ended.stderr
@@ -113,12 +113,12 @@ def _ignore_signals() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _name_in(given: bytes) -> str:
+def _name_in(event_bytes: bytes) -> str:
     """Return the name of an event, or an empty string if it has no name. Such an event is
     refused.
     """
     try:
-        found: Any = json.loads(given).get("hook_event_name", "")
+        found: Any = json.loads(event_bytes).get("hook_event_name", "")
     except (ValueError, AttributeError, RecursionError):
         return ""
     return found if isinstance(found, str) else ""

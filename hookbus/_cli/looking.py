@@ -54,10 +54,10 @@ def explain(
     prepare(find_settings())
     found = object_of(target)
     if hook is None:
-        explanation, meant = explain_calls(found, source=source), hook_for(found)
+        explanation, target_hook = explain_calls(found, source=source), hook_for(found)
     else:
-        explanation, meant = explain_calls(hook, sender=found, source=source), hook_for(hook)
-    never = _never(meant.bus, meant.name)
+        explanation, target_hook = explain_calls(hook, sender=found, source=source), hook_for(hook)
+    never = _never(target_hook.bus, target_hook.name)
     if shown.json:
         rows = [attrs.asdict(row) for row in explanation]
         print_json({

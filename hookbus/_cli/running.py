@@ -78,8 +78,8 @@ def run(
         module: run the program as a module, as python -m does.
     """
     settings = find_settings()
-    kept = named_journal(journal, settings)
-    if turns and kept is None:
+    journal_file = named_journal(journal, settings)
+    if turns and journal_file is None:
         raise HookError("--turns needs a journal: add --journal FILE")
     if trace is not None:
         check_place(trace)
@@ -90,10 +90,10 @@ def run(
     _ask_at(approvals or settings.approvals, wait)
     if shown.json:
         _count()
-    if kept is not None:
+    if journal_file is not None:
         from .._program.environment import record
 
-        record(kept, turns=turns)
+        record(journal_file, turns=turns)
     _export(trace, is_otel=otel)
     listen()
     try:

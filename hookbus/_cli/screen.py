@@ -94,8 +94,8 @@ def table_of(
             min_width=min(16, max(len(word) for cell in (name, *cells) for word in cell.split())),
         )  # fmt: skip
     for line in zip(*shown.values()):
-        said = ("yes" if cell == "True" else cell for cell in line)
-        table.add_row(*(Text(cell, style=COLOURS.get(cell, "")) for cell in said))
+        texts = ("yes" if cell == "True" else cell for cell in line)
+        table.add_row(*(Text(cell, style=COLOURS.get(cell, "")) for cell in texts))
     return table
 
 

@@ -44,9 +44,9 @@ class Window:
     def forget(self, now: float) -> None:
         """Drop events that are too old."""
         self._now = now
-        for kept in (self._ended, self._did):
-            while kept and kept[0][0] < now - WINDOW_SECONDS:
-                kept.popleft()
+        for events in (self._ended, self._did):
+            while events and events[0][0] < now - WINDOW_SECONDS:
+                events.popleft()
 
     def hooks(self) -> list[dict[str, Any]]:
         """Return a row for each hook, busiest first."""

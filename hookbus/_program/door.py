@@ -184,15 +184,15 @@ class Door:
         elif act in ("disable", "enable", "shadow"):
             yield {"switched": self._bus.switch(str(asked.get("receiver")), act, by=by)}
         else:
-            meant = did_you_mean(str(act), ACTS)
-            raise HookError(f"{act!r:.40} is not a request that a program answers{meant}")
+            hint = did_you_mean(str(act), ACTS)
+            raise HookError(f"{act!r:.40} is not a request that a program answers{hint}")
 
 
 def _reported(bus: _bus.Bus) -> dict[str, Any]:
     from .._views.report import report
 
-    said = report(bus)
-    return {"hooks": said.hooks, "receivers": said.receivers, "findings": said.findings}
+    summary = report(bus)
+    return {"hooks": summary.hooks, "receivers": summary.receivers, "findings": summary.findings}
 
 
 def _told(bus: _bus.Bus, caller: socket.socket) -> Iterator[dict[str, Any]]:

@@ -33,23 +33,23 @@ class Operator:
         if act not in ACTS:
             raise HookError(f"act={act!r:.40} is not valid{did_you_mean(str(act), ACTS)}")
         everything = list(self._everything())
-        meant = [each for each in everything if receiver in each.names]
-        if not meant and not self._may_set(receiver, act):
+        matching = [each for each in everything if receiver in each.names]
+        if not matching and not self._may_set(receiver, act):
             names = [name for each in everything for name in each.names]
             hint = did_you_mean(receiver, names)
             raise HookError(f"no receiver is connected as {receiver!r}{hint}")
-        said = [f"{each.label} on {each.signal.name}" for each in meant]
-        for each, which in zip(meant, said):
+        labels = [f"{each.label} on {each.signal.name}" for each in matching]
+        for each, which in zip(matching, labels):
             if each.said.locked and act != "enable":
                 raise HookError(f"{which} has locked=True, so it cannot be switched off")
             if each.role != "guard" and act == "shadow":
                 raise HookError(f"{which} is not a guard, and only guards can be in shadow mode")
         self._set(receiver, act)
-        for each in meant:
+        for each in matching:
             sender = self._switch(each, act)
             who = "ANY" if sender is ANY else "gone" if sender is None else describe(sender)
             self._bus.events.tell_of(Switched, each, who, act=act, by=by)
-        return said
+        return labels
 
     def prepare(self, shadow: Iterable[str], require_guard: Iterable[str]) -> None:
         """Set names of shadowed guards, and hooks that require a guard; see `Bus._operate`."""
@@ -114,8 +114,8 @@ def switch(connected: Connected, act: Act) -> None:
     """Disable a receiver, restore its original options, or put a guard in shadow mode. A receiver
     that the program itself has disabled stays disabled.
     """
-    said = connected.said
-    connected.options = said._replace(shadow=True) if act == "shadow" else said
+    declared = connected.said
+    connected.options = declared._replace(shadow=True) if act == "shadow" else declared
     if connected.role == "guard":
         connected.on_error = "isolate" if connected.options.shadow else "block"
     connected.is_switched_off = act == "disable"

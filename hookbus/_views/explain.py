@@ -200,9 +200,9 @@ def hook_for(hookable: Any, bus: Bus = default_bus) -> Hook:
             advice = did_you_mean(hookable, named) or ": pass the method, as explain(agent.reply)"
             raise HookError(f"no hook {hookable!r} has an argument for its sender{advice}")
         return named[hookable]
-    held: list[Any] = [*layers(getattr(hookable, "__func__", hookable))]
-    held += [getattr(function, "__hookable__", None) for function in held]  # a hook of an adapter
-    hook = next((hook for hook in map(hook_of, held) if hook is not None), None)
+    found: list[Any] = [*layers(getattr(hookable, "__func__", hookable))]
+    found += [getattr(function, "__hookable__", None) for function in found]  # a hook of an adapter
+    hook = next((hook for hook in map(hook_of, found) if hook is not None), None)
     if hook is None:
         raise HookError(
             f"{hookable!r:.80} is not hookable: decorate it with @hookable, or call "
@@ -223,8 +223,8 @@ def _source_of(made: Written | None) -> str:
     if made is None:
         return "\nno receivers are connected: the method runs directly"
     named = {name: value for name, value in made.named.items() if not isinstance(value, Seat)}
-    said = (brief(f"# {name}: {_named(value)}") for name, value in named.items())
-    return "\n".join(["", *said, "", made.source])
+    lines = (brief(f"# {name}: {_named(value)}") for name, value in named.items())
+    return "\n".join(["", *lines, "", made.source])
 
 
 def _named(value: Any) -> str:
@@ -266,12 +266,12 @@ _USUAL: Final = {"guard": "block", "around": "raise"}
 
 def noted(row: dict[str, Any], *more: str) -> dict[str, Any]:
     """Return a row about a receiver with its unusual settings in one column."""
-    left = dict(row)
-    priority, timeout, on_error, where = map(left.pop, ("priority", "timeout", "on_error", "where"))
-    said = [f"priority {priority}"] if priority else []
-    said += [f"timeout {timeout:g} s"] if timeout is not None else []
-    said += [f"on_error {on_error}"] if on_error != _USUAL.get(row["role"], "isolate") else []
-    return {**left, "notes": ", ".join([*said, *more]), "where": where}
+    rest = dict(row)
+    priority, timeout, on_error, where = map(rest.pop, ("priority", "timeout", "on_error", "where"))
+    notes = [f"priority {priority}"] if priority else []
+    notes += [f"timeout {timeout:g} s"] if timeout is not None else []
+    notes += [f"on_error {on_error}"] if on_error != _USUAL.get(row["role"], "isolate") else []
+    return {**rest, "notes": ", ".join([*notes, *more]), "where": where}
 
 
 def scope_of(receiver: Connected) -> str:

@@ -58,10 +58,10 @@ def pending(bus: Bus, signal: HookSignal) -> str:
         there = f"a hook {signal.hook!r} is on another bus"
         return f"; {there}: connect to the signal of that bus"
     names = bus.hook_names()
-    meant = [found for name in names if (found := meant_by(signal, name))]
+    likely = [found for name in names if (found := meant_by(signal, name))]
     unknown = "" if signal.phase else f"; the phases are {', '.join(PHASES)}"
-    if meant:
-        (nearest,) = get_close_matches(signal.name, meant, n=1, cutoff=0)
+    if likely:
+        (nearest,) = get_close_matches(signal.name, likely, n=1, cutoff=0)
         return f"{unknown}; did you mean {nearest!r}?"
     questions = [name for name in names if bus._switchboard.declared(name)[0].is_question]
     if signal.phase or not questions:
@@ -172,8 +172,8 @@ def of_seconds(receiver: Connected, it: str) -> Iterator[str]:
 
 def of_answers(receiver: Connected, it: str) -> Iterator[str]:
     """Yield a message about unusual answers of a receiver."""
-    for said, count in [*(receiver.remarks or {}).items()]:
-        yield f"{it} {said} ({'once' if count == 1 else f'{count} times'})"
+    for remark, count in [*(receiver.remarks or {}).items()]:
+        yield f"{it} {remark} ({'once' if count == 1 else f'{count} times'})"
 
 
 def of_timeout(receiver: Connected, it: str) -> Iterator[str]:

@@ -142,7 +142,7 @@ def _call(event: Started, sender: str, end: Finished | None, began: float, until
 
 def _title(event: Started | Finished, sender: str) -> str:
     values = event.values if isinstance(event, Started) else HIDDEN
-    given = (
+    shown_arguments = (
         ""
         if values is HIDDEN
         else f"({', '.join(f'{name}={shortened(value)}' for name, value in values.items())})"
@@ -158,7 +158,7 @@ def _title(event: Started | Finished, sender: str) -> str:
         if is_function
         else f" of {sender}"
     )
-    return f"{event.hook}{given}{of}"
+    return f"{event.hook}{shown_arguments}{of}"
 
 
 def _mark(event: Event, start: float) -> Line | None:
@@ -169,12 +169,12 @@ def _mark(event: Event, start: float) -> Line | None:
         return Line(0, _change(event), "dropped" if event.dropped else "changed", start)
     if isinstance(event, Blocked):
         how = "blocked" if event.enforced else "would have blocked"
-        said = f"{brief(event.receiver)} {how} in {event.phase}: {event.reason}"
-        return Line(0, said, "blocked" if event.enforced else "shadow", start)
+        text = f"{brief(event.receiver)} {how} in {event.phase}: {event.reason}"
+        return Line(0, text, "blocked" if event.enforced else "shadow", start)
     if isinstance(event, Failed):
         error = type(event.exception).__name__
-        said = f"{brief(event.receiver)} failed in {event.phase}: {error}, {event.action}"
-        return Line(0, said if event.enforced else f"{said} in shadow", "failed", start)
+        text = f"{brief(event.receiver)} failed in {event.phase}: {error}, {event.action}"
+        return Line(0, text if event.enforced else f"{text} in shadow", "failed", start)
     if isinstance(event, Lost):
         what = f"{brief(event.receiver)} of {event.hook} was garbage collected"
         return Line(0, what, "failed", start)
@@ -207,9 +207,9 @@ def summary(lines: Sequence[Line]) -> str:
     for line in lines:
         if not line.is_call and line.word in ("changed", "dropped", "failed", "shadow"):
             marks[line.word] += 1 + len(line.again)
-    said = ", ".join(f"{count} {word}" for word, count in (calls + marks).items())
+    counts = ", ".join(f"{count} {word}" for word, count in (calls + marks).items())
     count = f"{calls.total()} call{'s' * (calls.total() != 1)}"
-    return f"{count} in {duration(_length(lines))}: {said}"
+    return f"{count} in {duration(_length(lines))}: {counts}"
 
 
 def as_text(lines: Sequence[Line]) -> str:
@@ -217,8 +217,8 @@ def as_text(lines: Sequence[Line]) -> str:
     length, space = _length(lines), width() - _MARGIN
     time = min(max(space // 3, 12), 32)
     drawn = (_text_line(line, length, time, space - time) for line in lines)
-    kept = re.sub(r"(?<=\d) ", "\xa0", summary(lines))  # prevents a line break after a number
-    head = (line.replace("\xa0", " ") for line in textwrap.wrap(kept, width()))
+    title = re.sub(r"(?<=\d) ", "\xa0", summary(lines))  # prevents a line break after a number
+    head = (line.replace("\xa0", " ") for line in textwrap.wrap(title, width()))
     return "\n".join([*head, *drawn])
 
 

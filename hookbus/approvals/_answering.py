@@ -170,13 +170,13 @@ class Answering:
         if not isinstance(answer, Approved):
             why = f"denied by {answer.by}: {answer.reason}"
             return Block(unapproved(request.question, why), code="denied")
-        kept = answer if isinstance(answer, Kept) else None
+        earlier = answer if isinstance(answer, Kept) else None
         edited: dict[str, Any] = {}
         if answer.arguments is not None:
-            shown = request.arguments if kept is None else kept.shown
+            shown = request.arguments if earlier is None else earlier.shown
             written = json.loads(canonical(dict(answer.arguments), "arguments"))
             edited = restored(written, shown, _exactly(facts))
-        return answer.by, edited, kept is None or kept.is_waited_for
+        return answer.by, edited, earlier is None or earlier.is_waited_for
 
 
 def _exactly(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -84,9 +84,9 @@ class Inbox:
         if known is not None:
             return known
         future = self._put(request)
-        left = None if request.deadline is None else max(0.0, request.deadline - time.time())
+        remaining = None if request.deadline is None else max(0.0, request.deadline - time.time())
         try:
-            return future.result(left)
+            return future.result(remaining)
         finally:
             self._withdraw(request)
 

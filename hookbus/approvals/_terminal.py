@@ -59,10 +59,10 @@ class Terminal:
             _show("\n".join(lines_of(request, last)))
             self._last[request.hook, request.receiver] = request
             try:
-                said = input("yes or no? ")
+                reply = input("yes or no? ")
             except EOFError:
                 return None
-        if said.strip().lower() in ("y", "yes"):
+        if reply.strip().lower() in ("y", "yes"):
             return Approved(user_name())
         return Denied(user_name(), "answered no at the terminal")
 

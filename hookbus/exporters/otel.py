@@ -139,8 +139,8 @@ class OpenTelemetry(Exporter):
         attributes["gen_ai.conversation.id"] = session if isinstance(session, str) else None
         before = _outside() if event.parent_id is None else context.get_current()
         around = before if outer is None else trace.set_span_in_context(outer.span, before)
-        given, at = _without_none(attributes), _nano(event.at)
-        span = self._tracer.start_span(name, around, kind, given, start_time=at)
+        span_attributes, at = _without_none(attributes), _nano(event.at)
+        span = self._tracer.start_span(name, around, kind, span_attributes, start_time=at)
         call = _Call(span, before, event.hook, operation)
         for forgotten in self._calls.begin(event.call_id, call):
             _leave(forgotten, {"hookbus.outcome": "not known"})

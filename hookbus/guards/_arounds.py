@@ -176,28 +176,28 @@ class cache(ReadyGuard):
 
     def _key(self, ctx: HookContext) -> tuple[Any, ...] | None:
         labels = labels_of(ctx) - {"name", "kind", "model"}
-        given = {name: value for name, value in ctx.kwargs.items()
+        arguments = {name: value for name, value in ctx.kwargs.items()
                  if name not in labels and value is not ctx.sender}  # fmt: skip
         whose = [ctx.baggage.get(name) for name in ("user", "session")]
         try:
-            return id(ctx.sender), self._json.dumps([ctx.hook, given, whose])
+            return id(ctx.sender), self._json.dumps([ctx.hook, arguments, whose])
         except (self._json.CanonicalizationError, RecursionError, UnicodeError):
             return None
 
     def _found(self, key: Any, sender: Any) -> tuple[Any] | None:
         with self._lock:
-            kept = self._kept.get(key)
+            entry = self._kept.get(key)
         # The id of a deleted object may have been reused.
-        return None if kept is None or kept[0]() is not sender else (copy.deepcopy(kept[1]),)
+        return None if entry is None or entry[0]() is not sender else (copy.deepcopy(entry[1]),)
 
     def _keep(self, key: Any, sender: Any, result: Any) -> Any:
         if key is not None:
             try:
-                kept = weakref.ref(sender), copy.deepcopy(result)
+                entry = weakref.ref(sender), copy.deepcopy(result)
             except Exception:  # a __deepcopy__ may raise anything: do not cache
                 return result
             with self._lock:
-                self._kept[key] = kept
+                self._kept[key] = entry
         return result
 
 
@@ -205,8 +205,8 @@ def _is_name(name: Any) -> bool:
     return isinstance(name, str) and name.isidentifier()
 
 
-def _is_exception(given: Any) -> bool:
-    return isinstance(given, type) and issubclass(given, Exception)
+def _is_exception(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, Exception)
 
 
 def _check_seconds(name: str, seconds: Any) -> None:

@@ -28,7 +28,7 @@ class Covered:
     """The arguments that globs match, at any depth, ignoring case.
 
     Args:
-        given: the globs.
+        names: the globs.
         usual: globs of names that are checked by default.
         form: a pattern of values that look as if they should be checked.
 
@@ -37,9 +37,9 @@ class Covered:
     """
 
     def __init__(
-        self, given: Any, usual: Iterable[str] = (), form: Pattern[str] | None = None
+        self, names: Any, usual: Iterable[str] = (), form: Pattern[str] | None = None
     ) -> None:
-        self._globs = [glob(each.casefold(), "arguments=") for each in globs(given, "arguments=")]
+        self._globs = [glob(each.casefold(), "arguments=") for each in globs(names, "arguments=")]
         if not self._globs:
             raise HookError("arguments= is empty: name at least one argument to check")
         self._usual, self._form = [glob(each, "usual") for each in usual], form

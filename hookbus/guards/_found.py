@@ -79,18 +79,18 @@ class Finder:
 
     def __init__(self, secrets: bool, personal: bool, patterns: Iterable[str]) -> None:
         regex = library("regex", "redact")
-        given = [("private", each) for each in patterns]
+        private_forms = [("private", each) for each in patterns]
         forms = [("secret", each) for each in (*_library(), *_SECRETS) if secrets]
         self._checks: dict[str, Callable[[str], bool]] = {}
         if personal:
             forms += [("email", _EMAIL), ("card", _CARD), ("iban", _IBAN)]
             is_iban = library("stdnum.iban", "redact").is_valid
             self._checks = {"card": _is_card, "iban": lambda each: _is_97(each) and is_iban(each)}
-        if not (given or forms):
+        if not (private_forms or forms):
             raise HookError("redact() has nothing to find: set secrets=, personal= or patterns=")
-        self._given = _Forms(regex, given)
+        self._given = _Forms(regex, private_forms)
         self._forms = _Forms(regex, forms)
-        self.has_patterns = bool(given)
+        self.has_patterns = bool(private_forms)
 
     def of(
         self, text: str, deadline: Deadline, start: int = 0, *, depth: int = 2,

@@ -193,15 +193,15 @@ def glob(text: Any, what: str) -> Pattern[str]:
     return pattern(translate(text))
 
 
-def globs(given: Any, what: str) -> list[str]:
+def globs(values: Any, what: str) -> list[str]:
     """Return a list of globs, from one glob or several.
 
     Raises:
         HookError: if one of them is invalid.
     """
-    several = [given] if isinstance(given, str) else given
+    several = [values] if isinstance(values, str) else values
     if not isinstance(several, Iterable) or isinstance(several, Mapping):
-        raise HookError(f"{what} must be a glob or several globs, not {shown(given)}")
+        raise HookError(f"{what} must be a glob or several globs, not {shown(values)}")
     listed = list(several)
     for each in listed:
         glob(each, what)

@@ -61,6 +61,6 @@ def _said(error: Any) -> str:
     """Return the validation errors by field name, without values: a model reads them."""
     wrong = error.errors(include_url=False, include_context=False, include_input=False)
     places = [".".join(map(str, each["loc"])) or "arguments" for each in wrong]
-    said = [f"{place}: {each['msg']}" for place, each in zip(places[:5], wrong)]
+    problems = [f"{place}: {each['msg']}" for place, each in zip(places[:5], wrong)]
     more = f", and {len(wrong) - 5} more" if len(wrong) > 5 else ""
-    return "; ".join(said) + more
+    return "; ".join(problems) + more

@@ -165,13 +165,13 @@ def _kept(value: Any) -> dict[str, Any]:
     """Return the attributes of an object besides its fields, such as those of `__post_init__`."""
     slots = [getattr(kind, "__slots__", ()) for kind in type(value).__mro__]
     names = [name for each in slots for name in ([each] if isinstance(each, str) else each)]
-    kept = {
+    attributes = {
         name: getattr(value, name)
         for name in names
         if not name.startswith("__") and _is_set(value, name)
     }
     private = getattr(value, "__pydantic_private__", None) or {}
-    return {**kept, **getattr(value, "__dict__", {}), **private}
+    return {**attributes, **getattr(value, "__dict__", {}), **private}
 
 
 def _is_set(value: Any, name: str) -> bool:

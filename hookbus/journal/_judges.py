@@ -93,7 +93,7 @@ class Judge:
         """Return a function with these arguments and the same hook as the recorded one."""
         found = self._stubs.get(names)
         if found is None:
-            def body(*given: Any) -> None:
+            def body(*values: Any) -> None:
                 """Stand in for the recorded method; do nothing."""
 
             kind = Parameter.POSITIONAL_OR_KEYWORD
@@ -144,23 +144,23 @@ class _Wrapped:
     def __init__(self, guard: Any) -> None:
         self._guard, self.__signature__ = guard, signature_of(guard)
 
-    def __call__(self, sender: Any, /, **given: Any) -> Any:
+    def __call__(self, sender: Any, /, **arguments: Any) -> Any:
         try:
-            return self._guard(self.sender, **self._with_sender(given))
+            return self._guard(self.sender, **self._with_sender(arguments))
         except Exception as error:
             self.error = error
             raise
 
-    def _with_sender(self, given: dict[str, Any]) -> dict[str, Any]:
-        if isinstance(given.get("ctx"), HookContext):
-            given["ctx"] = given["ctx"].__replace__(sender=self.sender)
-        return given
+    def _with_sender(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        if isinstance(arguments.get("ctx"), HookContext):
+            arguments["ctx"] = arguments["ctx"].__replace__(sender=self.sender)
+        return arguments
 
 
 class _AsyncWrapped(_Wrapped):
-    async def __call__(self, sender: Any, /, **given: Any) -> Any:
+    async def __call__(self, sender: Any, /, **arguments: Any) -> Any:
         try:
-            return await self._guard(self.sender, **self._with_sender(given))
+            return await self._guard(self.sender, **self._with_sender(arguments))
         except Exception as error:
             self.error = error
             raise

@@ -85,13 +85,13 @@ class Queue:
 
     def put_back(self, taken: list[Row | Waiting], error: str) -> None:
         """Put back records that could not be written, and report the error to waiting callers."""
-        kept: list[Row | Waiting] = []
+        remaining: list[Row | Waiting] = []
         for each in [*taken, *self._out(len(self._items))]:
             if isinstance(each, Waiting) and each.is_awaited:
                 each.settle(error)
             else:
-                kept.append(each)
-        self._items.extendleft(reversed(kept))
+                remaining.append(each)
+        self._items.extendleft(reversed(remaining))
 
     def give_up(self) -> int:
         """Drop all records, and return their number."""

@@ -66,12 +66,12 @@ def _classes_called(name: str) -> list[type]:
     """Return the classes with this qualified name, one for each module."""
     found: dict[str | int, type] = {}
     seen: set[int] = set()  # by identity: a metaclass may override equality
-    left = [object]
-    while left:
-        for cls in type.__subclasses__(left.pop()):
+    unvisited = [object]
+    while unvisited:
+        for cls in type.__subclasses__(unvisited.pop()):
             if id(cls) not in seen:
                 seen.add(id(cls))
-                left.append(cls)
+                unvisited.append(cls)
                 if qualname_of(cls) == name:
                     found[_module_of(cls)] = cls  # a redefined class replaces the earlier one
     return list(found.values())

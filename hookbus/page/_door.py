@@ -96,8 +96,8 @@ def _is_own(request: Request, host: str) -> bool:
     return origin is not None and site in (None, "same-origin") and "x-hookbus" in headers
 
 
-def _is_same(given: str, secret: str) -> bool:
-    return hmac.compare_digest(given.encode(), secret.encode())
+def _is_same(value: str, secret: str) -> bool:
+    return hmac.compare_digest(value.encode(), secret.encode())
 
 
 def _refused(why: str, status: int = 403) -> Response:

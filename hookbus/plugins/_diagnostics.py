@@ -82,9 +82,9 @@ def failure_of(what: str, error: BaseException) -> PluginError:
     where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     if isinstance(error, SyntaxError) and error.filename:
         where = f" at {error.filename}:{error.lineno}"
-    said = f" ({error})" if isinstance(error, (ImportError, SyntaxError, HookError)) else ""
+    message = f" ({error})" if isinstance(error, (ImportError, SyntaxError, HookError)) else ""
     failure = PluginError(
-        f"{what} {type(error).__name__}{said}{where}",
+        f"{what} {type(error).__name__}{message}{where}",
         "fix it there; diagnostic.traceback has the full traceback",
     )
     failure.traceback = "".join(traceback.format_exception(error))

@@ -200,10 +200,10 @@ def _settled(
     """
     signal = signal_of(loaded.bus, wiring.signal)
     name = wiring.options.get("name") or name_of(wiring.receiver)
-    said = word.on(name)
+    overrides = word.on(name)
     if signal is loaded.bus.events:
-        said = {key: value for key, value in said.items() if key == "priority"}
-    standing = settle(signal.phase, wiring.options, said)
+        overrides = {key: value for key, value in overrides.items() if key == "priority"}
+    standing = settle(signal.phase, wiring.options, overrides)
     options_of(**{key: value for key, value in standing.options.items() if key != "weak"})
     if standing.kept:
         advice = "write it below receivers, under the name of each receiver"

@@ -156,8 +156,8 @@ def _check_format(table: Table) -> None:
     """Check the format first: in a newer format, the other keys may have different meanings."""
     number: Any = table.get("format")
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        said = "has no format key" if number is None else f"has format = {number!r:.60}"
-        raise PluginError(f"the manifest {said}", f"write format = {FORMAT}")
+        problem = "has no format key" if number is None else f"has format = {number!r:.60}"
+        raise PluginError(f"the manifest {problem}", f"write format = {FORMAT}")
     if number > FORMAT:
         raise PluginError(
             f"the manifest has format {number}, but this hookbus reads formats up to {FORMAT}",

@@ -54,7 +54,7 @@ class Plugins(Pictured):
         They include names in the arguments of `load_plugins` that match no plugin.
         """
         return (
-            *(said for slot in list(self._roster.slots) for said in slot.diagnostics),
+            *(diagnostic for slot in list(self._roster.slots) for diagnostic in slot.diagnostics),
             *self._roster.strangers,
         )
 
@@ -70,8 +70,8 @@ class Plugins(Pictured):
     def _html_parts(self) -> list[str]:
         rows = [attrs.asdict(row) for row in self.rows()]
         table = html_table(columns(rows)) if rows else "<p>no plugins were found</p>"
-        said = "".join(f"<li>{escape(str(each))}</li>" for each in self.diagnostics)
-        return [titled("plugins", table), f"<ul>{said}</ul>" if said else ""]
+        items = "".join(f"<li>{escape(str(each))}</li>" for each in self.diagnostics)
+        return [titled("plugins", table), f"<ul>{items}</ul>" if items else ""]
 
     def provided(self, kind: str, name: str) -> Any:
         """Return the object that a loaded plugin provides under this kind and name.

@@ -117,10 +117,10 @@ class Roster:
 
     def _unknown_ids(self, candidates: list[Candidate]) -> list[tuple[str, str]]:
         known = {candidate.id for candidate in candidates}
-        said: dict[str, Mapping[str, Any]] = {"settings=": self.settings, "overrides=": self.words}
+        by_option: dict[str, Any] = {"settings=": self.settings, "overrides=": self.words}
         return [
             (name, f"{option} names {name!r}, but no plugin has that id{did_you_mean(name, known)}")
-            for option, names in said.items() for name in names if name not in known
+            for option, names in by_option.items() for name in names if name not in known
         ]  # fmt: skip
 
     # -- loading and unloading ---------------------------------------------------------------------

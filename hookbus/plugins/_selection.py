@@ -44,10 +44,10 @@ def names_in_environment(environment: Mapping[str, str]) -> Names | None:
 
     Return None if the variable is not set, and () if it is empty.
     """
-    said = environment.get(VARIABLE)
-    if said is None:
+    value = environment.get(VARIABLE)
+    if value is None:
         return None
-    return names_of(VARIABLE, [name.strip() for name in said.split(",") if name.strip()])
+    return names_of(VARIABLE, [name.strip() for name in value.split(",") if name.strip()])
 
 
 def is_named(candidate: Candidate, names: Names, *, in_workspace: bool = False) -> bool:

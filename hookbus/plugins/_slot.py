@@ -70,10 +70,10 @@ class Slot:
         self._keep("error", problem)
 
     def _keep(self, level: Level, problem: PluginError) -> None:
-        said = Diagnostic(
+        diagnostic = Diagnostic(
             level, self.id, self.candidate.file, problem.problem, problem.advice, problem.traceback
         )
-        self.diagnostics.append(said)
+        self.diagnostics.append(diagnostic)
 
     def row(self) -> PluginRow:
         manifest, loaded = self.candidate.manifest, self.loaded

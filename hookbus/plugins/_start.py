@@ -67,8 +67,8 @@ def load_plugins(
         enable=names_of("enable", enable) or (), environment=names_in_environment(os.environ),
     )  # fmt: skip
     places = _places(workspace=workspace, user=user, bundled=bundled)
-    said = _by_id("overrides", overrides or {})
-    words = {plugin: Word.of(plugin, each) for plugin, each in said.items()}
+    checked_overrides = _by_id("overrides", overrides or {})
+    words = {plugin: Word.of(plugin, each) for plugin, each in checked_overrides.items()}
     settled = _by_id("settings", settings or {})
     plugins = Plugins(bus, places, installed, selection, settled, words)
     _begin(bus, plugins)
@@ -123,9 +123,9 @@ def _begin(bus: Bus, plugins: Plugins) -> None:
         raise
 
 
-def _by_id(option: str, said: ById) -> ById:
-    if not isinstance(said, Mapping) or not all(
-        isinstance(each, Mapping) for each in said.values()
+def _by_id(option: str, mapping: ById) -> ById:
+    if not isinstance(mapping, Mapping) or not all(
+        isinstance(each, Mapping) for each in mapping.values()
     ):
-        raise HookError(f"{option}={said!r:.60} must map the id of a plugin to a mapping")
-    return dict(said)
+        raise HookError(f"{option}={mapping!r:.60} must map the id of a plugin to a mapping")
+    return dict(mapping)
