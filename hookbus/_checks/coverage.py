@@ -29,7 +29,7 @@ def check_required(bus: Any, name: str, phase: str, sender: Any, default: Any) -
 
     Args:
         bus: the bus of the hooks.
-        sender: the sender to check; None is every class that declares one, and every function.
+        sender: the sender to check; None means every class and function that declares a hook.
         default: the bus where a guard may have been connected by mistake.
 
     Raises:
@@ -55,7 +55,7 @@ def check_guarded(
         hooks: all hooks with the name.
         signals: their signals, and signals for the same name on a bus where the hook is not
             declared.
-        sender: the sender to check; None is every class that declares one, and every function.
+        sender: the sender to check; None means every class and function that declares a hook.
 
     Raises:
         HookError: with a message that names the methods without a guard, and says why each existing

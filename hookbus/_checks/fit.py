@@ -41,7 +41,7 @@ def check_sender(
         )
     cls = class_of(own, looked_at) if own is not None else None
     if cls is None and own in hooks and name_of_sender(sender) is None:
-        # No module may contain the class, for example because a function defines it.
+        # Possibly no module contains the class, for example because a function defines it.
         cls = class_of(own, lambda: with_subclasses([object]))
     if cls is not None:
         raise HookError(

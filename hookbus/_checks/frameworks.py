@@ -97,7 +97,7 @@ def _version(package: str) -> str:
 
 
 def _required_by(packages: list[str]) -> set[str]:
-    """Return all requirements of packages, extras included, and the requirements of those."""
+    """Return all requirements of packages, including extras, and the requirements of these."""
     found: set[str] = set()
     waiting = [(package, True) for package in packages]
     while waiting:

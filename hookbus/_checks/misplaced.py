@@ -24,7 +24,7 @@ NEAR: Final = 0.75
 
 class MisplacedGuards:
     """The signals with a guard that fits no declared hook of its sender. If there are none, calls
-    do no check.
+    perform no check.
     """
 
     def __init__(self, board: Switchboard) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class _Busy(threading.local):
-    """The listeners that are being called, in each thread."""
+    """The listeners that each thread is currently calling."""
 
     def __init__(self) -> None:
         self.listeners: set[int] = set()

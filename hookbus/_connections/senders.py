@@ -1,4 +1,4 @@
-"""Senders: which objects can be one, how to reference them weakly, and how to describe them."""
+"""Senders: which objects can be senders, how to reference them weakly, and how to describe them."""
 
 from __future__ import annotations
 

@@ -17,9 +17,9 @@ _entering: Final[ContextVar[Later | None]] = ContextVar("hookbus_entering", defa
 
 
 class Later:
-    """The return value of such a call. The hooked call begins when this object is awaited or
-    entered. On entering, `pre` runs before the body's context manager is entered. Its value is the
-    result of the call. Only the context manager handles the exit.
+    """The return value of a function hooked with `kind="async"`. The hooked call begins when this
+    object is awaited or entered. On entering, `pre` runs before the body's context manager is
+    entered. Its value is the result of the call. Only the context manager handles the exit.
     """
 
     def __init__(self, call: Callable[[], Any]) -> None:
