@@ -89,7 +89,7 @@ async def all_of(
     if depth > sys.getrecursionlimit():  # Python's recursion limit does not apply across tasks
         for awaitable in awaitables:
             close_unawaited(awaitable)
-        endless = "it calls the hook that calls it, without end; stop the recursion by a condition"
+        endless = "it calls the hook that calls it, endlessly; stop the recursion with a condition"
         return [(None, HookError(endless)) for _ in awaitables], None
     token = None
     try:

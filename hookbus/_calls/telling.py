@@ -230,7 +230,7 @@ def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
     if said is not None and is_a(error, HookError):
         return f"{name} changed an argument in place: {said}"
     if is_a(error, HookBlocked) and _texts(error)[1:3] == (name, hook):
-        return f"{name} calls {hook}, which calls it again; stop the recursion by a condition"
+        return f"{name} calls {hook}, which calls it again; stop the recursion with a condition"
     return None
 
 
@@ -245,8 +245,8 @@ def _meant(seat: Seat, error: BaseException) -> BaseException:
     is_deep = is_a(error, RecursionError) and seat.phase != "around"
     if is_deep and is_running(receiver.function):
         meant = HookError(
-            f"{receiver.label} calls {hook}, which calls it again, without end; "
-            "stop the recursion by a condition"
+            f"{receiver.label} calls {hook}, which calls it again, endlessly; "
+            "stop the recursion with a condition"
         )
     elif is_verdict_raised(error):
         meant = HookError(

@@ -264,7 +264,7 @@ class Connected(Tally):
             write = ", ".join((first, taken, *self.asks.names))
             sender_first = "the first parameter is always the sender"
             return f"would get the sender as {taken!r}: {sender_first}, so write ({write})"
-        for asks, what in ((self.asks, "asks for"), (when, "has a when= that asks for")):
+        for asks, what in ((self.asks, "has a parameter"), (when, "has a when= that needs")):
             if asks and not asks.needed <= on_offer:
                 lacking = asks.missing(on_offer)[0]
                 meant = did_you_mean(lacking, on_offer)

@@ -118,7 +118,7 @@ def _holds(connected: Connected, sent: dict[str, Any]) -> bool:
     if lacking := when.asks.missing(sent):
         name, signal = lacking[0], connected.signal.name
         raise HookError(
-            f"{connected.label} has a when= that asks for {name!r}, but {signal} was sent without "
+            f"{connected.label} has a when= that needs {name!r}, but {signal} was sent without "
             f"it{did_you_mean(name, sent)}"
         )
     if not callable(when.condition):

@@ -212,7 +212,7 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
                 hint = did_you_mean(other, [r.name for r in receivers if r is not receiver])
                 yield f"{it} names {other!r} in before= or after=, but no receiver has it{hint}"
         if receiver.options.shadow:
-            yield findings.Note(f"in shadow, so it blocks nothing: {it}")
+            yield findings.Note(f"in shadow mode, so it blocks nothing: {it}")
         if not receiver.has_fired:
             why = findings.unreached(bus, receiver, declared)
             yield (str if why else findings.Note)(f"never fired: {it}{why}")

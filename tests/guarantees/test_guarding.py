@@ -404,7 +404,8 @@ def test_a_guard_in_shadow_is_said_to_be_one(bus):
     bus.signal("pre_pay").connect(refuses, sender=Bank, role="guard", shadow=True)
     (row,) = explain(Bank().pay)
     assert row.shadow is True and "shadow" in str(explain(Bank().pay))
-    assert any("in shadow, so it blocks nothing: refuses" in each for each in report(bus).findings)
+    found = report(bus).findings
+    assert any("in shadow mode, so it blocks nothing: refuses" in each for each in found)
 
 
 def test_only_guards_can_be_in_shadow(bus):
