@@ -1,4 +1,4 @@
-"""Background observers: started with the arguments they need, and not awaited by the call."""
+"""Start background observers. Calls do not wait for them."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class Background(UnderWay):
         """Start an observer: in a task if it is async, else in a worker thread.
 
         Raises:
-            HookError: if too many are running, in which case it is dropped; or for an async
+            HookError: if too many observers are running (this one is then dropped), or for an async
                 observer if no asyncio event loop is running.
         """
-        if not call.inside:  # the call may be over when the event is emitted
+        if not call.inside:  # the call may have ended when the event is emitted
             call.parent_id = enclosing()
         run, asked = Run(self, call, seat, view), partial(function, *args, **kwargs)
         asyncio = running_asyncio() if call.plan.hook.is_async else None
