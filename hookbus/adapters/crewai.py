@@ -18,12 +18,13 @@ from weakref import WeakKeyDictionary
 
 from hookbus import Bus, HookBlocked, default_bus
 
+from ._arguments import named
 from ._cancelled import follow
 from ._crewai_events import Events, keep_events
 from ._models import hook_models
 from ._newer import Untested, patches_of
 from ._patches import Between, Uninstall, exceptions, named_options
-from ._tools import Gate, Refusal, Results, ToolCall, named
+from ._tools import Gate, Refusal, Results, ToolCall
 from ._unknown import call_of
 from ._vocabulary import refusal
 

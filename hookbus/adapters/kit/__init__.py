@@ -1,0 +1,26 @@
+"""Build an adapter for a framework: describe the functions that its calls go through.
+
+    from hookbus.adapters.kit import Adapter
+
+    agentlib = Adapter("agentlib", tested=("1.0", "1.4"), refused=lambda refused: refused.text)
+    agentlib.tool("agentlib:Tool.run", arguments="arguments", call_id="call_id")
+    uninstall = agentlib.install()
+
+`hookbus.testing.adapter_contract` tests it.
+"""
+
+from .._halves import Go, Instead
+from .._halves import Halves as SplitCalls
+from .._seams import Sample
+from .._tools import Gate, Refusal, ToolCall
+from ._adapter import Adapter
+from ._forms import refused_as, shown_as
+
+__all__ = [
+    "Adapter", "Gate", "Go", "Instead", "Refusal", "Sample", "SplitCalls", "ToolCall", "refused_as",
+    "shown_as",
+]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
