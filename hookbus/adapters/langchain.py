@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
-from ._langchain_middleware import pass_refusals
+from .._keywords import named_options
+from . import _langchain_tools as tools
+from ._langchain_middleware import call_model_with, call_model_with_async
 from ._langchain_models import hook_models
 from ._langchain_retries import refuse_once
-from ._langchain_tools import BY_INTERRUPT, RESULTS, hook_tools
-from ._newer import Untested, patches_of
-from ._patches import Between, Uninstall, exceptions, named_options
-from ._tools import Gate
+from ._newer import Untested
+from ._patches import Between, Uninstall
 from ._vocabulary import refusal
+from .kit import Adapter
 
 if TYPE_CHECKING:
     from hookbus.approvals import Store
@@ -23,8 +23,32 @@ if TYPE_CHECKING:
 SUPPORTED: Final = Between("1.6.0", "1.8.4")
 """Versions of langchain-core, which has the tools of LangChain and LangGraph."""
 
-PASSES: Final = ("langgraph.errors:GraphBubbleUp",)
-"""Exceptions that return control to the framework and are not failures of a call."""
+_ADAPTER: Final = Adapter(
+    "langchain-core", tested=SUPPORTED, **tools.RESULTS._asdict(),
+    sample="hookbus.adapters._seams.langchain",
+)  # fmt: skip
+_ADAPTER.words("model_call", "model_stream")
+_ADAPTER.pauses("langgraph.errors:GraphBubbleUp")
+_ADAPTER.asks(tools.BY_INTERRUPT)
+
+_TOOL: Final = "langchain_core.tools:BaseTool"
+_ADAPTER.tool(f"{_TOOL}.ainvoke", tools.read_input)
+_ADAPTER.tool(f"{_TOOL}.run", tools.read_tool_input, layer=1)
+_ADAPTER.tool(f"{_TOOL}.arun", tools.read_tool_input, layer=1)
+_NODE: Final = "langgraph.prebuilt.tool_node:ToolNode"
+for _name, _replacement in (
+    ("_inject_tool_args", tools.inject), ("_execute_tool_sync", tools.call_missing),
+    ("_execute_tool_async", tools.call_missing_async),
+):  # fmt: skip
+    _ADAPTER.wrap(f"{_NODE}.{_name}", if_installed=True)(_replacement)
+_ADAPTER.wrap("langchain.agents.structured_output:OutputToolBinding.parse", if_installed=True)(
+    tools.put_out
+)
+_ADAPTER.also(lambda gate: hook_models(gate.vocabulary))
+_MIDDLEWARE: Final = "langchain.agents.middleware:AgentMiddleware"
+_ADAPTER.wrap(f"{_MIDDLEWARE}.wrap_model_call", if_installed=True)(call_model_with)
+_ADAPTER.wrap(f"{_MIDDLEWARE}.awrap_model_call", if_installed=True)(call_model_with_async)
+_ADAPTER.also(lambda gate: refuse_once(gate.patches))
 
 
 @named_options
@@ -58,14 +82,4 @@ def install(
         HookError: if langchain-core is not installed, is incompatible, or already runs on
             hookbus; or if the bus has another approver.
     """
-    with patches_of("langchain", "langchain-core", SUPPORTED, untested, install) as patches:
-        base = import_module("langchain_core.tools").BaseTool
-        import_module("langchain_core.tools.structured")
-        words = "tool_call", "model_call", "model_stream"
-        gate = Gate(patches, bus, RESULTS, words=words, say=say, approver=approver,
-                    pause=BY_INTERRUPT, passes=exceptions(*PASSES))  # fmt: skip
-        hook_tools(gate, base)
-        hook_models(gate.vocabulary)
-        pass_refusals(patches)
-        refuse_once(patches)
-    return patches.restore
+    return _ADAPTER.install_with(bus, say=say, approver=approver, untested=untested)
