@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
-from .._newer import Untested, patches_of
-from .._patches import Between, Uninstall, exceptions, named_options
-from .._tools import Gate, Results
+from ..._keywords import named_options
+from .._newer import Untested
+from .._patches import Between, Uninstall
 from .._vocabulary import refusal
+from ..kit import Adapter
 from ._actions import hook_actions
 from ._approvals import BY_RUN_STATE, hook_approvals
 from ._functions import hook_functions
 from ._handoffs import hook_handoffs
 from ._runs import hook_models, hook_runs
-from ._words import packed, plain
+from ._words import module, packed, plain
 
 if TYPE_CHECKING:
     from hookbus.approvals import Store
@@ -25,11 +25,17 @@ if TYPE_CHECKING:
 SUPPORTED: Final = Between("0.22.0", "0.24.0")
 """Versions of openai-agents. Its tools run in functions of private modules, which may move."""
 
-PASSES: Final = tuple(
-    f"agents.exceptions:{part}GuardrailTripwireTriggered"
-    for part in ("Input", "Output", "ToolInput", "ToolOutput")
-)
-"""Exceptions that return control to the SDK and are not failures of a call."""
+_ADAPTER: Final = Adapter(
+    "openai-agents", tested=SUPPORTED, shown=plain, packed=packed, refused=lambda refused: refused,
+    sample="hookbus.adapters._seams.openai_agents",
+)  # fmt: skip
+_ADAPTER.words("tool_call", "model_call", "model_stream", "agent_run", "agent_stream")
+for _part in ("Input", "Output", "ToolInput", "ToolOutput"):
+    _ADAPTER.pauses(f"agents.exceptions:{_part}GuardrailTripwireTriggered")
+_ADAPTER.asks(BY_RUN_STATE)
+_ADAPTER.also(lambda gate: module("run"))  # and everything it runs
+for _hook in (hook_functions, hook_actions, hook_handoffs, hook_models, hook_runs, hook_approvals):
+    _ADAPTER.also(_hook)
 
 
 @named_options
@@ -67,14 +73,4 @@ def install(
         HookError: if openai-agents is not installed, is incompatible, lacks a function that this
             adapter replaces, or already runs on hookbus; or if the bus has another approver.
     """
-    with patches_of("openai_agents", "openai-agents", SUPPORTED, untested, install) as patches:
-        import_module("agents.run")  # and everything it runs
-        words = "tool_call", "model_call", "model_stream", "agent_run", "agent_stream"
-        results = Results(plain, packed, refused=lambda refused: refused)
-        gate = Gate(patches, bus, results, words=words, say=say, approver=approver,
-                    pause=BY_RUN_STATE, passes=exceptions(*PASSES))  # fmt: skip
-        for hook in (hook_functions, hook_actions, hook_handoffs, hook_models, hook_runs):
-            hook(gate)
-        if approver is not None:
-            hook_approvals(gate)
-    return patches.restore
+    return _ADAPTER.install_with(bus, say=say, approver=approver, untested=untested)
