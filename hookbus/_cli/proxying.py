@@ -90,7 +90,7 @@ def _check_guards(settings: Settings) -> None:
     Raises:
         HookError: naming the ways to load a guard.
     """
-    guards = [each for signal in default_bus._signals_of("tool_call")
+    guards = [each for signal in default_bus.signals() if signal.hook == "tool_call"
               for each in signal.connections()
               if each.role == "guard" or (each.role == "modify" and each.closes)]  # fmt: skip
     if any(each.is_enabled and not each.options.shadow for each in guards):
