@@ -1,18 +1,19 @@
 """The Claude Agent SDK: hooks around every tool call of its CLI, including the CLI's own tools such
 as Bash.
 
-`tool_call` is every call of a tool, also by a sub-agent. The sender is one object for each session,
-because the tools are in the CLI. `agent` is the type of the sub-agent, `kind` is mcp, agent or
-builtin. The model reads a denied call as a tool result that is an error. If a receiver returns a
-result in another shape than the tool's own, the run ends, because the CLI would pass on the old
-result.
+`tool_call` covers every call of a tool, including calls by sub-agents. The sender is one object for
+each session, because the tools are in the CLI. `caller` is the type of the sub-agent, and `kind` is
+`"mcp"`, `"agent"` or `"builtin"`. For a blocked call, the model reads a tool result that is marked
+as an error. If a receiver returns a result whose shape differs from the tool's own, the run ends,
+because the CLI would otherwise pass on the old result.
 
-The CLI has a hook before a tool and one after it; here the two are one call. Changes of the
-arguments by other PreToolUse hooks, `can_use_tool` and settings are not seen, because the CLI runs
-them concurrently or later. You can add to the text of a failed tool, but not change it. Models and
-tools run by Anthropic are not hooked. A guard that requires approval uses the bus's approver, never
-the user of the CLI. The CLI's own "ask" does not report who agreed, and in some modes it asks no
-one. Sessions that are open when you install hookbus have no hook.
+The CLI has one hook before a tool and one after it; the adapter combines them into one call.
+Receivers do not see changes of the arguments by other PreToolUse hooks, `can_use_tool` and
+settings, because the CLI runs them concurrently or later. You can add to the text of a failed tool,
+but not change it. Models and tools that Anthropic runs are not hooked. A guard that requires
+approval uses the bus's approver, never the user of the CLI, because the CLI's own "ask" does not
+report who approved, and some modes skip it. Sessions that are open when you install the adapter are
+not hooked.
 """
 
 from __future__ import annotations

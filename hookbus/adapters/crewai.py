@@ -1,19 +1,21 @@
 """CrewAI: hooks around every call of a tool and of a model.
 
-`tool_call` (sender: the `BaseTool`, or a `CrewStructuredTool` that was not made from one) is every
-`run`, `arun`, `invoke` and `ainvoke` of a tool: by an agent that calls functions or writes its
-actions, by a program, by `LLM.call`. Its name is the one that models use, such as
-`delegate_work_to_coworker` (`kind="agent"`). Its arguments are those of the model, before the
-tool's schema fills in defaults. `model_call` is `call` and `acall` of a `BaseLLM`. CrewAI's own
-events of an answer, whole or streamed, wait if a receiver may change or block it.
+`tool_call` (sender: the `BaseTool`, or a `CrewStructuredTool` that was not made from one) covers
+every `run`, `arun`, `invoke` and `ainvoke` of a tool: by an agent, with native tool calls or with
+actions written as text, by a program, or by `LLM.call`. `name` is the name that models use, such as
+`delegate_work_to_coworker` (`kind="agent"`). `arguments` are those of the model, before the tool's
+schema fills in defaults. `model_call` covers `call` and `acall` of a `BaseLLM`. If a receiver may
+change or block an answer, CrewAI's own events of the answer are delayed until the receiver has
+returned.
 
-A denied call returns CrewAI's `ToolFailure`, also to a program. An agent reads its text and does
-not retry, and does not use it as the answer if the tool has `result_as_answer`. An agent whose
-`tool_failure_policy` is to raise does raise. CrewAI runs tools in threads. If the run is cancelled
-there, it still waits for the guard, and then no tool runs.
+A blocked call returns CrewAI's `ToolFailure`, also to a program. The agent's model reads its text.
+CrewAI does not retry the call, and does not use the text as the answer if the tool has
+`result_as_answer`. If the agent's `tool_failure_policy` is to raise, the agent raises an exception.
+CrewAI runs tools in threads. If a run is cancelled, it still waits for a running guard, and then
+the tool does not run.
 
-Not covered: results from CrewAI's cache, because no tool is called (`Crew(cache=False)` turns that
-off); and functions, other than tools, that a program passes to `LLM.call`.
+Not covered: results from CrewAI's cache, because no tool is called (`Crew(cache=False)` turns the
+cache off); and functions, other than tools, that a program passes to `LLM.call`.
 """
 
 from __future__ import annotations

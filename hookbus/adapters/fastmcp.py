@@ -39,19 +39,20 @@ def guarded(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Any:  # fmt: skip
-    """Return middleware for a server, if you do not want to patch FastMCP.
+    """Return middleware that guards one server, without patching FastMCP.
 
         server = FastMCP("shop", middleware=[guarded(bus)])
 
     It covers every call through the middleware of that server; the sender is this object. It does
-    not cover `Tool.run()`, `call_tool(run_middleware=False)`, or changes of the arguments by later
-    middleware; put it last. Do not use it together with `install`: the hooks would run twice.
+    not cover `Tool.run()` and `call_tool(run_middleware=False)`. Put it last, because it does not
+    see changes of the arguments by later middleware. Do not use it together with `install`, because
+    the hooks would run twice.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
         say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Raises:
         HookError: if fastmcp is not installed or has an unsupported version.

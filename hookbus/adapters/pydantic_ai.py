@@ -1,13 +1,23 @@
 """Pydantic AI: hooks around every call of a tool, an output function or a model, and around every
 run of an agent.
 
+`tool_call` covers every call of a tool in any toolset, every call of an output function, and
+structured output that a model returns as a tool call. The sender is the `Tool`, the toolset (for
+MCP and other toolsets), the output function, or the validator of an output tool. `model_call`
+(sender: the `Model`) covers every request to a model, streamed or not, and `model_stream` gets the
+events of a streamed request. `agent_run` (sender: the agent) covers `run` and `run_sync`. A blocked
+call raises `ToolFailed`, which the model reads and which does not use up a retry. For an output
+function, it raises `ModelRetry`, because the run has no output yet.
+
+While `approver` is asked, the call is deferred: the run ends with `DeferredToolRequests`, and
+continues with `DeferredToolResults`.
+
 The hooks of Pydantic AI's capabilities run outside hookbus's hooks, so guards see their changes. An
 MCP toolset's `process_tool_call` runs inside. If it changes the arguments, the guards run again,
 except for a tool with an MCP App. To hook a durable execution in another process, install the
 adapter there. `agent_run` does not cover `run_stream`, `iter` and similar methods, but their model
 and tool calls are covered.
 """
-
 
 from __future__ import annotations
 
@@ -18,9 +28,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
-from .._keywords import named_options
 from ._newer import Untested
-from ._patches import Between, Uninstall
+from ._patches import Between
 from ._pauses import Pause, answered, shown
 from ._pydantic_ai_output import Output, hook_outputs
 from ._pydantic_models import hook_models
@@ -30,44 +39,10 @@ from ._vocabulary import refusal
 from .kit import Adapter, Gate, Refusal, ToolCall, shown_as
 
 if TYPE_CHECKING:
-    from hookbus.approvals import Approved, Denied, Request, Store
+    from hookbus.approvals import Approved, Denied, Request
 
 SUPPORTED: Final = Between("2.23.0", "2.68.0")
 """Versions of pydantic-ai-slim, which contains most of pydantic-ai."""
-
-
-@named_options
-def install(
-    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
-    approver: Store | None = None, untested: Untested = "check",
-) -> Uninstall:  # fmt: skip
-    """Hook the tools, models and runs of Pydantic AI, for both existing and future agents.
-
-    `tool_call` covers every call of a tool in any toolset, every call of an output function, and
-    structured output that a model returns as a tool call. The sender is the `Tool`, the toolset
-    (for MCP and other toolsets), the output function, or the validator of an output tool.
-    `model_call` (sender: the `Model`) covers every request to a model, streamed or not, and
-    `model_stream` gets the events of a streamed request. `agent_run` (sender: the agent) covers
-    `run` and `run_sync`. A blocked call raises `ToolFailed`, which the model reads and which does
-    not use up a retry. For an output function, it raises `ModelRetry`, because the run has no
-    output yet.
-
-    Args:
-        bus: the bus to declare the hooks on.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        approver: a store that the bus asks for approval while the call is deferred: the run ends
-            with `DeferredToolRequests`, and continues with `DeferredToolResults`.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
-
-    Returns:
-        A function that restores Pydantic AI. A second call does nothing.
-
-    Raises:
-        HookError: if pydantic-ai-slim is not installed, is incompatible, or already runs on
-            hookbus; or if the bus has another approver.
-    """
-    return _ADAPTER.install_with(bus, say=say, approver=approver, untested=untested)
 
 
 def guarded(
@@ -242,3 +217,6 @@ async def _validate_tool_call(gate: Gate, stock: Any, own: Any, call: Any, **opt
     return replace(
         found, validation_error=own._wrap_error_as_failed(call.tool_name, call, error)
     )
+
+
+install = _ADAPTER.install

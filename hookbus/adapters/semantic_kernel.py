@@ -241,23 +241,23 @@ install = _ADAPTER.install
 
 
 class Guarded:
-    """A filter for one kernel, if you do not want to patch the framework.
+    """A filter that guards one kernel, without patching the framework.
 
         kernel.add_filter("function_invocation", Guarded(bus))
 
-    It covers every call of that kernel's functions. It does not cover other kernels, or changes of
-    the arguments by filters added after it; add it last. A denied call raises `HookBlocked`: a
-    model reads Semantic Kernel's message about it, `kernel.invoke` raises its own exception from
-    it, and a denied hand-off ends the run. Do not use it together with `install`: the hooks would
-    run twice.
+    It covers every call of that kernel's functions, but not other kernels. Add it last, because it
+    does not see changes of the arguments by filters that are added after it. A blocked call raises
+    `HookBlocked`. A model reads Semantic Kernel's message about this exception, `kernel.invoke`
+    raises its own exception from it, and a blocked hand-off ends the run. Do not use it together
+    with `install`, because the hooks would run twice.
 
     Args:
-        bus: the bus that has the signals.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus to declare the hooks on.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
 
     Attributes:
-        bus: the bus that has the signals.
+        bus: the bus to declare the hooks on.
 
     Raises:
         HookError: if semantic-kernel is not installed or has an unsupported version.

@@ -234,34 +234,36 @@ class Adapter:
     @named_options
     def install(
         self, bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
-        untested: Untested = "check",
+        approver: Store | None = None, untested: Untested = "check",
     ) -> Uninstall:  # fmt: skip
-        """Let the framework run on hookbus, with its existing and future objects.
+        """Hook the calls of the framework, of both existing and future objects.
 
         Args:
-            bus: the bus that has the signals.
+            bus: the bus to declare the hooks on.
             say: a function that turns a `HookBlocked` into the text that the model reads.
-            untested: what to do on a release newer than those tested: `"check"` looks for the
-                replaced functions and calls a tool on a private bus, `"refuse"` raises.
+            approver: a store that the bus asks for approval while the run is paused. Only adapters
+                of frameworks that can pause a run accept one.
+            untested: what to do with a release newer than the tested ones: `"check"` checks the
+                replaced functions and runs a self-test, `"refuse"` raises.
 
         Returns:
             A function that restores the framework. A second call does nothing.
 
         Raises:
-            HookError: if the framework is not installed, does not fit, or already runs on hookbus.
+            HookError: if the framework is not installed, is incompatible, or already runs on
+                hookbus; or if `approver` is not accepted, or the bus has another approver.
         """
-        return self.install_with(bus, say=say, untested=untested)
+        return self.install_with(bus, say=say, approver=approver, untested=untested)
 
     def install_with(
-        self, bus: Bus, *, approver: Store | None = None, untested: Untested,
+        self, bus: Bus, *, untested: Untested, approver: Store | None = None,
         say: Callable[[HookBlocked], str] = refusal, without: tuple[str, ...] = (),
     ) -> Uninstall:  # fmt: skip
-        """Do what `install` does, for an adapter with a function of its own.
+        """Install the adapter like `install`, from an adapter's own `install` function.
 
         Args:
-            bus: as in `install`, like `say` and `untested`.
-            approver: a store that is asked for approval while the run is paused as in `asks`.
-            without: the beginnings of paths that are not to be hooked.
+            bus: as in `install`, like `untested`, `approver` and `say`.
+            without: prefixes of the paths of functions that are not hooked.
         """
         patches = patches_of(self._name, self._package, (self._tested,), untested, self.install,
                              self._home)  # fmt: skip
