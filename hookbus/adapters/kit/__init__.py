@@ -1,4 +1,4 @@
-"""Build an adapter for a framework: describe the functions that its calls go through.
+"""Build an adapter for a framework by describing the functions that run its calls.
 
     from hookbus.adapters.kit import Adapter
 
@@ -6,7 +6,7 @@
     agentlib.tool("agentlib:Tool.run", arguments="arguments", call_id="call_id")
     uninstall = agentlib.install()
 
-`hookbus.testing.adapter_contract` tests it.
+To test it, use `hookbus.testing.adapter_contract`.
 """
 
 from .._halves import Go, Instead

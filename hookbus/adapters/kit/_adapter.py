@@ -1,4 +1,4 @@
-"""An adapter, described by the functions of its framework that it hooks."""
+"""Adapters that describe which functions of a framework are hooked."""
 
 from __future__ import annotations
 
@@ -28,31 +28,32 @@ if TYPE_CHECKING:
 Step = Callable[[Gate], Any]
 
 _RUNS: Final[dict[Any, tuple[str, ...]]] = {True: ("agent_stream",), False: ("agent_run",)}
-"""The hooks of a method that always streams, or never."""
+"""The hooks of a method that always streams, and of one that never does."""
 
 
 class Adapter:
-    """An adapter for one framework. It imports the framework when it is installed.
+    """An adapter for one framework, which is imported only when the adapter is installed.
 
         agentlib = Adapter("agentlib", tested=("1.0", "1.4"), refused=lambda refused: refused.text)
         agentlib.tool("agentlib:Tool.run", arguments="arguments")
         uninstall = agentlib.install(bus)
 
-    A path names a function as `"module:function"` or `"module:Class.method"`. A method is hooked in
-    its class and in all subclasses, also future ones. A function is hooked in every module of its
-    package that imported it.
+    The path of a function is `"module:function"` or `"module:Class.method"`. A method is hooked in
+    its class and in all existing and future subclasses. A function is hooked in every module of its
+    package that has imported it.
 
     Args:
-        package: the name under which the framework is installed, as pip knows it.
+        package: the name of the framework's distribution, as used by pip.
         tested: the oldest and the newest version that the adapter was tested with.
-        refused: from the `Refusal` of a call, returns what the framework gets, or raises. By
-            default it raises `HookBlocked`.
-        shown: from the framework's result, returns the text or plain data that receivers see; or
-            such a pair as `shown_as.pydantic`.
-        packed: from the call, the framework's result (None if the tool did not run) and the value
-            that replaces it, returns the new result.
-        sample: makes one tool of the framework, for the self-test on untested releases; or the
-            module that has this function, `sample`, and a list of all seams, `SEAMS`.
+        refused: a function that takes the `Refusal` of a blocked call, and returns the result for
+            the framework or raises an exception. By default, `HookBlocked` is raised.
+        shown: a function that takes the framework's result and returns the text or plain data that
+            receivers see; or a pair of functions such as `shown_as.pydantic`.
+        packed: a function that takes the call, the framework's result (None if the tool did not
+            run) and the value that replaces it, and returns the new result.
+        sample: a function that creates one tool of the framework, for the self-test on untested
+            releases; or the name of a module with this function, `sample`, and with the list of all
+            hooked functions, `SEAMS`.
     """
 
     def __init__(
@@ -84,30 +85,31 @@ class Adapter:
     ) -> None:  # fmt: skip
         """Make each call of a function a `tool_call`.
 
-        A value of the call is found by a path: a parameter of the function, or else an attribute of
-        the tool, such as `"context.call_id"`. A function that takes the arguments by name, as a
-        dict, finds any other value.
+        The fields of the call are paths. The first name of a path is a parameter of the function
+        or, if there is no such parameter, an attribute of the tool; an example is
+        `"context.call_id"`. A field can also be a function that takes all arguments by name, as a
+        dict, and returns the value.
 
         Args:
-            path: the function.
-            read: reads a call in code, if the other arguments cannot describe it. It takes the
-                framework's function and the arguments of the call, and returns a `ToolCall` and a
-                function that makes the call with changed arguments.
+            path: the path of the function.
+            read: a function that reads the call, if the other arguments cannot describe it. It
+                takes the framework's function and the arguments of the call, and returns a
+                `ToolCall` and a function that makes the call with changed arguments.
             name: the name of the tool.
-            arguments: the parameter that holds the arguments of the tool: a mapping, a pydantic
-                model, or JSON. Without it all parameters of the function are the tool's arguments.
-            kind: the kind of the tool, or a function that takes the tool and returns it.
+            arguments: the parameter with the arguments of the tool: a mapping, a pydantic model, or
+                JSON. By default, all parameters of the function are arguments of the tool.
+            kind: the kind of the tool, or a function that takes the tool and returns its kind.
             caller: the agent that calls the tool.
-            call_id: the framework's id of the call.
-            tool: the tool, which is the sender; by default, the object that has the method.
-            parameters: from the tool, returns the names of its parameters, if the function itself
-                takes any.
-            layer: the depth of the function, if a call passes through several hooked ones: higher
-                for the inner one. Its hooks run once.
-            stream: whether the function yields its result last, after other parts, if it does not
-                show that.
-            optional: whether the function may be missing, because releases lack it.
-            if_installed: whether its package may be missing.
+            call_id: the framework's identifier of the call.
+            tool: the tool, which is the sender. By default, it is the object that has the method.
+            parameters: a function that takes the tool and returns the names of its parameters, if
+                the hooked function accepts any arguments.
+            layer: the depth of the function, if a call passes through several hooked functions. The
+                inner function has the higher number. The hooks run once, at the outer one.
+            stream: whether the function yields its result as the last of several parts. By default,
+                this is true for an async generator function.
+            optional: whether some releases of the framework may lack the function.
+            if_installed: whether the package of the function may be missing.
         """
         self.words("tool_call")
         fields = Fields(tool, name, arguments, kind, caller, call_id, parameters)
@@ -133,17 +135,19 @@ class Adapter:
         self, *paths: str, messages: str | None = None, is_async: bool | None = None,
         aside: type[Aside] | None = None,
     ) -> Model:  # fmt: skip
-        """Make each call of methods that return a whole answer a `model_call`.
+        """Make each call of a method that returns a whole answer a `model_call`.
 
         Args:
-            paths: the methods.
-            messages: the parameter with the messages; by default, the first one. The others are
-                the options.
-            is_async: whether they are async, if the functions do not show it.
-            aside: holds back the framework's own reports of an answer.
+            paths: the paths of the methods.
+            messages: the parameter with the messages; by default, the first one. The other
+                parameters are the options.
+            is_async: whether the methods are async. By default, this is true for coroutine
+                functions and async generator functions.
+            aside: a class that delays the framework's own reports of an answer until the guards
+                have returned.
 
         Returns:
-            An object whose `stream` adds methods that return the answer in parts.
+            An object whose method `stream` adds methods that return the answer in parts.
         """
         self.words("model_call")
         return Model(self, aside).hooked(paths, "model_call", None, messages, is_async)
@@ -153,14 +157,15 @@ class Adapter:
         self, path: str, *, agent: str | None = None, input: str | None = None,
         stream: str | bool | None = None,
     ) -> None:  # fmt: skip
-        """Make each call of a method an `agent_run`, or an `agent_stream` if it yields its parts.
+        """Make each call of a method an `agent_run`, or an `agent_stream` if it yields parts.
 
         Args:
-            path: the method.
-            agent: the parameter or attribute with the agent; by default, the object itself.
+            path: the path of the method.
+            agent: the parameter or attribute with the agent. By default, the agent is the object
+                that has the method.
             input: the parameter with the input; by default, the first one.
-            stream: the parameter that requests a stream, if it has one; or whether the method
-                always yields its parts, or never.
+            stream: the parameter that requests a stream; or True if the method always yields parts,
+                and False if it never does.
         """
         self.words(*_RUNS.get(stream, ("agent_run", "agent_stream")))
 
@@ -174,14 +179,15 @@ class Adapter:
     def wrap(
         self, path: str, *, optional: bool = False, if_installed: bool = False
     ) -> Callable[[Any], Any]:
-        """Replace a function: a decorator of the replacement. That takes the gate, the framework's
-        function, and the arguments of the call. A call of a tool in it is
-        `gate.run(call, body)` or `await gate.run_async(call, body)`.
+        """Return a decorator for a function that replaces a function of the framework.
+
+        The replacement takes the gate, the framework's function, and the arguments of the call. To
+        make a tool call, it calls `gate.run(call, body)` or `await gate.run_async(call, body)`.
 
         Args:
-            path: the function.
-            optional: whether it may be missing, because releases lack it.
-            if_installed: whether its package may be missing.
+            path: the path of the framework's function.
+            optional: whether some releases of the framework may lack the function.
+            if_installed: whether the package of the function may be missing.
         """
 
         def decorate(replacement: Any) -> Any:
@@ -195,37 +201,38 @@ class Adapter:
         return decorate
 
     def also(self, step: Step) -> Step:
-        """Have a function do what the other methods cannot: a decorator.
+        """Call a function when the adapter is installed. This method is a decorator.
 
         Args:
-            step: the function. It is called when the adapter is installed, with the gate, whose
-                `patches` undo what it replaces.
+            step: the function, which takes the gate. To replace anything, it uses `gate.patches`,
+                which the uninstall function undoes.
         """
         self._steps.append(("", step))
         return step
 
     def words(self, *hooks: str) -> None:
-        """Declare hooks of the vocabulary that `wrap` and `also` use.
+        """Declare hooks of the vocabulary that functions passed to `wrap` and `also` call.
 
         Args:
-            hooks: their names, such as `"agent_run"`.
+            hooks: the names of the hooks, such as `"agent_run"`.
         """
         self._hooks.update(dict.fromkeys(hooks))
 
     def pauses(self, *kinds: str | type[BaseException]) -> None:
-        """Name the exceptions that return control to the framework: they are not failures of a
-        call.
+        """List exceptions that return control to the framework and are not failures of a call.
 
         Args:
-            kinds: their classes or paths. A path whose package is not installed counts for nothing.
+            kinds: the classes of the exceptions, or their paths. A path is ignored if its package
+                is not installed.
         """
         self._pauses += kinds
 
     def asks(self, pause: Pause) -> None:
-        """Say how the framework pauses a run whose call requires approval.
+        """Define how the framework pauses a run if a call requires approval.
 
         Args:
-            pause: identifies a call, and pauses its run or returns the answer of a resumed one.
+            pause: a `Pause`, which identifies the call, and either pauses its run or returns the
+                answer with which the run was resumed.
         """
         self._pause = pause
 
@@ -278,11 +285,11 @@ class Adapter:
         self, bus: Bus, *, untested: Untested = "check",
         say: Callable[[HookBlocked], str] = refusal,
     ) -> Gate:  # fmt: skip
-        """Return a gate for an object that users put in place themselves, such as middleware.
-        Nothing is replaced.
+        """Return a gate for an object that users add to the framework, such as middleware. It
+        replaces no function.
 
         Args:
-            bus: as in `install`, like `say` and `untested`.
+            bus: as in `install`, like `untested` and `say`.
         """
         patches = in_place_of(self._name, self._package, self._tested, untested, self.install,
                               self._home)  # fmt: skip
@@ -292,7 +299,7 @@ class Adapter:
         self, patches: Patches, bus: Bus, say: Any, words: tuple[str, ...], approver: Store | None
     ) -> Gate:
         if approver is not None and self._pause is None:
-            raise HookError(f"approver= needs a framework that pauses runs, unlike {self._package}")
+            raise HookError(f"approver= is not possible here: {self._package} cannot pause a run")
         paths = [each for each in self._pauses if isinstance(each, str)]
         classes = tuple(each for each in self._pauses if not isinstance(each, str))
         return Gate(
@@ -302,7 +309,8 @@ class Adapter:
 
     @property
     def _home(self) -> Any:
-        """What has the sample and the list of seams, or the name of that module."""
+        """The object with the sample and the list of hooked functions, or the name of a module with
+        both."""
         if isinstance(self._sample, str):
             return self._sample
         return SimpleNamespace(sample=self._sample, SEAMS="")

@@ -1,4 +1,4 @@
-"""Ready ways to show results to receivers, and to refuse calls."""
+"""Ready-made conversions of results, and exceptions for blocked calls."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from ._places import load
 
 
 class Form(NamedTuple):
-    """How receivers see results.
+    """Converts between the results of a framework and the values that receivers see.
 
     Attributes:
-        shown: from the framework's result, returns text or plain data.
-        packed: from the call, the old result and the new value, returns the new result.
+        shown: a function that takes the framework's result and returns text or plain data.
+        packed: a function that takes the call, the old result and the new value, and returns the
+            new result.
     """
 
     shown: Callable[[Any], Any]
@@ -45,11 +46,11 @@ def _loaded(raw: Any, value: Any) -> Any:
 
 
 class Shown:
-    """Ready forms of results.
+    """Ready-made conversions of results.
 
     Attributes:
-        pydantic: models of pydantic as plain data, also inside of lists and dicts. A changed value
-            becomes a model again, and is validated.
+        pydantic: shows pydantic models, including those in lists and dicts, as plain data. A
+            changed value is validated and becomes a model again.
     """
 
     pydantic: Final = Form(_dumped, lambda call, raw, value: _loaded(raw, value))
@@ -61,16 +62,15 @@ shown_as: Final = Shown()
 def refused_as(
     base: str | type[Exception], **attributes: Callable[[Refusal], Any]
 ) -> Callable[[Refusal], Any]:
-    """Make refused calls raise an exception of the framework's own class, which it passes to its
-    model, that is also a `HookBlocked`. Its text is the text for the model.
+    """Return a function for `refused=` of an adapter. It raises an exception that is both a
+    `HookBlocked` and an exception of the framework, whose message the framework passes to the
+    model. The message is the text of the refusal.
 
     Args:
-        base: the class, or its path, such as `"agentlib.errors:ToolError"`.
-        attributes: the attributes that the framework reads from it, each with a function that
-            takes the `Refusal` and returns the value.
-
-    Returns:
-        A function for `refused=` of an adapter.
+        base: the framework's class of exceptions, or its path, such as
+            `"agentlib.errors:ToolError"`.
+        attributes: the attributes of the exception that the framework reads. Each is a function
+            that takes the `Refusal` and returns the value.
     """
 
     @cache

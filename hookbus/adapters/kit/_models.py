@@ -1,4 +1,4 @@
-"""The methods by which the models of an adapter's framework are called."""
+"""The methods of a framework that call its models."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Adapter(Protocol):
 
 
 class Model:
-    """The models of a framework, as `Adapter.model` returns them."""
+    """The models of a framework. `Adapter.model` returns this object."""
 
     def __init__(self, adapter: _Adapter, aside: type[Aside] | None) -> None:
         self._adapter, self._aside = adapter, aside
@@ -29,7 +29,7 @@ class Model:
         self, paths: Iterable[str], word: str, forms: Forms | None, messages: str | None,
         is_async: bool | None,
     ) -> Model:  # fmt: skip
-        """Hook methods, and return this object."""
+        """Hook methods of the models. Return this object."""
 
         def hook(gate: Gate) -> None:
             for path in paths:
@@ -46,16 +46,18 @@ class Model:
         items: Callable[[Any], Iterable[Any]], messages: str | None = None,
         is_async: bool | None = None,
     ) -> Model:  # fmt: skip
-        """Make each call of methods that return an answer in parts a `model_call`, too.
+        """Make each call of a method that returns an answer in parts a `model_call`, too.
 
         Args:
-            paths: the methods.
-            whole: joins all parts into an answer, in the form of the methods without streaming.
-            items: makes parts of an answer that a receiver changed or returned: usually one.
+            paths: the paths of the methods.
+            whole: a function that joins all parts into one answer, in the form that a request
+                without streaming returns.
+            items: a function that splits an answer that a receiver changed or returned into parts;
+                usually, it returns a single part.
             messages: as in `Adapter.model`, like `is_async`.
 
         Returns:
-            The same object, for further methods.
+            The same object, so that calls can be chained.
         """
         self._adapter.words("model_stream")
         return self.hooked(paths, "model_stream", Forms(whole, items), messages, is_async)

@@ -1,4 +1,4 @@
-"""Functions of a framework, named by their path before the framework is imported."""
+"""Finds and replaces functions of a framework by their paths."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hookbus import HookError
 from .._tools import Gate
 
 Replacement = Callable[..., Any]
-"""Takes the gate, the framework's function, and then the arguments of the call."""
+"""A function that takes the gate, the framework's function, and then the arguments of the call."""
 
 
 def load(path: str) -> Any:
-    """Return what a path such as `"agentlib.tools:Tool.run"` names."""
+    """Import and return the object at a path such as `"agentlib.tools:Tool.run"`."""
     module, _, names = path.partition(":")
     found: Any = import_module(module)
     for name in filter(None, names.split(".")):
@@ -27,10 +27,10 @@ def load(path: str) -> Any:
 
 
 def find(gate: Gate, path: str) -> tuple[Any, str]:
-    """Return the class or module that a path names, and the name of the function in it.
+    """Return the class or module that has the function at a path, and the function's name.
 
     Raises:
-        HookError: if the class is missing.
+        HookError: if the class does not exist.
     """
     module, _, names = path.partition(":")
     *classes, name = names.split(".")
@@ -41,13 +41,17 @@ def find(gate: Gate, path: str) -> tuple[Any, str]:
 
 
 def is_missing(gate: Gate, path: str, *, optional: bool, if_installed: bool) -> bool:
-    """Return whether a function is missing, and may be.
+    """Return whether a function that may be missing is missing.
 
     Args:
         gate: the gate of the adapter.
-        path: the function.
-        optional: whether releases may lack it.
-        if_installed: whether its package may not be installed.
+        path: the path of the function.
+        optional: whether some releases may lack the function.
+        if_installed: whether the package of the function may be missing.
+
+    Raises:
+        HookError: if the function is missing but must exist.
+        ImportError: if its package is missing but must be installed.
     """
     try:
         gate.patches.look_for(*find(gate, path))
@@ -63,8 +67,8 @@ def is_missing(gate: Gate, path: str, *, optional: bool, if_installed: bool) -> 
 
 
 def replace(gate: Gate, path: str, replacement: Replacement) -> None:
-    """Put a replacement where the path says: for a method also in subclasses, for a function also
-    in modules that imported it."""
+    """Replace the function at a path: a method also in subclasses, and a function also in modules
+    that have imported it."""
     owner, name = find(gate, path)
     make = functools.partial(_wrapper, gate, replacement)
     raw = vars(owner).get(name)
@@ -77,8 +81,8 @@ def replace(gate: Gate, path: str, replacement: Replacement) -> None:
 
 
 def _wrapper(gate: Gate, replacement: Replacement, stock: Any) -> Any:
-    """Return a function of the replacement's kind. Once the adapter is uninstalled, it passes calls
-    through, because other code may still hold it."""
+    """Return a function of the same kind as the replacement. Other code may keep this function
+    after the adapter is uninstalled; then it calls the framework's function."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if gate.patches.is_live:

@@ -1,4 +1,4 @@
-"""Reads a call of a tool from the arguments of a framework's function, as an adapter describes."""
+"""Reads a tool call from the arguments of a framework's function."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .._arguments import arguments_of, named, positional_names
 from .._tools import ToolCall
 
 Source = str | Callable[[Mapping[str, Any]], Any] | None
-"""Where a value of a call is: the path of a parameter or of an attribute of the tool, such as
+"""The source of a field of a call: the path of a parameter or of an attribute of the tool, such as
 `"context.call_id"`; or a function that takes the arguments by name."""
 
 _OWN: Final = "self"
 
 
 class Fields(NamedTuple):
-    """Where the fields of a `ToolCall` are, as in `Adapter.tool`."""
+    """The sources of the fields of a `ToolCall`, as in `Adapter.tool`."""
 
     tool: Source
     name: Source
@@ -34,15 +34,15 @@ class Fields(NamedTuple):
 
 
 class Reader:
-    """Returns the call and its body, as a `read` function of an adapter does.
+    """A callable that returns the call and its body, like a `read` function of an adapter.
 
     Args:
         function: the framework's function.
-        fields: where the fields of a call are.
-        is_method: whether its first argument is the object that has it.
+        fields: the sources of the fields of a call.
+        is_method: whether the function is a method, whose first argument is its object.
 
     Raises:
-        HookError: if a field is in a parameter that the function does not have.
+        HookError: if the function does not have the parameter with the arguments of the tool.
     """
 
     def __init__(self, function: Any, fields: Fields, *, is_method: bool) -> None:
@@ -114,7 +114,7 @@ def _at(holder: Any, path: Iterable[str]) -> Any:
 
 
 def _with(holder: Any, path: list[str], value: Any) -> Any:
-    """Return a copy of an object that holds another value at a path."""
+    """Return a copy of an object with a different value at a path."""
     if not path:
         return value
     name, *rest = path
