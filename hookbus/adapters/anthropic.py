@@ -1,13 +1,13 @@
-"""Anthropic's SDK: hooks around every call of a tool that a tool runner makes.
+"""Anthropic's SDK: hooks around every call of a tool by a tool runner.
 
-`tool_call` (sender: the tool) is every `call` of a function with `@beta_tool` or
-`@beta_async_tool`, of a built-in tool such as memory, of a tool of an MCP server and of a member of
-a toolset, by `tool_runner`, sync, async and streamed, by a session's runner and by a program. A
-denied call raises the SDK's `ToolError`, which is also a `HookBlocked`: the model reads it as an
-error.
+`tool_call` (sender: the tool) covers every `call` of a function with `@beta_tool` or
+`@beta_async_tool`, of a built-in tool such as memory, of a tool of an MCP server, and of a member
+of a toolset. The caller can be `tool_runner` (sync, async or streamed), the runner of a session, or
+a program. A blocked call raises the SDK's `ToolError`, which is also a `HookBlocked`; the model
+reads its message as the result of a failed tool.
 
-Not covered: `tool(...)`, which is the function itself; tools that Anthropic's servers run; calls
-that a program makes of the blocks of `messages.create`; models.
+Not covered: `tool(...)`, which calls the function itself; tools that Anthropic's servers run; calls
+by a program that handles the blocks of `messages.create` itself; models.
 """
 
 from __future__ import annotations
