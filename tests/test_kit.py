@@ -1,117 +1,37 @@
-"""The kit for adapters, with a framework made for the purpose, under the version of pluggy."""
+"""The kit for adapters: which calls it hooks, and what receivers see of them."""
 
 import asyncio
-import json
-from importlib import metadata
 from types import SimpleNamespace
 
-import attrs
 import pytest
 
-from hookbus import Block, Bus, HookBlocked, HookError
-from hookbus.adapters.kit import Adapter, Gate, Refusal, Sample, ToolCall, refused_as, shown_as
-from hookbus.exceptions import HookWarning
+from hookbus import Block, Bus, HookError
+from hookbus.adapters.kit import (
+    Adapter,
+    Gate,
+    ToolCall,
+    kind_by_class,
+)
+from hookbus.approvals import Store
 from hookbus.testing import adapter_contract, record
+from tests import kit_parts
+from tests.kit_parts import (
+    HERE,
+    VERSION,
+    Child,
+    Request,
+    Tool,
+    adapter_of,
+    calls_of,
+    pay,
+    sample,
+    send,
+)
 
-VERSION = metadata.version("pluggy")
-HERE = __name__
-
-
-# -- a framework -----------------------------------------------------------------------------------
-
-
-class Tool:
-    """Tools are run with arguments by name, or with the text of a model."""
-
-    def __init__(self, name, body):
-        self.name, self.body = name, body
-
-    def run(self, arguments, call_id=None):
-        return {"content": self.body(**arguments)}
-
-    async def arun(self, arguments, call_id=None):
-        return self.run(arguments, call_id)
-
-    def spread(self, amount, to="ann", *, call_id=None):
-        return self.run({"amount": amount, "to": to}, call_id)
-
-    def typed(self, text, context=None):
-        return self.run(json.loads(text))
-
-    async def parts(self, arguments):
-        yield {"content": "working"}
-        yield self.run(arguments)
-
-
-class Child(Tool):
-    def run(self, arguments, call_id=None):
-        return super().run(arguments, call_id)
-
-
-@attrs.frozen
-class Request:
-    tool: Tool
-    arguments: dict
-
-
-def send(request, *, by=None):
-    return request.tool.body(**request.arguments)
-
-
-def adapter_of(path, sample=None, tested=(VERSION, VERSION), **fields):
-    made = Adapter(
-        "pluggy", tested=tested, shown=lambda raw: raw["content"],
-        packed=lambda call, raw, value: {"content": value}, sample=sample,
-        refused=lambda refused: {"content": refused.text, "is_error": True},
-    )  # fmt: skip
-    made.tool(f"{HERE}:{path}", **fields)
-    return made
-
-
-@pytest.fixture
-def installed():
-    undo = []
-
-    def install(adapter):
-        bus = Bus(values=True)
-        undo.append(adapter.install(bus))
-        return bus
-
-    yield install
-    while undo:
-        undo.pop()()
-
-
-def pay(amount, to="ann"):
-    return f"paid {amount} to {to}"
-
-
-def calls_of(bus):
-    """Return a list of what a guard sees of each call; it blocks payments to eve."""
-    seen = []
-
-    @bus.signal("pre_tool_call").connect_via(role="guard", name="guard", weak=False)
-    def guard(sender, name, arguments, kind, call_id, caller):
-        seen.append((name, dict(arguments), kind, call_id, caller))
-        return Block("not to eve") if arguments.get("to") == "eve" else None
-
-    return seen
+installed = kit_parts.installed
 
 
 # -- the contract ----------------------------------------------------------------------------------
-
-
-def sample(body):
-    tool = Child("pay", body)
-
-    async def arun(amount, to):
-        return await tool.arun({"amount": amount, "to": to})
-
-    return Sample(
-        {"Tool.run": lambda amount, to: tool.run({"amount": amount, "to": to}), "Tool.arun": arun},
-        refused=lambda given: given["content"] if given.get("is_error") else "",
-        when={"name": "pay"},
-    )  # fmt: skip
 
 
 CHECKED = adapter_of("Tool.run", sample, arguments="arguments", layer=1)
@@ -248,11 +168,11 @@ class Agent:
 @pytest.fixture
 def agents(installed):
     adapter = Adapter("pluggy", tested=(VERSION, VERSION))
-    adapter.model(f"{HERE}:Model.ask").stream(
-        f"{HERE}:Model.stream", whole="".join, items=lambda answer: [answer]
+    adapter.model(f"{__name__}:Model.ask").stream(
+        f"{__name__}:Model.stream", whole="".join, items=lambda answer: [answer]
     )
-    adapter.run(f"{HERE}:Agent.run", stream="stream")
-    adapter.run(f"{HERE}:Agent.arun", agent="name", input="task", stream=False)
+    adapter.run(f"{__name__}:Agent.run", stream="stream")
+    adapter.run(f"{__name__}:Agent.arun", agent="name", input="task", stream=False)
     return installed(adapter)
 
 
@@ -309,13 +229,13 @@ def test_a_replaced_function_gets_the_gate_and_what_it_replaces(installed):
     adapter = Adapter("pluggy", tested=(VERSION, VERSION))
     adapter.words("tool_call")
 
-    @adapter.wrap(f"{HERE}:missing")
+    @adapter.wrap(f"{__name__}:missing")
     def hooked(gate, stock, name):
         assert isinstance(gate, Gate)
         call = ToolCall(name, {}, kind="unknown")
         return gate.run(call, lambda arguments: stock(name))
 
-    adapter.wrap(f"{HERE}:gone", optional=True)(hooked)
+    adapter.wrap(f"{__name__}:gone", optional=True)(hooked)
     bus, held = installed(adapter), globals()["missing"]
     seen = calls_of(bus)
     assert held("fly") == "no tool fly"
@@ -324,7 +244,7 @@ def test_a_replaced_function_gets_the_gate_and_what_it_replaces(installed):
 
 def test_a_replacement_that_others_still_hold_passes_calls_through():
     adapter = Adapter("pluggy", tested=(VERSION, VERSION))
-    adapter.wrap(f"{HERE}:missing")(lambda gate, stock, name: "hooked")
+    adapter.wrap(f"{__name__}:missing")(lambda gate, stock, name: "hooked")
     uninstall = adapter.install(Bus())
     held = globals()["missing"]
     assert held("fly") == "hooked"
@@ -341,76 +261,14 @@ def test_a_hook_that_was_not_declared_is_an_error_and_not_a_call_without_guards(
         gates[0].run(ToolCall("pay", {}), lambda arguments: "paid")
 
 
-# -- results ---------------------------------------------------------------------------------------
+def test_a_kind_is_found_by_the_nearest_class_that_has_one():
+    kind = kind_by_class({f"{HERE}.Child": "agent", "*.Tool": "mcp"})
+    assert kind(Child("pay", pay)) == "agent" and kind(Tool("pay", pay)) == "mcp"
+    assert kind("pay") == "function"
 
 
-class TheirError(ValueError):
-    code = None
-
-
-def test_a_refusal_can_be_an_exception_of_the_framework_too(installed):
-    refused = refused_as(f"{HERE}:TheirError", code=lambda refused: refused.call.name)
-    adapter = Adapter("pluggy", tested=(VERSION, VERSION), refused=refused)
-    adapter.tool(f"{HERE}:Tool.run", arguments="arguments")
-    calls_of(installed(adapter))
-    with pytest.raises(TheirError, match="Error: the call was blocked by guard: not to eve") as one:
-        Tool("pay", pay).run({"amount": 1, "to": "eve"})
-    assert isinstance(one.value, HookBlocked) and one.value.code == "pay"
-    assert one.value.receiver == "guard"
-
-
-def test_without_a_form_a_refusal_raises_hook_blocked(installed):
-    adapter = Adapter("pluggy", tested=(VERSION, VERSION))
-    adapter.tool(f"{HERE}:Tool.run", arguments="arguments")
-    calls_of(installed(adapter))
-    with pytest.raises(HookBlocked):
-        Tool("pay", pay).run({"amount": 1, "to": "eve"})
-
-
-def test_models_of_pydantic_are_shown_as_data_and_made_again():
-    pydantic = pytest.importorskip("pydantic")
-    paid = pydantic.create_model("Paid", amount=(int, ...))
-    shown, packed = shown_as.pydantic
-    raw = {"one": paid(amount=1), "all": [paid(amount=2)]}
-    assert shown(raw) == {"one": {"amount": 1}, "all": [{"amount": 2}]}
-    changed = packed(None, raw, {"one": {"amount": 5}, "all": [{"amount": 6}], "more": 1})
-    assert changed == {"one": paid(amount=5), "all": [paid(amount=6)], "more": 1}
-    with pytest.raises(ValueError, match="amount"):
-        packed(None, paid(amount=1), {"amount": "many"})
-
-
-# -- releases --------------------------------------------------------------------------------------
-
-
-def test_a_newer_release_is_tested_with_the_sample_and_refused_without():
-    tested = adapter_of("Tool.run", sample, ("0.0.1", "0.0.2"), arguments="arguments", layer=1)
-    tested.tool(f"{HERE}:Tool.arun", arguments="arguments")
-    with pytest.warns(HookWarning, match="its self-test passed .the adapter pluggy was tested"):
-        tested.install(Bus())()
-    without = adapter_of("Tool.run", None, ("0.0.1", "0.0.2"), arguments="arguments")
-    with pytest.raises(HookError, match="sample= is not set, so the adapter has no tool to test"):
-        without.install(Bus())
-    deaf = Adapter("pluggy", tested=("0.0.1", "0.0.2"), sample=sample)
-    with pytest.raises(HookError, match="entered the body of a tool that a guard had blocked"):
-        deaf.install(Bus())
-
-
-def test_an_object_that_users_put_in_place_has_a_gate_and_nothing_is_replaced():
-    adapter = adapter_of("Tool.run", arguments="arguments")
-    bus, before = Bus(), dict(vars(Tool))
-    gate = adapter.gate(bus)
-    seen = calls_of(bus)
-    call = ToolCall("pay", {"to": "eve"})
-    assert isinstance(call, ToolCall) and dict(vars(Tool)) == before
-    assert gate.run(call, lambda arguments: {"content": "paid"})["is_error"] and len(seen) == 1
-
-
-def test_a_refusal_has_the_text_the_exception_and_the_call(installed):
-    found = []
-    adapter = Adapter("pluggy", tested=(VERSION, VERSION), refused=found.append)
-    adapter.tool(f"{HERE}:Tool.run", arguments="arguments", call_id="call_id")
-    calls_of(installed(adapter))
-    Tool("pay", pay).run({"amount": 1, "to": "eve"}, "c-1")
-    [refused] = found
-    assert isinstance(refused, Refusal) and refused.call.call_id == "c-1"
-    assert refused.text == f"Error: the call was blocked by guard: {refused.blocked.reason}"
+def test_a_store_is_refused_if_the_framework_cannot_pause_a_run(tmp_path):
+    store = Store(tmp_path / "approvals.db")
+    with pytest.raises(HookError, match="approver= is not possible here: pluggy cannot pause"):
+        adapter_of("Tool.run", arguments="arguments").install(Bus(), approver=store)
+    store.close()

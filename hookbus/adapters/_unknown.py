@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from ._tools import ToolCall
+from hookbus import HookBlocked
+
+from ._tools import Gate, ToolCall
 
 
 def call_of(
@@ -24,6 +26,23 @@ def call_of(
             arguments = json.loads(arguments or "{}")
     given = dict(arguments) if isinstance(arguments, Mapping) else {"input": arguments}
     return ToolCall(name, given, call_id, "unknown", sender, agent, context)
+
+
+def answer_missing(gate: Gate, call: ToolCall, text: str) -> str:
+    """Run the hooks of such a call in an adapter whose denials raise. Return the text for the
+    model: the framework's text, the text of a receiver, or the text of the denial."""
+    try:
+        return str(gate.run(call, lambda _: text))
+    except HookBlocked as blocked:
+        return str(blocked)
+
+
+async def answer_missing_async(gate: Gate, call: ToolCall, text: str) -> str:
+    """The same for an async call."""
+    try:
+        return str(await gate.run_async(call, lambda _: give(text)))
+    except HookBlocked as blocked:
+        return str(blocked)
 
 
 async def give(value: Any) -> Any:

@@ -16,11 +16,9 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any, Final
 
-from hookbus import HookBlocked
-
 from ._parts import Held
 from ._patches import Between
-from ._unknown import call_of
+from ._unknown import answer_missing, answer_missing_async, call_of
 from .kit import Adapter, Gate, ToolCall, refused_as, shown_as
 
 SUPPORTED: Final = Between("2.0.0", "2.14.0")
@@ -74,14 +72,7 @@ async def _run_tool_async(gate: Gate, stock: Any, runner: Any, tool: Any, asked:
 def _answered(gate: Gate, stock: Any, runner: Any) -> Any:
     response = stock(runner)
     for result, call in _unknown(runner, runner._get_last_assistant_message_content(), response):
-
-        def body(_: Any, found: Any = result) -> Any:
-            return found["content"]
-
-        try:
-            result["content"] = gate.run(call, body)
-        except HookBlocked as blocked:
-            result["content"] = str(blocked)
+        result["content"] = answer_missing(gate, call, result["content"])
     return response
 
 
@@ -90,14 +81,7 @@ async def _answered_async(gate: Gate, stock: Any, runner: Any) -> Any:
     response = await stock(runner)
     blocks = await runner._get_last_assistant_message_content()
     for result, call in _unknown(runner, blocks, response):
-
-        async def body(_: Any, found: Any = result) -> Any:
-            return found["content"]
-
-        try:
-            result["content"] = await gate.run_async(call, body)
-        except HookBlocked as blocked:
-            result["content"] = str(blocked)
+        result["content"] = await answer_missing_async(gate, call, result["content"])
     return response
 
 

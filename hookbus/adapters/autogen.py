@@ -26,7 +26,7 @@ from hookbus import HookBlocked, HookError
 from ._arguments import arguments_of
 from ._cancelled import follow, stop_if_cancelled
 from ._patches import Between
-from .kit import Adapter, Gate, Refusal, ToolCall, shown_as
+from .kit import Adapter, Gate, Refusal, ToolCall, kind_by_class, shown_as
 
 SUPPORTED: Final = Between("0.7.1", "0.7.5")
 """Versions of autogen-core; autogen-agentchat has the same."""
@@ -118,14 +118,15 @@ def _tool_of(bench: Any, name: str) -> Any:
     return next((tool for tool in bench._tools if tool.name == name), None)
 
 
+_kind_by_class: Final = kind_by_class({
+    "autogen_ext.tools.mcp.*": "mcp", "autogen_agentchat.tools._task_runner_tool.*": "agent"
+})  # fmt: skip
+
+
 def _kind(tool: Any) -> str:
     function = getattr(getattr(tool, "_func", None), "__qualname__", None)
-    if function == "Handoff.handoff_tool.<locals>._handoff_tool":
-        return "handoff"
-    homes = [cls.__module__ for cls in type(tool).__mro__]
-    if any(home.startswith("autogen_ext.tools.mcp") for home in homes):
-        return "mcp"
-    return "agent" if "autogen_agentchat.tools._task_runner_tool" in homes else "function"
+    is_handoff = function == "Handoff.handoff_tool.<locals>._handoff_tool"
+    return "handoff" if is_handoff else _kind_by_class(tool)
 
 
 _ADAPTER.tool("autogen_core.tools:Workbench.call_tool", _worked)

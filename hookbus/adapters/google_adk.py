@@ -28,19 +28,15 @@ from ._patches import Between
 from ._streams import ask_in_parts_async
 from ._unknown import call_of
 from ._vocabulary import INSIDE, Once, Vocabulary
-from .kit import Adapter, Gate, Refusal, ToolCall
+from .kit import Adapter, Gate, Refusal, ToolCall, kind_by_class
 
 SUPPORTED: Final = Between("2.10.0", "2.13.0")
 """Versions of google-adk."""
 
-_KINDS: Final = {
-    "TransferToAgentTool": "handoff",
-    "AgentTool": "agent",
-    "McpTool": "mcp",
-    "SetModelResponseTool": "output",
-    "FinishTaskTool": "output",
-}
-"""The kinds of tools by the name of their class or a parent class; most are imported lazily."""
+_kind_by_class: Final = kind_by_class({
+    "*.TransferToAgentTool": "handoff", "*.AgentTool": "agent", "*.McpTool": "mcp",
+    "*.SetModelResponseTool": "output", "*.FinishTaskTool": "output",
+})  # fmt: skip
 
 
 # -- results ---------------------------------------------------------------------------------------
@@ -102,9 +98,7 @@ def _added(tool: Any, args: dict[str, Any]) -> dict[str, Any]:
 
 
 def _kind(tool: Any) -> str:
-    names = (cls.__name__ for cls in type(tool).__mro__)
-    found = next((_KINDS[name] for name in names if name in _KINDS), "function")
-    return "handoff" if tool.name == "transfer_to_agent" else found
+    return "handoff" if tool.name == "transfer_to_agent" else _kind_by_class(tool)
 
 
 def _unchangeable(call: ToolCall) -> dict[str, Any]:

@@ -13,19 +13,15 @@ covered: chat generators, because they have no common base class.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from contextvars import ContextVar
 from importlib import import_module
 from typing import Any, Final
 
-from hookbus import HookBlocked
-
 from ._injected import is_written
 from ._parts import Held
 from ._patches import Between
-from ._unknown import call_of
-from .kit import Adapter, Gate, ToolCall, refused_as
+from ._unknown import answer_missing, call_of
+from .kit import Adapter, Gate, ToolCall, kind_by_class, refused_as
 
 SUPPORTED: Final = Between("3.1.0", "3.4.1")
 """Versions of haystack-ai."""
@@ -100,12 +96,11 @@ def _invoked(stock: Any, tool: Any, /, **arguments: Any) -> Any:
     return call, lambda changed: stock(tool, **{**changed, **hidden})
 
 
+_kind_by_class: Final = kind_by_class({"haystack_integrations.tools.mcp.*": "mcp"})
+
+
 def _kind(tool: Any) -> str:
-    if _is_agent(tool):
-        return "agent"
-    homes = (cls.__module__ for cls in type(tool).__mro__)
-    is_mcp = any(home.startswith("haystack_integrations.tools.mcp") for home in homes)
-    return "mcp" if is_mcp else "function"
+    return "agent" if _is_agent(tool) else _kind_by_class(tool)
 
 
 def _is_agent(tool: Any) -> bool:
@@ -161,25 +156,22 @@ def _resolve_tool_calls(
         if each.tool_name not in tools_with_names
     ]  # fmt: skip
 
-    def ask(asked: Any, answer: Callable[[], Any]) -> Any:
-        call = call_of(asked.tool_name, asked.arguments, asked.id, home, None)
-        return gate.run(call, lambda _: answer())
-
-    def fail(error: Exception) -> Any:
-        raise error
+    def missing(asked: Any) -> ToolCall:
+        return call_of(asked.tool_name, asked.arguments, asked.id, home, None)
 
     try:
         calls, tools, errors = stock(messages, tools_with_names, **options)
     except home.ToolNotFoundException as error:
         raised = error
-        return ask(asked[0], lambda: fail(raised))
+
+        def fail(_: Any) -> Any:
+            raise raised
+
+        return gate.run(missing(asked[0]), fail)
     answers = []
     for each, answer in zip(asked, errors, strict=True):
         text = answer.tool_call_result.result
-        try:
-            given = ask(each, functools.partial(str, text))
-        except HookBlocked as blocked:
-            given = str(blocked)
+        given = answer_missing(gate, missing(each), text)
         if given != text:
             message = import_module("haystack.dataclasses").ChatMessage
             answer = message.from_tool(given, origin=each, error=True)

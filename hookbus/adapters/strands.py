@@ -25,18 +25,15 @@ from typing import Any, Final
 from ._answers import STRANDS
 from ._injected import split
 from ._patches import Between
-from .kit import Adapter, Gate, Refusal, ToolCall
+from .kit import Adapter, Gate, Refusal, ToolCall, kind_by_class
 
 SUPPORTED: Final = Between("1.45.0", "1.62.0")
 """Versions of strands-agents."""
 
-_KINDS: Final = {
-    "MCPAgentTool": "mcp",
-    "_AgentAsTool": "agent",
-    "Subagent": "agent",
-    "StructuredOutputTool": "output",
-}
-"""The kinds of tools by the name of their class or a parent class; most are imported lazily."""
+_kind_by_class: Final = kind_by_class({
+    "*.MCPAgentTool": "mcp", "*._AgentAsTool": "agent", "*.Subagent": "agent",
+    "*.StructuredOutputTool": "output",
+})  # fmt: skip
 
 
 # -- results ---------------------------------------------------------------------------------------
@@ -194,9 +191,7 @@ def _run_tool(gate: Gate, stock: Any, ctx: Any, *args: Any, **kwargs: Any) -> An
 
 
 def _kind(tool: Any, name: str) -> str:
-    names = (cls.__name__ for cls in type(tool).__mro__)
-    found = next((_KINDS[each] for each in names if each in _KINDS), "function")
-    return "handoff" if name == "handoff_to_agent" else found
+    return "handoff" if name == "handoff_to_agent" else _kind_by_class(tool)
 
 
 # -- models and agents -----------------------------------------------------------------------------

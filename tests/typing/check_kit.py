@@ -16,6 +16,7 @@ from hookbus.adapters.kit import (
     Sample,
     SplitCalls,
     ToolCall,
+    kind_by_class,
     refused_as,
     shown_as,
 )
@@ -40,6 +41,7 @@ agentlib.model("agentlib:Model.ask").stream(
 agentlib.run("agentlib:Agent.run", input="task", stream="stream")
 agentlib.pauses("agentlib:Interrupt", KeyError)
 agentlib.words("tool_call")
+assert_type(kind_by_class({"agentlib.mcp.*": "mcp"})(object()), str)
 
 
 @agentlib.wrap("agentlib:missing", optional=True)

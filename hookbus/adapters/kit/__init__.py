@@ -15,10 +15,11 @@ from .._seams import Sample
 from .._tools import Gate, Refusal, ToolCall
 from ._adapter import Adapter
 from ._forms import refused_as, shown_as
+from ._kinds import kind_by_class
 
 __all__ = [
-    "Adapter", "Gate", "Go", "Instead", "Refusal", "Sample", "SplitCalls", "ToolCall", "refused_as",
-    "shown_as",
+    "Adapter", "Gate", "Go", "Instead", "Refusal", "Sample", "SplitCalls", "ToolCall",
+    "kind_by_class", "refused_as", "shown_as",
 ]  # fmt: skip
 
 

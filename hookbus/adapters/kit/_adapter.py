@@ -67,8 +67,12 @@ class Adapter:
         form = shown if isinstance(shown, Form) else Form(
             shown or stock.shown, packed or stock.packed)  # fmt: skip
         self._results = Results(form.shown, packed or form.packed, refused or stock.refused)
-        self._package, self._tested, self._sample = package, Between(*tested), sample
+        self._package, self._tested = package, Between(*tested)
         self._name = sample.rpartition(".")[2] if isinstance(sample, str) else package
+        # The self-test takes an object with the sample and the list, or the name of a module.
+        self._home = (
+            sample if isinstance(sample, str) else SimpleNamespace(sample=sample, SEAMS="")
+        )
         self._steps, self._hooks = list[tuple[str, Step]](), dict[str, None]()
         self._pauses: list[str | type[BaseException]] = []
         self._pause: Pause | None = None
@@ -306,11 +310,3 @@ class Adapter:
             patches, bus, self._results, words=words, say=say, approver=approver,
             pause=self._pause, passes=(*classes, *exceptions(*paths)),
         )  # fmt: skip
-
-    @property
-    def _home(self) -> Any:
-        """The object with the sample and the list of hooked functions, or the name of a module with
-        both."""
-        if isinstance(self._sample, str):
-            return self._sample
-        return SimpleNamespace(sample=self._sample, SEAMS="")
