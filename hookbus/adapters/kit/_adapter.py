@@ -69,10 +69,8 @@ class Adapter:
         self._results = Results(form.shown, packed or form.packed, refused or stock.refused)
         self._package, self._tested = package, Between(*tested)
         self._name = sample.rpartition(".")[2] if isinstance(sample, str) else package
-        # The self-test takes an object with the sample and the list, or the name of a module.
-        self._home = (
-            sample if isinstance(sample, str) else SimpleNamespace(sample=sample, SEAMS="")
-        )
+        is_module = isinstance(sample, str)
+        self._home: Any = sample if is_module else SimpleNamespace(sample=sample, SEAMS="")
         self._steps, self._hooks = list[tuple[str, Step]](), dict[str, None]()
         self._pauses: list[str | type[BaseException]] = []
         self._pause: Pause | None = None
