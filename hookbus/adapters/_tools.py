@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _NONE: Final = object()
 
+
 @attrs.frozen(eq=False)
 class ToolCall:
     """One call of a tool, as its receivers see it.
@@ -80,10 +81,6 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _put(call: ToolCall, raw: Any, value: Any) -> Any:
-    return value
-
-
 class Results(NamedTuple):
     """Converts between a framework's tool results and the values of receivers.
 
@@ -95,7 +92,7 @@ class Results(NamedTuple):
     """
 
     shown: Callable[[Any], Any] = _same
-    packed: Callable[[ToolCall, Any, Any], Any] = _put
+    packed: Callable[[ToolCall, Any, Any], Any] = lambda call, raw, value: value
     refused: Callable[[Refusal], Any] = _raise
 
 
@@ -264,6 +261,7 @@ class Gate:
             # An override that calls its parent's goes deeper; a tool that calls itself does not.
             return layer * 1000 + (depth_of(owner, args[0]) if owner is not None else 0)
 
+        seam: Any
         is_async = inspect.iscoroutinefunction(stock)
         if inspect.isasyncgenfunction(stock) if stream is None else stream:
             seam, is_async = self._streamed_seam(read, depth, stock), True
