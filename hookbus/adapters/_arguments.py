@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter
 from typing import Any, Final
 
-from .._signatures import signature_of
+from .._ground.signatures import signature_of
 
 REST: Final = "*args"
 """The key of arguments that a tool has no names for."""

@@ -27,7 +27,7 @@ from weakref import WeakKeyDictionary
 
 from hookbus import Bus, HookBlocked, HookError, default_bus
 
-from .._signatures import signature_of
+from .._ground.signatures import signature_of
 from ._halves import LONGEST
 from ._newer import Untested
 from ._patches import Between

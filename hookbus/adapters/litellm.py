@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
-from .._keywords import named_options
+from .._ground.keywords import named_options
 from ._arguments import positional_names
 from ._newer import Untested
 from ._own_hooks import View

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hookbus import Bus, HookBlocked, HookError, default_bus
 
-from .._keywords import named_options
+from .._ground.keywords import named_options
 from ._mcp_asks import BY_ELICITATION, Wire
 from ._mcp_results import Parts, fitting, parts, shown
 from ._newer import Untested

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hookbus import Bus, HookBlocked, HookError, default_bus
 
-from ..._keywords import named_options
+from ..._ground.keywords import named_options
 from .._asides import Aside
 from .._newer import Untested, in_place_of, patches_of
 from .._patches import Between, Patches, Uninstall, exceptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from ..._keywords import named_options
+from ..._ground.keywords import named_options
 from .._asides import Aside
 from .._models import hook_models
 from .._streams import Forms

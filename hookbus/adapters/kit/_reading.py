@@ -10,7 +10,7 @@ import attrs
 
 from hookbus import HookError
 
-from ..._signatures import signature_of
+from ..._ground.signatures import signature_of
 from .._arguments import arguments_of, named, positional_names
 from .._tools import ToolCall
 
