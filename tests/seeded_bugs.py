@@ -2072,7 +2072,7 @@ ADAPTERS = [
         'if is_too_old(version, supported):',
         'tests/test_untested_releases.py'),
     Bug('a self-test that failed installs all the same', 'adapters/_newer.py',
-        'if problem := find_problem(adapter, install):',
+        'if problem := find_problem(adapter, install, home):',
         'if (problem := find_problem(adapter, install)) and not install:',
         'tests/test_untested_releases.py'),
     Bug('the self-test leaves its private bus in place', 'adapters/_seams/_frame.py',

@@ -21,6 +21,7 @@ from .doctor import doctor
 from .gate import gate
 from .log import log
 from .looking import explain, hooks
+from .proxying import mcp, server_words
 from .replaying import replay
 from .running import Ended, program_words, run
 from .serving import serve
@@ -28,6 +29,7 @@ from .top import top
 from .trace import trace
 
 DETAILS = "HOOKBUS_TRACEBACK"
+_MCP = "Usage: hookbus mcp [OPTIONS] [PLUGINS] -- COMMAND [ARGS] | URL"
 
 
 def made(about: str, *more: Any) -> App:
@@ -36,16 +38,17 @@ def made(about: str, *more: Any) -> App:
         name="hookbus", help=about, version=__version__,
         default_parameter=Parameter(negative=()),
     )  # fmt: skip
-    for each in (hooks, explain, check, run, log, replay, trace, top, serve, attach,
+    for each in (hooks, explain, check, run, mcp, log, replay, trace, top, serve, attach,
                  approvals, doctor, gate, *more):
         app.command(each)
+    app["mcp"].usage = _MCP
     return app
 
 
 def play(words: Sequence[str], about: str, *more: Any) -> int | Ended:
     """Run a command. Return the exit code, or the way in which the program of `run` ended."""
     try:
-        words = program_words(words)
+        words = server_words(program_words(words))
     except HookError as wrong:
         return _failed(str(wrong), is_whole=False)
     own = words[: words.index("--")] if "--" in words else words

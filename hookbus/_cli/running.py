@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from .. import HookError, default_bus
 from .._program.door import listen
-from .._program.preparing import prepare
+from .._program.preparing import ask_at, prepare
 from .._program.settings import find_settings
 from .program import Program, without_ours
 from .reading import check_place, named_journal
@@ -87,7 +87,7 @@ def run(
     prepare(settings, plugins=plugin, adapters=adapters or "")
     for target in instrument:
         instrument_named(target)
-    _ask_at(approvals or settings.approvals, wait)
+    ask_at(approvals or settings.approvals, wait)
     if shown.json:
         _count()
     if journal_file is not None:
@@ -105,23 +105,6 @@ def run(
     except BaseException as error:
         return Ended(error)
     return None
-
-
-def _ask_at(store: Path | None, seconds: float) -> None:
-    """Send requests for approval on `default_bus` to a store.
-
-    Raises:
-        HookError: if the file cannot be used, or if `--wait` is passed without a store.
-    """
-    if not 0 <= seconds <= 86_400:
-        raise HookError(f"--wait {seconds:g} must be a number of seconds from 0 to 86400")
-    if store is not None:
-        from .._program.waiting import Waited
-        from ..approvals import Store
-
-        default_bus.approver(Waited(Store(store), seconds))
-    elif seconds:
-        raise HookError("--wait needs a store of approvals: add --approvals FILE")
 
 
 def _export(trace: Path | None, *, is_otel: bool) -> None:

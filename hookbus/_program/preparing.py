@@ -97,3 +97,20 @@ def _id_in(folder: Path) -> str:
         raise HookError(f"{file} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError) as error:
         raise HookError(f"{file} is not a valid plugin manifest: {error}") from None
+
+
+def ask_at(store: Path | None, seconds: float) -> None:
+    """Send the guards' requests for approval on `default_bus` to a store.
+
+    Raises:
+        HookError: if the file cannot be used, or if `--wait` is passed without a store.
+    """
+    if not 0 <= seconds <= 86_400:
+        raise HookError(f"--wait {seconds:g} must be a number of seconds from 0 to 86400")
+    if store is not None:
+        from ..approvals import Store
+        from .waiting import Waited
+
+        default_bus.approver(Waited(Store(store), seconds))
+    elif seconds:
+        raise HookError("--wait needs a store of approvals: add --approvals FILE")
