@@ -82,12 +82,12 @@ class Checks:
         """Warn about a guard that can never block, because it does not return the verdict it makes.
         """
         code = code_of(guard.held)
-        for name, said in _VERDICTS.items():
+        for name, verdict in _VERDICTS.items():
             if code is not None and name in code.co_names:
                 if returns_nothing(code):
                     write = f"write return {name}({'reason' if name == 'Block' else 'question'})"
                     guards = f"{guard.label} on {guard.signal.name}"
-                    warn(f"{guards} makes {said} but never returns it: {write}")
+                    warn(f"{guards} makes {verdict} but never returns it: {write}")
                 return
 
     def report_overrides(

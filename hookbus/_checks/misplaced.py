@@ -55,13 +55,13 @@ class MisplacedGuards:
             declared = self._board.declared(signal.hook) if signal.phase is not None else []
             if declared:
                 is_over = hook in declared
-                said = [self._of_strangers(g, hook, declared) for g in guards if is_over]
+                texts = [self._of_strangers(g, hook, declared) for g in guards if is_over]
             else:
-                said = [_of_name(guard, signal, hook) for guard in guards if not signal._was_asked]
-                is_over = signal._was_asked or any(said)
+                texts = [_of_name(guard, signal, hook) for guard in guards if not signal._was_asked]
+                is_over = signal._was_asked or any(texts)
             if is_over:
                 self._signals.pop(name, None)
-            for text in filter(None, said):
+            for text in filter(None, texts):
                 log(WARNING, text)
         self._board.route(hook)
 
@@ -87,14 +87,14 @@ class MisplacedGuards:
 
 def _of_name(guard: Connected, signal: HookSignal, hook: Hook) -> str | None:
     """Return a message if a guard's signal, which nothing emits, was meant for this hook."""
-    meant = meant_by(signal, hook.name)
+    meant = likely_target(signal, hook.name)
     return meant and (
         f"{guard.label} is connected to {signal.name}, which no hook emits, but {hook.name} was "
         f"called: did you mean {meant!r}?"
     )
 
 
-def meant_by(signal: HookSignal, hook: str) -> str | None:
+def likely_target(signal: HookSignal, hook: str) -> str | None:
     """Return the signal of a hook that was probably meant by this one, or None."""
     from difflib import get_close_matches  # only needed for wrong names
 

@@ -190,7 +190,7 @@ def options_of(**given: Any) -> Options:
 
 
 @lru_cache(maxsize=1024)
-def standing(phase: str | None, role: str | None, on_error: str | None) -> tuple[str, str, str]:
+def resolve_role(phase: str | None, role: str | None, on_error: str | None) -> tuple[str, str, str]:
     """Return the role and the failure policy for these options, and what is wrong with them, or an
     empty string.
     """

@@ -107,20 +107,20 @@ def name_of_sender(sender: Any) -> Name | None:
     return (module, name) if is_named else None
 
 
-class Bearer:
+class NamedSender:
     """A class or function known by its name: the one that its module holds under that name now.
 
     If its source runs again (a cell, a reload, a script), another object gets the name. Connections
     to the earlier one must not be lost.
     """
 
-    _by_name: Final[dict[Name, Bearer]] = {}
+    _by_name: Final[dict[Name, NamedSender]] = {}
 
     def __init__(self, name: Name, sender: Any) -> None:
         self.name, self.latest = name, weakref.ref(sender)
 
     @classmethod
-    def of(cls, sender: Any, name: Name) -> Bearer | None:
+    def of(cls, sender: Any, name: Name) -> NamedSender | None:
         """Return the holder of this class's or function's name. None if its module does not hold it
         under its name, because another object of this name may be unrelated.
         """
@@ -139,7 +139,7 @@ class Bearer:
                 return held
         return self.latest()
 
-    def see(self, sender: Any, *, is_heir: bool = True) -> None:
+    def note_redefinition(self, sender: Any, *, inherits: bool = True) -> None:
         """Record a class or function with this name. If it replaces another one that has
         connections, log that once.
         """
@@ -147,7 +147,7 @@ class Bearer:
         if sender is before or (before is not None and self() is not sender):
             return
         self.latest = weakref.ref(sender)
-        if is_heir:
+        if inherits:
             anew = f"{describe(sender)} in {self.name[0]} was defined again"
             log(INFO, f"{anew}, and takes over the connections of the earlier definition")
 

@@ -188,8 +188,8 @@ class Door:
 def _reported(bus: _bus.Bus) -> dict[str, Any]:
     from .._views.report import report
 
-    said = report(bus)
-    return {"hooks": said.hooks, "receivers": said.receivers, "findings": said.findings}
+    facts = report(bus)
+    return {"hooks": facts.hooks, "receivers": facts.receivers, "findings": facts.findings}
 
 
 def _told(bus: _bus.Bus, caller: socket.socket) -> Iterator[dict[str, Any]]:

@@ -38,9 +38,9 @@ class Operator:
             names = [name for each in everything for name in each.names]
             hint = did_you_mean(receiver, names)
             raise HookError(f"no receiver is connected as {receiver!r}{hint}")
-        said = [f"{each.label} on {each.signal.name}" for each in meant]
-        for each, which in zip(meant, said):
-            if each.said.locked and act != "enable":
+        labels = [f"{each.label} on {each.signal.name}" for each in meant]
+        for each, which in zip(meant, labels):
+            if each.declared_options.locked and act != "enable":
                 raise HookError(f"{which} has locked=True, so it cannot be switched off")
             if each.role != "guard" and act == "shadow":
                 raise HookError(f"{which} is not a guard, and only guards can be in shadow")
@@ -49,7 +49,7 @@ class Operator:
             sender = self._switch(each, act)
             who = "ANY" if sender is ANY else "gone" if sender is None else describe(sender)
             self._bus.events.tell_of(Switched, each, who, act=act, by=by)
-        return said
+        return labels
 
     def prepare(self, shadow: Iterable[str], require_guard: Iterable[str]) -> None:
         """Set what applies to all that a program will connect and declare; see `Bus._operate`."""
@@ -107,15 +107,15 @@ def may_be(connected: Connected, act: Act) -> bool:
     """
     if act == "enable":
         return True
-    return not connected.said.locked and (act != "shadow" or connected.role == "guard")
+    return not connected.declared_options.locked and (act != "shadow" or connected.role == "guard")
 
 
 def switch(connected: Connected, act: Act) -> None:
     """Switch a receiver off, back to how it was connected, or (a guard) to shadow. What the program
     itself has disabled stays disabled.
     """
-    said = connected.said
-    connected.options = said._replace(shadow=True) if act == "shadow" else said
+    declared = connected.declared_options
+    connected.options = declared._replace(shadow=True) if act == "shadow" else declared
     if connected.role == "guard":
         connected.on_error = "isolate" if connected.options.shadow else "block"
     connected.is_switched_off = act == "disable"

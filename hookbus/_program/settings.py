@@ -85,16 +85,16 @@ def read_settings(file: Path) -> Settings:
             or if another user could have written it, because settings can put guards in shadow
             mode.
     """
-    said, status = read_toml(file)
+    settings, status = read_toml(file)
     where = f"{file}"
     if file.name != "hookbus.toml":
-        tool = said.get("tool", {})
+        tool = settings.get("tool", {})
         if not isinstance(tool, dict) or "hookbus" not in tool:
             return Settings()
-        said, where = tool["hookbus"], f"{file}: [tool.hookbus]"
+        settings, where = tool["hookbus"], f"{file}: [tool.hookbus]"
     check_trust(file, status)
-    _check(where, "", said)
-    plugins = said.get("plugins")
+    _check(where, "", settings)
+    plugins = settings.get("plugins")
     if plugins is not None:
         _check(f"{where} plugins", "plugins", plugins)
         plugins = {
@@ -102,13 +102,14 @@ def read_settings(file: Path) -> Settings:
             for name, value in plugins.items()
         }
     journal, approvals = (
-        beside(file, said[name]) if name in said else None for name in ("journal", "approvals")
+        beside(file, settings[name]) if name in settings else None
+        for name in ("journal", "approvals")
     )  # fmt: skip
     adapters, shadow, require_guard = (
-        tuple(said.get(name, ())) for name in ("adapters", "shadow", "require_guard")
+        tuple(settings.get(name, ())) for name in ("adapters", "shadow", "require_guard")
     )  # fmt: skip
     return Settings(
-        file, journal, approvals, plugins, adapters, shadow, require_guard, said.get("gate", {})
+        file, journal, approvals, plugins, adapters, shadow, require_guard, settings.get("gate", {})
     )
 
 
@@ -149,11 +150,11 @@ def beside(file: Path, path: str) -> Path:
     return file.parent / Path(path).expanduser()
 
 
-def _check(where: str, table: str, said: Any) -> None:
+def _check(where: str, table: str, settings: Any) -> None:
     shapes = _SHAPES[table]
-    if not isinstance(said, dict):
+    if not isinstance(settings, dict):
         raise HookError(f"{where} must be a table")
-    for name, value in said.items():
+    for name, value in settings.items():
         if name not in shapes:
             raise HookError(f"{where} has an unknown key {name!r}{did_you_mean(name, shapes)}")
         if not _is(shapes[name], value):

@@ -224,8 +224,8 @@ def _source_of(made: Written | None) -> str:
     if made is None:
         return "\nno receivers are connected: the method runs directly"
     named = {name: value for name, value in made.named.items() if not isinstance(value, Seat)}
-    said = (brief(f"# {name}: {_named(value)}") for name, value in named.items())
-    return "\n".join(["", *said, "", made.source])
+    notes = (brief(f"# {name}: {_named(value)}") for name, value in named.items())
+    return "\n".join(["", *notes, "", made.source])
 
 
 def _named(value: Any) -> str:
@@ -269,10 +269,10 @@ def noted(row: dict[str, Any], *more: str) -> dict[str, Any]:
     """Return a row about a receiver with its unusual settings in one column."""
     left = dict(row)
     priority, timeout, on_error, where = map(left.pop, ("priority", "timeout", "on_error", "where"))
-    said = [f"priority {priority}"] if priority else []
-    said += [f"timeout {timeout:g} s"] if timeout is not None else []
-    said += [f"on_error {on_error}"] if on_error != _USUAL.get(row["role"], "isolate") else []
-    return {**left, "notes": ", ".join([*said, *more]), "where": where}
+    notes = [f"priority {priority}"] if priority else []
+    notes += [f"timeout {timeout:g} s"] if timeout is not None else []
+    notes += [f"on_error {on_error}"] if on_error != _USUAL.get(row["role"], "isolate") else []
+    return {**left, "notes": ", ".join([*notes, *more]), "where": where}
 
 
 def scope_of(receiver: Connected) -> str:

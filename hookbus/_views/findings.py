@@ -13,7 +13,7 @@ from .._callables.callables import code_of
 from .._callables.instructions import awaits, returns_nothing
 from .._checks.coverage import check_guarded, may_block
 from .._checks.fit import may_call
-from .._checks.misplaced import meant_by
+from .._checks.misplaced import likely_target
 from .._connections.options import odd_timeout
 from .._connections.phases import OFFERED, PHASES
 from .._connections.receiver import Connected
@@ -56,7 +56,7 @@ def pending(bus: Bus, signal: HookSignal) -> str:
         there = f"a hook {signal.hook!r} is on another bus"
         return f"; {there}: connect to the signal of that bus"
     names = bus.hook_names()
-    meant = [found for name in names if (found := meant_by(signal, name))]
+    meant = [found for name in names if (found := likely_target(signal, name))]
     unknown = "" if signal.phase else f"; the phases are {', '.join(PHASES)}"
     if meant:
         (nearest,) = get_close_matches(signal.name, meant, n=1, cutoff=0)
@@ -98,7 +98,7 @@ def repeated(signal: HookSignal, receivers: Iterable[Connected]) -> Iterator[str
 
 def died(signal: HookSignal) -> Iterator[str]:
     """Yield the last receiver that was weakly referenced and freed before any call."""
-    count, label = signal._died
+    count, label = signal._lost_uncalled
     if count:
         more = f", and {count - 1} more" if count > 1 else ""
         yield (
@@ -167,8 +167,8 @@ def of_seconds(receiver: Connected, it: str) -> Iterator[str]:
 
 def of_answers(receiver: Connected, it: str) -> Iterator[str]:
     """Yield a message about unusual answers of a receiver."""
-    for said, count in [*(receiver.remarks or {}).items()]:
-        yield f"{it} {said} ({'once' if count == 1 else f'{count} times'})"
+    for remark, count in [*(receiver.remarks or {}).items()]:
+        yield f"{it} {remark} ({'once' if count == 1 else f'{count} times'})"
 
 
 def of_timeout(receiver: Connected, it: str) -> Iterator[str]:

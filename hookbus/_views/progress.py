@@ -62,11 +62,11 @@ class Progress:
     def __str__(self) -> str:
         with self._lock:
             counts, calls = self._counts.copy(), list(self._under_way.values())
-        said = [f"{count} {word}" for word, count in counts.items()]
+        notes = [f"{count} {word}" for word, count in counts.items()]
         if calls:
             inner = calls[-1]
-            said.append(f"{len(calls)} running, {inner.hook} of {brief(inner.sender)}")
-        return f"{duration(time.monotonic() - self._began)}: {', '.join(said) or 'no call yet'}"
+            notes.append(f"{len(calls)} running, {inner.hook} of {brief(inner.sender)}")
+        return f"{duration(time.monotonic() - self._began)}: {', '.join(notes) or 'no call yet'}"
 
     def _run(self) -> None:
         while not self._over.wait(EVERY_SECONDS):

@@ -89,10 +89,10 @@ def _with_notes(row: dict[str, Any]) -> dict[str, Any]:
     facts = dict(row)
     state, failures = facts.pop("state"), facts.pop("failures")
     opened, _ = facts.pop("failed open"), facts.pop("last failure")  # the findings contain it
-    said = [state] if state != "fired" else []
+    notes = [state] if state != "fired" else []
     for count, how in ((opened, "failed open"), (failures - opened, "failed")):
-        said += [f"{how} {_times(count)}"] if count else []
-    return noted(facts, *said)
+        notes += [f"{how} {_times(count)}"] if count else []
+    return noted(facts, *notes)
 
 
 def _times(count: int) -> str:

@@ -169,12 +169,12 @@ def _mark(event: Event, start: float) -> Line | None:
         return Line(0, _change(event), "dropped" if event.dropped else "changed", start)
     if isinstance(event, Blocked):
         how = "blocked" if event.enforced else "would have blocked"
-        said = f"{brief(event.receiver)} {how} in {event.phase}: {event.reason}"
-        return Line(0, said, "blocked" if event.enforced else "shadow", start)
+        text = f"{brief(event.receiver)} {how} in {event.phase}: {event.reason}"
+        return Line(0, text, "blocked" if event.enforced else "shadow", start)
     if isinstance(event, Failed):
         error = type(event.exception).__name__
-        said = f"{brief(event.receiver)} failed in {event.phase}: {error}, {event.action}"
-        return Line(0, said if event.enforced else f"{said} in shadow", "failed", start)
+        text = f"{brief(event.receiver)} failed in {event.phase}: {error}, {event.action}"
+        return Line(0, text if event.enforced else f"{text} in shadow", "failed", start)
     if isinstance(event, Lost):
         what = f"{brief(event.receiver)} of {event.hook} was garbage collected"
         return Line(0, what, "failed", start)
@@ -207,9 +207,9 @@ def summary(lines: Sequence[Line]) -> str:
     for line in lines:
         if not line.is_call and line.word in ("changed", "dropped", "failed", "shadow"):
             marks[line.word] += 1 + len(line.again)
-    said = ", ".join(f"{count} {word}" for word, count in (calls + marks).items())
+    text = ", ".join(f"{count} {word}" for word, count in (calls + marks).items())
     count = f"{calls.total()} call{'s' * (calls.total() != 1)}"
-    return f"{count} in {duration(_length(lines))}: {said}"
+    return f"{count} in {duration(_length(lines))}: {text}"
 
 
 def as_text(lines: Sequence[Line]) -> str:
