@@ -88,8 +88,10 @@ class Bus:
             HookError: if the name is not an identifier.
         """
         if not isinstance(name, str) or not name.isidentifier():
-            said = f"a signal's name must be an identifier, such as 'pre_reply', not {name!r}"
-            raise HookError(said + "; to listen to every hook, use bus.events" * ("*" in str(name)))
+            message = f"a signal's name must be an identifier, such as 'pre_reply', not {name!r}"
+            if "*" in str(name):
+                message += "; to listen to every hook, use bus.events"
+            raise HookError(message)
         found = self._signals.get(name)
         if found is None:
             made = HookSignal(name, self, doc)

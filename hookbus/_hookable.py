@@ -126,12 +126,13 @@ def hooked(
     name = str(function.__name__ if name is None else name)
     present = hook_of(function)
     if present is not None:
-        said = given in (NOTHING_SAID, present.given)
-        if present.name == name and present.bus is bus and said:
+        is_same = given in (NOTHING_SAID, present.given)
+        if present.name == name and present.bus is bus and is_same:
             return function
+        hint = "" if is_same else ": pass its options where it is first made hookable"
         raise HookError(
             f"{function.__qualname__} is already hookable as {present.name!r}; a function can be "
-            f"only one hook{'' if said else ': pass its options where it is first made hookable'}"
+            f"only one hook{hint}"
         )
     _check_fit(function, given)
     inside, outside = colour_of(inspect.unwrap(function)), colour_of(function)

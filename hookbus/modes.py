@@ -33,8 +33,7 @@ from typing import Any, Generic, TypeVar, overload
 
 import attrs
 
-from ._ground import merging as _modes
-from ._ground import rules
+from ._ground import merging, rules
 from ._ground.merging import Merged, Rule
 from .exceptions import HookError
 
@@ -187,22 +186,22 @@ def merge(
     Raises:
         HookError: if a rule is not valid.
     """
-    of_key = {key: _modes.rule_of(key, rule) for key, rule in of_keys.items()}
-    of_rest = None if rest is None else _modes.rule_of("every other key", rest)
+    of_key = {key: merging.rule_of(key, rule) for key, rule in of_keys.items()}
+    of_rest = None if rest is None else merging.rule_of("every other key", rest)
 
     def mode(receivers: Sequence[Receiver[object]]) -> Steps[object, Merged]:
         merged: Merged = {}
         for receiver in receivers:
             [answer] = yield [receiver]
             if answer.value is not None:
-                merged, reason = _modes.merged_with(merged, answer.value, of_key, of_rest)
+                merged, reason = merging.merged_with(merged, answer.value, of_key, of_rest)
                 if reason is not None:
                     yield Reject(answer, reason)
         return merged
 
-    said = [] if of_rest is None else [_modes.name_of(of_rest)]
-    said += [f"{key}={_modes.name_of(rule)}" for key, rule in of_key.items()]
-    mode.__name__ = f"merge({', '.join(said)})"
+    rules_of_keys = [] if of_rest is None else [merging.name_of(of_rest)]
+    rules_of_keys += [f"{key}={merging.name_of(rule)}" for key, rule in of_key.items()]
+    mode.__name__ = f"merge({', '.join(rules_of_keys)})"
     return mode
 
 
@@ -256,7 +255,7 @@ def unique(key: Callable[[Any], Any]) -> Callable[[Sequence[Receiver[T]]], Steps
             answers += [kept] if is_many and new else new
         return answers
 
-    mode.__name__ = f"unique({_modes.name_of(key)})"
+    mode.__name__ = f"unique({merging.name_of(key)})"
     return mode
 
 
@@ -277,12 +276,12 @@ def with_default(mode: Mode, fallback: Callable[..., Any]) -> _Asks[Any]:
         HookError: if the mode or the fallback is not valid.
     """
     steps = steps_of(mode)
-    if _modes.is_async(mode) or not callable(fallback):
+    if merging.is_async(mode) or not callable(fallback):
         raise HookError(
             f"with_default cannot take {mode!r:.60} and {fallback!r:.60}: "
             "write with_default(mode, function), where the mode is a plain def"
         )
-    named, needed = _modes.named_by(fallback)
+    named, needed = merging.named_by(fallback)
 
     def either(receivers: Sequence[Receiver[Any]], arguments: Mapping[str, Any]) -> Any:
         result = yield from steps(receivers, arguments)
@@ -290,7 +289,7 @@ def with_default(mode: Mode, fallback: Callable[..., Any]) -> _Asks[Any]:
             return fallback(**{name: arguments[name] for name in named if name in arguments})
         return result
 
-    either.__name__ = f"with_default({_modes.name_of(mode)})"
+    either.__name__ = f"with_default({merging.name_of(mode)})"
     either.__dict__["needs"] = (*getattr(mode, "needs", ()), *needed)
     return either
 
@@ -301,10 +300,10 @@ def steps_of(mode: Mode) -> Callable[[Any, Mapping[str, Any]], Any]:
     Raises:
         HookError: if the object is not a mode.
     """
-    makers = (merge, fold, unique, with_default, *_modes.RULES.values())
+    makers = (merge, fold, unique, with_default, *merging.RULES.values())
     if any(mode is each for each in makers):
         raise HookError(
-            f"{_modes.name_of(mode)} is not a mode: "
+            f"{merging.name_of(mode)} is not a mode: "
             "write modes.merge(key=rule), or modes.firstresult for the first answer"
         )
-    return _modes.steps_of(mode, broadcast)
+    return merging.steps_of(mode, broadcast)

@@ -59,17 +59,17 @@ class Asks(NamedTuple):
     def names(self) -> tuple[str, ...]:
         return self.by_position + self.by_name
 
-    def missing(self, on_offer: Collection[str]) -> list[str]:
+    def missing(self, available: Collection[str]) -> list[str]:
         """Return the required names that are not available."""
-        if self.needed.issubset(on_offer):
+        if self.needed.issubset(available):
             return []
-        return [name for name in self.names if name not in on_offer and name in self.needed]
+        return [name for name in self.names if name not in available and name in self.needed]
 
-    def written(self, on_offer: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    def written(self, available: Iterable[str]) -> tuple[tuple[str, str], ...]:
         """Return the arguments to pass if these names are available, as pairs of a keyword (or ""
         to pass it by position) and a name.
         """
-        found = tuple(on_offer)
+        found = tuple(available)
         lacking = self.missing(found)
         if lacking:
             raise HookError(f"there is no argument {lacking[0]!r}{did_you_mean(lacking[0], found)}")
@@ -177,11 +177,11 @@ def is_awaitable(value: Any) -> bool:
         return False
 
 
-def not_awaited(value: Any, said: str) -> Any:
+def not_awaited(value: Any, message: str) -> Any:
     """Return a value. If it is awaitable, close it and raise HookError with this message."""
     if is_awaitable(value):
         close_unawaited(value)
-        raise HookError(said)
+        raise HookError(message)
     return value
 
 

@@ -10,7 +10,7 @@ from blinker import ANY
 
 from .._callables.callables import code_of
 from .._connections.receiver import Connected
-from .._connections.senders import Bearer, describe, is_class, name_of_sender, own_class
+from .._connections.senders import NamedSender, describe, is_class, name_of_sender, own_class
 from .._connections.signal import HookSignal
 from .._ground.errors import undeclared
 from .._hooks.hook import Hook, hook_of, hooks_in
@@ -104,7 +104,7 @@ def _watches(signal: HookSignal, whose: Whose) -> bool:
 
 def _is_of_any(sender: Callable[[], Any] | None, classes: tuple[type, ...]) -> bool:
     """Return whether a connection applies to one of these classes, or to a class with its name."""
-    if isinstance(sender, Bearer):
+    if isinstance(sender, NamedSender):
         return any(name_of_sender(cls) == sender.name for cls in classes)
     return sender is None or any(sender() is cls for cls in classes)
 

@@ -93,14 +93,14 @@ def _of_name(guard: Connected, signal: HookSignal, hook: Hook) -> str | None:
     """Return a message if a guard's signal, which nothing emits, was probably meant for this
     hook.
     """
-    likely = meant_by(signal, hook.name)
+    likely = likely_target(signal, hook.name)
     return likely and (
         f"{guard.label} is connected to {signal.name}, which no hook emits, but {hook.name} was "
         f"called: did you mean {likely!r}?"
     )
 
 
-def meant_by(signal: HookSignal, hook: str) -> str | None:
+def likely_target(signal: HookSignal, hook: str) -> str | None:
     """Return the name of the hook's signal that was probably meant by this signal, or None."""
     from difflib import get_close_matches  # only needed for wrong names
 

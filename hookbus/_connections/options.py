@@ -194,7 +194,7 @@ def options_of(**given: Any) -> Options:
 
 
 @lru_cache(maxsize=1024)
-def standing(phase: str | None, role: str | None, on_error: str | None) -> tuple[str, str, str]:
+def resolve_role(phase: str | None, role: str | None, on_error: str | None) -> tuple[str, str, str]:
     """Return the role and the failure policy for these options, and a problem or an empty string.
     """
     roles, problem = ROLES[phase], ""

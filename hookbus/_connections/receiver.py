@@ -28,9 +28,9 @@ from .._callables.parameters import Asks, Connectable, When
 from .._ground.errors import did_you_mean
 from ..exceptions import HookError
 from .failures import ERROR, WARNING, log
-from .options import Options, standing
+from .options import Options, resolve_role
 from .phases import ANSWER, OFFERED, Colour, Served
-from .senders import Bearer
+from .senders import NamedSender
 from .tally import Tally
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Connected(Tally):
     Attributes:
         signal: the signal that it is connected to.
         sender: returns the sender without keeping it alive; None for ANY.
-        said: the options of the connection; `options` also includes an operator's changes.
+        declared_options: the options as written; `options` also includes an operator's changes.
         sequence: its position among the connections of its signal.
         place: the code of the callable, or the name of the module that defines it.
         role: modify, guard, observe, around or answer.
@@ -56,7 +56,7 @@ class Connected(Tally):
         is_weak: whether the callable is weakly referenced.
         held: the callable or, if it is weakly referenced, a function that returns it or None.
         key: its identity; a bound method is a new object at each access.
-        load: the spec of its module when it was connected.
+        module_spec: the spec of its module when it was connected.
         is_on: whether the program has enabled it. `is_switched_off` is set by the operator.
         is_by_name: whether a listener takes the event only as a keyword argument.
         is_layer: whether it covers other connections of the same callable. They apply again when it
@@ -74,7 +74,7 @@ class Connected(Tally):
     is_logged = is_met = is_switched_off = False
     lost_results = seals_broken = 0
     when: When | None = None
-    load: Any = None
+    module_spec: Any = None
 
     def __init__(
         self, signal: HookSignal, function: Connectable, sender: Callable[[], Any] | None,
@@ -92,11 +92,12 @@ class Connected(Tally):
                 "callable: pass the function itself"
             )
         self.signal, self.held, self.sender, self.sequence = signal, function, sender, sequence
-        self.options, self.said, self.key = options, options, key_of(function)
+        self.options, self.declared_options, self.key = options, options, key_of(function)
         code = code_of(function)
         self.name = options.name or name_of(function)
         self.place = place_of(function) if code is None else code
-        self.role, self.on_error, problem = standing(signal.phase, options.role, options.on_error)
+        role, on_error = options.role, options.on_error
+        self.role, self.on_error, problem = resolve_role(signal.phase, role, on_error)
         if options.shadow:
             self.on_error = "isolate"
         if options.timeout is not None and signal.phase == "around":
@@ -119,11 +120,11 @@ class Connected(Tally):
         if options.when is not None:
             self.when = When.of(options.when)
 
-    def hold(self, weak: bool | None, bury: Callable[[ReceiverKey], None]) -> None:
+    def hold(self, weak: bool | None, drop_dead: Callable[[ReceiverKey], None]) -> None:
         """Reference the callable weakly, if this is requested or if it is a method of the sender.
 
-        `bury` is called when the callable is freed. It must not reference this connection, because
-        that would create a cycle.
+        `drop_dead` is called when the callable is freed. It must not reference this connection,
+        because that would create a cycle.
 
         Raises:
             HookError: for a receiver that fails closed, because calls would be unguarded once it is
@@ -133,7 +134,7 @@ class Connected(Tally):
         # A class with a name may be redefined, and the new class may need its guards.
         is_own = (
             sender is not None and inspect.ismethod(function)
-            and function.__self__ is sender() and not isinstance(sender, Bearer)
+            and function.__self__ is sender() and not isinstance(sender, NamedSender)
         )  # fmt: skip
         if weak and not is_own and self.closes and self.role != "around":
             raise HookError(
@@ -143,7 +144,7 @@ class Connected(Tally):
         if weak or (weak is None and is_own):
             # A method of the sender is freed with the sender; the registry handles that.
             key, self.is_weak = self.key, True
-            self.held = _weakly(function, None if is_own else lambda _: bury(key))
+            self.held = _weakly(function, None if is_own else lambda _: drop_dead(key))
 
     @property
     def function(self) -> Connectable | None:
@@ -228,13 +229,13 @@ class Connected(Tally):
 
     def _log(self, what_then: str, is_open: bool) -> bool:
         once = "(further failures of this receiver are not logged)"
-        said = f"{self._title} failed{what_then}: {self.last_failure} {once}"
-        return log(WARNING if is_open else ERROR, said)
+        message = f"{self._title} failed{what_then}: {self.last_failure} {once}"
+        return log(WARNING if is_open else ERROR, message)
 
     def problem_with(self, served: Served) -> str | None:
         """Return why this receiver does not fit a hookable, or None."""
         phase, (hook, colour, arguments, sender, awaits) = self.signal.phase, served
-        problem = self._lacks(hook, _on_offer(arguments, phase), sender)
+        problem = self._lacks(hook, _available(arguments, phase), sender)
         if phase == ANSWER and self.sender is not None:
             none = "a hookspec has none: leave out sender="
             problem = f"is never called: it has a sender, but {none}"
@@ -255,19 +256,19 @@ class Connected(Tally):
         is_waited_for = self.role != "around" and not self.options.background
         return "async" in colour or (awaits and is_waited_for)
 
-    def _lacks(self, hook: str, on_offer: frozenset[str], sender: str | None) -> str | None:
+    def _lacks(self, hook: str, available: frozenset[str], sender: str | None) -> str | None:
         when = self.when and self.when.asks
         taken = self.asks.sender
-        if self.signal.phase != ANSWER and taken in on_offer - {sender} and taken.strip("_"):
-            others = {*on_offer, *self.asks.names}
+        if self.signal.phase != ANSWER and taken in available - {sender} and taken.strip("_"):
+            others = {*available, *self.asks.names}
             first = next((name for name in _FIRST if name not in others), f"not_{taken}")
             write = ", ".join((first, taken, *self.asks.names))
             sender_first = "the first parameter is always the sender"
             return f"would get the sender as {taken!r}: {sender_first}, so write ({write})"
         for asks, what in ((self.asks, "has a parameter"), (when, "has a when= that needs")):
-            if asks and not asks.needed <= on_offer:
-                lacking = asks.missing(on_offer)[0]
-                meant = did_you_mean(lacking, on_offer)
+            if asks and not asks.needed <= available:
+                lacking = asks.missing(available)[0]
+                meant = did_you_mean(lacking, available)
                 return f"{what} {lacking!r}, which {hook} does not have{meant}"
         if self.is_weak and self.role == "guard" and self.function is None:
             return "guards an object that is being freed, but the guard was freed first"
@@ -279,7 +280,7 @@ _ANSWERING: Final = ("pre", "item", "post", "error", "finally")
 
 
 @lru_cache(maxsize=1024)
-def _on_offer(arguments: tuple[str, ...], phase: str | None) -> frozenset[str]:
+def _available(arguments: tuple[str, ...], phase: str | None) -> frozenset[str]:
     """Return the names that a receiver of a hook with these arguments may have as parameters in a
     phase.
     """

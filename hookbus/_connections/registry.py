@@ -16,12 +16,12 @@ from typing import Any
 from blinker import ANY
 
 from .._callables.callables import is_made_again, may_be_made_again, origin_of
-from .._ground.finalizers import at_end
+from .._ground.finalizers import on_finalized
 from .._ground.locks import serialize_writers
 from .failures import INFO, log
 from .order import check_constraints
 from .receiver import Connected, ReceiverKey
-from .senders import ANY_ID, Bearer, Name, is_shared, name_of_sender, scopes_of, weak
+from .senders import ANY_ID, Name, NamedSender, is_shared, name_of_sender, scopes_of, weak
 
 Stack = tuple[Connected, ...]
 """The connections of one receiver to one sender: at most one plain connection, followed by the
@@ -35,12 +35,12 @@ class Scope(dict[ReceiverKey, Stack]):
     Attributes:
         sender: returns the sender without keeping it alive; None for `ANY`.
         is_ending: whether the sender is being freed, and only its `__del__` may still make calls.
-        served: the pairs of a receiver and a generation of hookables that were found to fit.
+        checked: the pairs of a receiver and a generation of hookables that were found to fit.
     """
 
     sender: Callable[[], Any] | None = None
     is_ending = False
-    served: frozenset[Any] = frozenset()
+    checked: frozenset[Any] = frozenset()
 
     def is_of(self, sender: Any) -> bool:
         """Return whether this is the sender. Comparing ids is not enough: after an object is freed,
@@ -61,11 +61,11 @@ class Scope(dict[ReceiverKey, Stack]):
         origin = origin_of(function)
         if origin is None:
             return None
-        new.load = origin.__globals__.get("__spec__")
-        if not may_be_made_again(origin, new.load) or new.key in self:
+        new.module_spec = origin.__globals__.get("__spec__")
+        if not may_be_made_again(origin, new.module_spec) or new.key in self:
             return None
         plain = [each for each in self.everything() if not each.is_layer]
-        made = [each for each in plain if is_made_again(each.function, each.load, function)]
+        made = [each for each in plain if is_made_again(each.function, each.module_spec, function)]
         return min(made, key=lambda each: each.sequence, default=None)
 
     def add(self, new: Connected) -> None:
@@ -112,9 +112,9 @@ class NamedScope(Scope):
     them.
     """
 
-    def __init__(self, bearer: Bearer) -> None:
+    def __init__(self, named_sender: NamedSender) -> None:
         super().__init__()
-        self.sender = self.bearer = bearer
+        self.sender = self.named_sender = named_sender
 
 
 @serialize_writers
@@ -149,7 +149,7 @@ class Registry:
         if scopes is self._shared and (named := self._named_scope(sender)) is not None:
             return named
         new = Scope()
-        forget = at_end(sender, scopes, sender_id)
+        forget = on_finalized(sender, scopes, sender_id)
         new.sender = weak(sender, lambda reference: self._end(scopes, sender_id, new, forget))
         if scope is not None:
             _replace(scopes, sender_id, scope, new)
@@ -161,10 +161,12 @@ class Registry:
         """
         name = name_of_sender(sender)
         scope = self._named.get(name)
-        if scope is None and name is not None and (bearer := Bearer.of(sender, name)) is not None:
-            scope = self._named.setdefault(name, NamedScope(bearer))
-        if scope is not None and scope.bearer.latest() is not sender:
-            scope.bearer.see(sender, is_heir=bool(scope))
+        if scope is None and name is not None:
+            named_sender = NamedSender.of(sender, name)
+            if named_sender is not None:
+                scope = self._named.setdefault(name, NamedScope(named_sender))
+        if scope is not None and scope.named_sender.latest() is not sender:
+            scope.named_sender.note_redefinition(sender, inherits=bool(scope))
         return scope
 
     def _end(
@@ -210,12 +212,12 @@ class Registry:
     def drop(self, connected: Connected) -> bool:
         """Remove exactly this connection from its scope. Return False if it was removed before."""
         owner = connected.sender
-        if isinstance(owner, Bearer):
+        if isinstance(owner, NamedSender):
             return self._named[owner.name].drop(connected)
         sender_id = ANY_ID if owner is None else id(owner())
         return sum(scope.drop(connected) for scope in self._at(sender_id)) > 0
 
-    def bury(self, scope: Scope, key: ReceiverKey) -> None:
+    def drop_dead(self, scope: Scope, key: ReceiverKey) -> None:
         """Remove the connections of a weakly referenced receiver that was freed."""
         if not sys.is_finalizing():
             dead = [each for each in scope.get(key, ()) if each.function is None]
@@ -283,7 +285,7 @@ class Registry:
         if self._named and sender is not ANY and is_shared(sender):
             named = self._named.get(name_of_sender(sender))
             if named:
-                named.bearer.see(sender)
+                named.named_sender.note_redefinition(sender)
                 found.append(named)
         return found
 

@@ -107,7 +107,7 @@ def name_of_sender(sender: Any) -> Name | None:
     return (module, name) if is_named else None
 
 
-class Bearer:
+class NamedSender:
     """A class or function identified by its name: the object that its module currently has under
     the name.
 
@@ -115,15 +115,15 @@ class Bearer:
     to the earlier object must not be lost.
     """
 
-    _by_name: Final[dict[Name, Bearer]] = {}
+    _by_name: Final[dict[Name, NamedSender]] = {}
 
     def __init__(self, name: Name, sender: Any) -> None:
         self.name, self.latest = name, weakref.ref(sender)
 
     @classmethod
-    def of(cls, sender: Any, name: Name) -> Bearer | None:
-        """Return the `Bearer` for the name of this class or function. Return None if its module
-        does not contain it under its name, because another object with this name may be unrelated.
+    def of(cls, sender: Any, name: Name) -> NamedSender | None:
+        """Return the `NamedSender` for the name of a class or function. Return None if its module does
+        not contain it under its name, because another object with this name may be unrelated.
         """
         for held in _held_as(name):
             if held is sender:
@@ -142,7 +142,7 @@ class Bearer:
                 return held
         return self.latest()
 
-    def see(self, sender: Any, *, is_heir: bool = True) -> None:
+    def note_redefinition(self, sender: Any, *, inherits: bool = True) -> None:
         """Record a class or function with this name. If it takes over the connections of an earlier
         definition, log that once.
         """
@@ -150,7 +150,7 @@ class Bearer:
         if sender is before or (before is not None and self() is not sender):
             return
         self.latest = weakref.ref(sender)
-        if is_heir:
+        if inherits:
             anew = f"{describe(sender)} in {self.name[0]} was defined again"
             log(INFO, f"{anew}, and takes over the connections of the earlier definition")
 

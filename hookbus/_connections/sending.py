@@ -127,5 +127,5 @@ def _holds(connected: Connected, sent: dict[str, Any]) -> bool:
     passed = when.asks.written(sent)
     args = [sent[name] for key, name in passed if not key]
     answer = when.condition(*args, **{key: sent[name] for key, name in passed if key})
-    said = "when= cannot be async, because it decides before the receiver runs; use a plain def"
-    return bool(not_awaited(answer, said))
+    message = "when= cannot be async, because it decides before the receiver runs; use a plain def"
+    return bool(not_awaited(answer, message))

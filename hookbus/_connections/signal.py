@@ -55,16 +55,16 @@ class HookSignal(Sending):
         self.phase: str | None = split[0] if split else None
         self.hook: str = split[1] if split else name
         self._board: Switchboard = home._switchboard
-        registry = self._registry = Registry(self._bury)
+        registry = self._registry = Registry(self._drop_dead)
         self._matching, self.connections = registry.matching, registry.connections
         self._has_own, self._own_senders = registry.has_own, registry.own_senders
         self._was_asked: bool = False  # by `send` or `receivers_for`
         # The number of weakly referenced receivers freed before any call, and the label of the last
         # one.
-        self._died: tuple[int, str] = (0, "")
+        self._lost_uncalled: tuple[int, str] = (0, "")
         self._orphans: dict[str, int] = {}  # guards of objects that were freed before any call
         self._next = count().__next__
-        self._era = object()  # changes when receivers must be checked again
+        self._generation = object()  # changes when receivers must be checked again
 
     # blinker has its own dict here.
     @property
@@ -203,19 +203,19 @@ class HookSignal(Sending):
         if self is not home.events:
             board.meet(new)
         if weak or (weak is None and sender is not ANY and isinstance(function, MethodType)):
-            new.hold(weak, lambda key: registry.bury(scope, key))
+            new.hold(weak, lambda key: registry.drop_dead(scope, key))
         if options.timeout is not None and (odd := odd_timeout(options.timeout)):
             warn(f"{new.label} on {self.name}: {odd}")
         new.is_layer, is_of_many = is_layer, is_shared(sender)
-        shape = self._era, new.asks, new.is_async, new.role
-        if new.when is not None or shape not in scope.served:
+        check_key = self._generation, new.asks, new.is_async, new.role
+        if new.when is not None or check_key not in scope.checked:
             if self is home.events:
                 home.events.check(new)
             else:
                 checks.check(new, sender)
             is_said_once = sender is ANY or (new.role != "guard" and is_of_many)
             if self.phase is not None and new.when is None and is_said_once:
-                scope.served |= {shape}
+                scope.checked |= {check_key}
         if not is_of_many:
             board.changing(self, sender)
         registry.add(scope, new)
@@ -257,7 +257,7 @@ class HookSignal(Sending):
         for owner in (ANY, *owners):
             self._board.changed(self, owner)
 
-    def _bury(self, lost: list[Connected], orphans: list[Connected]) -> None:
+    def _drop_dead(self, lost: list[Connected], orphans: list[Connected]) -> None:
         """Report freed objects: weakly referenced receivers, or a sender whose guards were never
         among the receivers of a call.
         """
@@ -272,7 +272,7 @@ class HookSignal(Sending):
                     log(WARNING, f"{label} on {self.name} {ORPHANED} (logged once)")
         for connected in lost:
             if not connected.has_fired:
-                self._died = (self._died[0] + 1, connected.label)
+                self._lost_uncalled = (self._lost_uncalled[0] + 1, connected.label)
             self._home.events.tell_of(Lost, connected)
 
     # -- which receivers run -----------------------------------------------------------------------

@@ -55,13 +55,13 @@ class Tally:
             self.held_up += seconds > LONG_SECONDS
             self.longest = max(self.longest, seconds)
 
-    def remark(self, said: str) -> bool:
+    def remark(self, message: str) -> bool:
         """Count a remark about its answers for `report`. Return True if the remark is new."""
         with _tally:
             remarks = self.remarks = self.remarks or {}
-            if said in remarks or len(remarks) < MOST_REMARKS:
-                remarks[said] = remarks.get(said, 0) + 1
-            return remarks.get(said) == 1
+            if message in remarks or len(remarks) < MOST_REMARKS:
+                remarks[message] = remarks.get(message, 0) + 1
+            return remarks.get(message) == 1
 
     def claim(self) -> bool:
         """Claim the only call of a `once=True` receiver. Return False if it is already claimed."""

@@ -58,9 +58,9 @@ class EventSignal(HookSignal):
         wrong = [kind for kind in kinds if not any(kind is each for each in KINDS)]
         if wrong or not kinds:
             known = ", ".join(kind.__name__ for kind in KINDS)
-            said = f"{wrong[0]!r:.60}" if wrong else "()"
+            shown = f"{wrong[0]!r:.60}" if wrong else "()"
             raise HookError(
-                f"kinds={said} is not a kind of event; write classes of hookbus.events: {known}"
+                f"kinds={shown} is not a kind of event; write classes of hookbus.events: {known}"
             )
 
     def check(self, connected: Connected) -> None:

@@ -39,7 +39,7 @@ class _Last:
     """Freed when the running collection ends."""
 
 
-def at_end(owner: Any, entries: dict[int, Any], key: int) -> Callable[[Any], Any]:
+def on_finalized(owner: Any, entries: dict[int, Any], key: int) -> Callable[[Any], Any]:
     """Return a callback that removes an entry when its owner has been freed.
 
     Weak references to an object in a reference cycle die before its `__del__` runs, and `__del__`

@@ -60,11 +60,11 @@ def merged_with(
         kind = type(answer).__name__
         return merged, f"a {kind} cannot be merged: return a mapping of {wanted}"
     try:
-        said = dict(answer)
+        new_values = dict(answer)
     except Exception as error:
         return merged, f"the answer could not be read: {type(error).__name__}"
     draft, narrowed, reason = dict(merged), dict(merged), None
-    for key, value in said.items():
+    for key, value in new_values.items():
         rule = of_key.get(key, of_rest)
         if value is None and rule is not None:
             continue

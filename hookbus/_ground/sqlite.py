@@ -123,7 +123,7 @@ def refuse_foreign(path: Path, owner: str, application: int, version: int) -> No
             return
         except sqlite3.Error as error:
             if not tries_left:
-                raise HookError(said(path, error)) from None
+                raise HookError(message_of(path, error)) from None
         except HookError:
             if not tries_left:
                 raise
@@ -183,7 +183,7 @@ def code_of(error: Exception) -> int:
     return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
 
 
-def said(path: Path, error: Exception) -> str:
+def message_of(path: Path, error: Exception) -> str:
     """Return a message that describes the problem with a file and how to fix it."""
     words = {
         sqlite3.SQLITE_BUSY: "is locked by another process: try again later",

@@ -11,7 +11,7 @@ from .._callables.callables import layers
 from .._connections.phases import Colour, Served
 from .._ground.signatures import signature_of
 from ..exceptions import HookError
-from .identity import Run, Table, Unshipped, attributes_of_class, place_of_class
+from .identity import Run, RunTable, Unshipped, attributes_of_class, place_of_class
 from .shell import Shell
 from .signature import Signature, colour_of
 from .site import NOTHING_SAID, Given
@@ -88,7 +88,7 @@ class Hook:
         self.parameters = self.routes.parameters
         self.is_async, self.is_stream = "async" in self.colour, "generator" in self.colour
         self.own_changed = self.routing = object()
-        self.routes.give(find=self.find, runs=Table().get, own=Unshipped().get)
+        self.routes.give(find=self.find, runs=RunTable().get, own=Unshipped().get)
 
     def served(self, *, as_method: bool) -> Served:
         """Return the facts that receivers must fit, for a method or for a function."""
@@ -107,11 +107,11 @@ class Hook:
     # -- how calls find their plan -----------------------------------------------------------------
 
     @property
-    def table(self) -> Table:
+    def table(self) -> RunTable:
         """The functions that run the calls of objects without their own receivers. The shell has
         the only reference.
         """
-        table: Table = self.routes.given("runs").__self__
+        table: RunTable = self.routes.given("runs").__self__
         return table
 
     @property

@@ -17,7 +17,7 @@ V = TypeVar("V")
 Run = Callable[..., Any]
 Line = tuple[type, tuple[type, ...]]
 
-ALL: Final = 0
+NO_SENDER: Final = 0
 """The key for all calls of a hookable without a first argument."""
 
 
@@ -160,7 +160,7 @@ class Ended(weakref.ref[type]):
         return False
 
 
-class Runs(Unshipped):
+class RunMap(Unshipped):
     """The functions that run calls, by the id of the MRO of the first argument's class. When a
     class is freed, its entry is removed.
 
@@ -207,12 +207,12 @@ class Runs(Unshipped):
         self.clear()
 
 
-class Table(Runs):
+class RunTable(RunMap):
     """The functions that run the calls of a hook."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._of_classes: IdentityMap[Table] = IdentityMap()
+        self._of_classes: IdentityMap[RunTable] = IdentityMap()
 
     @serialize_writers
     def keep_of_class(
@@ -224,13 +224,13 @@ class Table(Runs):
         """
         found = self._of_classes.get(kind[0])
         if found is None:
-            found = Table()
+            found = RunTable()
             self._of_classes.set(kind[0], found)
             self.keep(*kind, by_class(found.get))
         found.keep(*line, run)
 
 
-class Own(Runs):
+class InstanceRuns(RunMap):
     """The functions that run the calls of one object with its own receivers. When the receivers
     change, a new instance replaces this one, so that code that is still building a plan stores it
     in the old instance.

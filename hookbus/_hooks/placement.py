@@ -9,7 +9,16 @@ from typing import Any
 
 from .._connections.senders import is_class, own_class
 from .hook import Hook, held_in, hooks_in
-from .identity import ALL, HEAP_TYPE, Line, Own, Run, attributes_of_class, hold, mro_of
+from .identity import (
+    HEAP_TYPE,
+    NO_SENDER,
+    InstanceRuns,
+    Line,
+    Run,
+    attributes_of_class,
+    hold,
+    mro_of,
+)
 from .site import Site, make_site
 
 
@@ -29,7 +38,7 @@ class Placement:
         self._table.mark_used()
         self._first = first_of(hook, values)
         own = hook.own_runs.get(id(self._first[0])) if self._first else None
-        self._own: Own | None = getattr(own, "__self__", None)
+        self._own: InstanceRuns | None = getattr(own, "__self__", None)
         if self._own is not None:
             self._own.mark_used()
         # Read the MROs before anything else of the classes: the plan is valid only for these MROs.
@@ -42,7 +51,7 @@ class Placement:
         """If possible, cache `run` for similar calls until connections change."""
         hook, table = self._hook, self._table
         if not self._first:
-            table[ALL] = run
+            table[NO_SENDER] = run
             return
         (first,) = self._first
         by_argument = hook.given.sender is not None

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .._connections.phases import PHASES
 from .._connections.senders import is_shared
-from .._ground.finalizers import at_end
+from .._ground.finalizers import on_finalized
 from .._ground.locks import serialize_writers
 from ..exceptions import HookError
 from .hook import Hook
-from .identity import IdentityMap, Own, Table, release
+from .identity import IdentityMap, InstanceRuns, RunTable, release
 
 if TYPE_CHECKING:
     from .._connections.receiver import Connected
@@ -134,7 +134,7 @@ class Switchboard:
         """
         signals = self.signals_of(name)
         for signal in signals:
-            signal._era = object()
+            signal._generation = object()
         owners = [sender for signal in signals for sender in signal._own_senders()]
         for hook in self.declared(name):
             self.discard_plans(hook)
@@ -191,7 +191,7 @@ class Switchboard:
         # Code that creates a plan marks the table as used before it reads anything.
         if (old := hook.table).is_used:
             # One atomic operation: code that is still creating a plan stores it in the old table.
-            hook.routes.give(runs=Table().get)
+            hook.routes.give(runs=RunTable().get)
             old.end()
         for held in list(hook.own_runs.values()):
             owner = held.__self__.reference()
@@ -210,7 +210,7 @@ class Switchboard:
         while hook.routing is not now:
             hook.routing = now = object()
             if sender is not None and self.has_own(hook.name, sender):
-                own[id(sender)] = Own(sender, at_end(sender, own, id(sender))).get
+                own[id(sender)] = InstanceRuns(sender, on_finalized(sender, own, id(sender))).get
             elif sender is not None:  # noqa: SIM102
                 if hook.routing is now: own.pop(id(sender), None)  # noqa: E701
             code = hook.routes.code(is_on=self._is_on(hook), has_own=bool(own))

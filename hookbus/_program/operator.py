@@ -40,7 +40,7 @@ class Operator:
             raise HookError(f"no receiver is connected as {receiver!r}{hint}")
         labels = [f"{each.label} on {each.signal.name}" for each in matching]
         for each, which in zip(matching, labels):
-            if each.said.locked and act != "enable":
+            if each.declared_options.locked and act != "enable":
                 raise HookError(f"{which} has locked=True, so it cannot be switched off")
             if each.role != "guard" and act == "shadow":
                 raise HookError(f"{which} is not a guard, and only guards can be in shadow mode")
@@ -107,14 +107,14 @@ def may_be(connected: Connected, act: Act) -> bool:
     """
     if act == "enable":
         return True
-    return not connected.said.locked and (act != "shadow" or connected.role == "guard")
+    return not connected.declared_options.locked and (act != "shadow" or connected.role == "guard")
 
 
 def switch(connected: Connected, act: Act) -> None:
     """Disable a receiver, restore its original options, or put a guard in shadow mode. A receiver
     that the program itself has disabled stays disabled.
     """
-    declared = connected.said
+    declared = connected.declared_options
     connected.options = declared._replace(shadow=True) if act == "shadow" else declared
     if connected.role == "guard":
         connected.on_error = "isolate" if connected.options.shadow else "block"

@@ -13,7 +13,7 @@ from .._connections.phases import ANSWER
 from .._connections.signal import HookSignal
 from .._ground.merging import name_of
 from .._hooks.hook import Hook
-from .._hooks.identity import ALL
+from .._hooks.identity import NO_SENDER
 from .._hooks.placement import site_as
 from ..exceptions import HookError
 from ..modes import Receiver as Token
@@ -98,7 +98,7 @@ class Spec(Hook):
         if not self.is_looked_at:
             self.bus._checks.report_misplaced(self)
         table = self.table
-        run = table[ALL] = self.panel().written.run
+        run = table[NO_SENDER] = self.panel().written.run
         return run
 
     def panel(self) -> Panel:

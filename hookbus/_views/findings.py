@@ -13,7 +13,7 @@ from .._callables.callables import code_of
 from .._callables.instructions import awaits, returns_nothing
 from .._checks.coverage import check_guarded, may_block
 from .._checks.fit import may_call
-from .._checks.misplaced import meant_by
+from .._checks.misplaced import likely_target
 from .._connections.options import odd_timeout
 from .._connections.phases import OFFERED, PHASES
 from .._connections.receiver import Connected
@@ -58,7 +58,7 @@ def pending(bus: Bus, signal: HookSignal) -> str:
         there = f"a hook {signal.hook!r} is on another bus"
         return f"; {there}: connect to the signal of that bus"
     names = bus.hook_names()
-    likely = [found for name in names if (found := meant_by(signal, name))]
+    likely = [found for name in names if (found := likely_target(signal, name))]
     unknown = "" if signal.phase else f"; the phases are {', '.join(PHASES)}"
     if likely:
         (nearest,) = get_close_matches(signal.name, likely, n=1, cutoff=0)
@@ -101,7 +101,7 @@ def died(signal: HookSignal) -> Iterator[str]:
     """Yield a message about the last receiver that was weakly referenced and freed before any
     call.
     """
-    count, label = signal._died
+    count, label = signal._lost_uncalled
     if count:
         more = f", and {count - 1} more" if count > 1 else ""
         yield (

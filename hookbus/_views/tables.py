@@ -38,10 +38,10 @@ def columns(rows: Sequence[dict[str, Any]], *, is_whole: bool = False) -> dict[s
     With `is_whole`, paths are not shortened.
     """
     write = printable if is_whole else brief
-    said = {name: [row[name] for row in rows] for name in rows[0]}
+    texts = {name: [row[name] for row in rows] for name in rows[0]}
     return {
         name: ["" if value is None or value is False else write(str(value)) for value in values]
-        for name, values in said.items() if any(values)
+        for name, values in texts.items() if any(values)
     }  # fmt: skip
 
 

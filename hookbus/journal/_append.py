@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from .. import HookError
-from .._ground.sqlite import code_of, said
+from .._ground.sqlite import code_of, message_of
 from ._chain import Row, bound
 from ._file import connected
 from ._run import Run
@@ -68,7 +68,7 @@ class Chain:
             self.disconnect()  # rolls back an uncommitted transaction
             if isinstance(error, HookError) or not isinstance(error, Exception):
                 raise
-            worded = said(self._path, error)
+            worded = message_of(self._path, error)
             if code_of(error) in _DAMAGED:
                 self._damage = worded = f"{self._path} is damaged: restore it, then open it again"
             raise HookError(worded) from None

@@ -21,8 +21,8 @@ from .._ground.sqlite import (
     into_wal,
     is_new,
     make,
+    message_of,
     refuse_foreign,
-    said,
     uri_of,
     whole_path,
 )  # fmt: skip
@@ -158,7 +158,7 @@ def _worded(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise HookError(said(path, error)) from None
+        raise HookError(message_of(path, error)) from None
     except UnicodeError:  # invalid UTF-8 in the file's schema or in an SQLite message
         raise HookError(f"{path} is damaged: restore it, or create a new journal") from None
 
