@@ -1,4 +1,4 @@
-"""Run the command `hookbus` as `python -m hookbus`."""
+"""The entry point of `python -m hookbus`, which runs the command `hookbus`."""
 
 import sys
 

@@ -71,7 +71,7 @@ def user_name() -> str:
 
     try:
         return getpass.getuser()
-    except (ImportError, KeyError, OSError):  # no variable, no user database
+    except (ImportError, KeyError, OSError):  # no variable and no user database
         number: Any = getattr(os, "getuid", None)
         return "unknown user" if number is None else f"user {number()}"
 
