@@ -122,8 +122,8 @@ class NamedSender:
 
     @classmethod
     def of(cls, sender: Any, name: Name) -> NamedSender | None:
-        """Return the `NamedSender` for the name of a class or function. Return None if its module does
-        not contain it under its name, because another object with this name may be unrelated.
+        """Return the `NamedSender` for the name of a class or function. Return None if its module
+        does not contain it under its name, because another object may have taken the name.
         """
         for held in _held_as(name):
             if held is sender:
