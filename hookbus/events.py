@@ -113,7 +113,8 @@ class Invoked(Event):
     The answer is `"nothing"`, `"changed"`, `"blocked"`, `"asked"` (approval is required),
     `"answered"` (a question), `"failed"`, or `"not asked"` if its `when=` returned false. After an
     approval, the guard that required it is reported once more as `"approved"`, with the time that
-    the approver took in `seconds` and the approver in `by`.
+    the approver took in `seconds` and the approver in `by`. If a coding agent asked its own user,
+    the answer is `"handed on"`, and `by` is the name of the agent.
     """
 
     receiver: str
@@ -121,7 +122,8 @@ class Invoked(Event):
     phase: str
     seconds: float
     answer: Literal[
-        "nothing", "changed", "blocked", "asked", "answered", "failed", "not asked", "approved"
+        "nothing", "changed", "blocked", "asked", "answered", "failed", "not asked", "approved",
+        "handed on",
     ]
     by: str | None = None
 

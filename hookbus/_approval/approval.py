@@ -248,20 +248,20 @@ class Approval(Unapproved):
         call, (asking, ask) = self.call, self._approved[0]
         if isinstance(verdict, Block):
             block(call, asking, attrs.evolve(verdict, code=verdict.code or ask.code))
-        by, edited, is_waited_for = verdict
+        by, edited, is_waited_for, answer = verdict
         if edited:
             self.check(values)  # unedited arguments must equal those in the request
             self.values = patched(call, seat, values, edited)
             self.digest = self._digest(self.values)
-        self._emit_approved(by, self._began)
+        self._emit_approved(by, self._began, answer)
         return bool(is_waited_for)
 
-    def _emit_approved(self, by: str, began: float) -> None:
+    def _emit_approved(self, by: str, began: float, answer: str = "approved") -> None:
         self.by, seconds = by, time.perf_counter() - began
         for seat, _ in self._approved:
             tell(
                 self.call, Invoked, receiver=seat.receiver.name, role="guard", phase="pre",
-                seconds=seconds, answer="approved", by=by,
+                seconds=seconds, answer=answer, by=by,
             )  # fmt: skip
 
     def _on_own_loop(self, seat: Seat, answer: Any) -> Any:

@@ -79,7 +79,9 @@ def is_worth_showing(mark: Data) -> bool:
     """Return whether a receiver's event is shown in the line of its call. A plain invocation is
     not.
     """
-    return mark["event"] != "Invoked" or mark["answer"] in ("asked", "approved", "answered")
+    return mark["event"] != "Invoked" or mark["answer"] in (
+        "asked", "approved", "handed on", "answered",
+    )  # fmt: skip
 
 
 def of_call(data: Data) -> str:

@@ -59,10 +59,11 @@ def answer(
     event. If the server that decides is not running, it is started.
 
     Args:
-        agent: claude, codex or gemini.
+        agent: claude, codex, gemini, cursor, copilot or opencode.
         deadline: the time limit for the event in seconds. Default: the value in the settings, or
             10.
-        event: the name of the event. Default: the name in the event itself.
+        event: the name of the event. Default: the name in the event itself; an
+            event of copilot has none.
     """
     file = where.file
     from ..gate import hook
@@ -149,7 +150,7 @@ def install(
     written. The output lists the actions that the gate cannot check.
 
     Args:
-        agent: claude, codex or gemini.
+        agent: claude, codex, gemini, cursor, copilot or opencode.
         user: use the settings of the user. This is the default.
         project: use the settings of the current folder.
         deadline: the time limit for an event in seconds. Default: the value in the settings, or 10.
@@ -169,7 +170,7 @@ def uninstall(agent: str, /, *, user: Flag = False, project: Flag = False) -> No
     """Remove the gate from the settings file of an agent.
 
     Args:
-        agent: claude, codex or gemini.
+        agent: claude, codex, gemini, cursor, copilot or opencode.
         user: use the settings of the user. This is the default.
         project: use the settings of the current folder.
     """
@@ -197,7 +198,7 @@ def status(
     problem.
 
     Args:
-        agent: claude, codex or gemini. Default: all of them.
+        agent: claude, codex, gemini, cursor, copilot or opencode. Default: all of them.
     """
     file = where.file
     from ..gate._agents import AGENTS
@@ -218,11 +219,32 @@ def _show(row: dict[str, Any]) -> None:
     where = ", ".join(row["installed"])
     say(f"{row['agent']}: {row['gate']}{f', in {where}' if where else ''}")
     if row["last"]:
-        say(f"  last used: {row['last']}")
+        say(f"  last used: {row['last']['at']}, by hookbus {row['last']['version']}")
     if row["problems"]:
         print_items(row["problems"], "bold red")
     if row["installed"]:
         print_items((f"cannot guard: {each}" for each in row["cannot"]), "dim")
+
+
+@gate.command(name="try")
+def run_agent(agent: str, /) -> int:
+    """Run an agent as it is installed here, and see whether the gate is asked about its calls.
+
+    The agent runs in an empty folder, on a scripted model of this machine, with a made-up key. The
+    model calls a shell with a command that the gate always blocks. The exit code is 0 for "live",
+    and 1 for "not live", with the reason.
+
+    Args:
+        agent: claude, codex, gemini, copilot or opencode.
+    """
+    if IS_WINDOWS:
+        raise HookError("hookbus gate needs Linux or macOS")
+    from ..gate._install import agent_named
+    from ..gate._trying import find_gap
+
+    gap = find_gap(agent_named(agent).name)
+    say(f"not live: {gap}" if gap else "live")
+    return int(bool(gap))
 
 
 @gate.command

@@ -23,8 +23,8 @@ from .._views.tables import WIDTH, brief, columns, printable
 COLOURS: Final = {
     "guard": "bold", "observe": "dim", "blocked": "bold red", "failed": "bold magenta",
     "raised": "bold magenta", "refused": "bold red", "denied": "bold red", "changed": "yellow",
-    "pending": "bold yellow", "returned": "green", "approved": "green", "loaded": "green",
-    "cancelled": "yellow", "paused": "yellow",
+    "pending": "bold yellow", "returned": "green", "approved": "green", "handed on": "green",
+    "loaded": "green", "cancelled": "yellow", "paused": "yellow",
     "disabled": "yellow", "fine": "green", "unfinished": "yellow",
 }  # fmt: skip
 """The styles of cells that contain exactly one of these words."""

@@ -38,7 +38,8 @@ class Window:
         if kind == "finished":
             self._ended.append((data["at"], data["hook"], data["outcome"], data["seconds"]))
         elif "receiver" in data and data.get("call_id"):
-            took = data.get("seconds") if data.get("answer") != "approved" else None
+            is_of_person = data.get("answer") in ("approved", "handed on")
+            took = None if is_of_person else data.get("seconds")
             self._did.append((data["at"], data["receiver"], data["hook"], kind, took))
 
     def forget(self, now: float) -> None:

@@ -19,7 +19,7 @@ from ._identity import identity_of
 from ._inner import facts_as_approved
 from ._memory import Memory, check_answer, check_seconds
 from ._redacted import hidden, restored, without
-from ._words import Approved, Kept, Parked, Pending, Request
+from ._words import Approved, HandedOn, Kept, Parked, Pending, Request
 
 REDACTING_SECONDS: Final = 1.0
 """The time limit for redacting one request. Values that are not redacted by then are not shown."""
@@ -157,9 +157,9 @@ class Answering:
 
     def verdict(
         self, request: Request, answer: Any, facts: Mapping[str, Any]
-    ) -> Block | tuple[str, dict[str, Any], bool]:
+    ) -> Block | tuple[str, dict[str, Any], bool, str]:
         """Return the denial, or a tuple of the approver, the arguments that the approver edited,
-        and whether the call waited for the approval.
+        whether the call waited for the approval, and the answer for the event `Invoked`.
 
         Raises:
             HookError: if the answer is invalid.
@@ -181,7 +181,8 @@ class Answering:
             shown = request.arguments if earlier is None else earlier.shown
             written = json.loads(canonical(dict(answer.arguments), "arguments"))
             edited = restored(written, shown, _exactly(facts))
-        return answer.by, edited, earlier is None or earlier.is_waited_for
+        name = "handed on" if isinstance(answer, HandedOn) else "approved"
+        return answer.by, edited, earlier is None or earlier.is_waited_for, name
 
 
 def _exactly(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -67,6 +67,10 @@ class Approved:
     remember: float | None = attrs.field(default=None, kw_only=True)
 
 
+class HandedOn(Approved):
+    """The approval of a call that was handed on: another program asked its own user."""
+
+
 @named_options
 @attrs.frozen
 class Denied:

@@ -25,7 +25,7 @@ from ._verify import Verification, verified
 from ._words import Record
 from ._writer import Writer
 
-_TOLD: Final = ("asked", "approved", "answered")
+_TOLD: Final = ("asked", "approved", "handed on", "answered")
 """The answers for which `Invoked` events are always recorded: a person approved a call or answered
 a question.
 """
