@@ -296,7 +296,7 @@ def test_stop_ends_the_server_and_serve_runs_one_in_the_foreground(make_gate, ru
     gate.write(gate.plug())
     gate.answer("codex", events.before("codex"))
     assert run("stop", settings=gate.file)[1] == "stopped\n"
-    assert run("stop", settings=gate.file)[1] == "no server runs\n"
+    assert run("stop", settings=gate.file)[1] == "no server is running\n"
     command = [sys.executable, "-m", "hookbus", "gate", "serve", "--settings", str(gate.file)]
     own = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parent.parent)}
     with subprocess.Popen(command, env=own) as server:
@@ -305,6 +305,6 @@ def test_stop_ends_the_server_and_serve_runs_one_in_the_foreground(make_gate, ru
             assert time.monotonic() < deadline
             time.sleep(0.05)
         assert "no_rm" in gate.answer("codex", events.before("codex", "rm a"))[2]
-        assert "a server runs for" in run("serve", settings=gate.file)[2]
+        assert "a server is already running for" in run("serve", settings=gate.file)[2]
         assert run("stop", settings=gate.file)[1] == "stopped\n"
     assert server.returncode == 0
