@@ -74,6 +74,11 @@ def declaration_of(ctx: HookContext) -> Any:
     if ctx.kwargs["name"] in schemas:  # a session or toolset, which has several tools
         listed = schemas[ctx.kwargs["name"]]
         return None if _names_in(listed) is None else listed
+    return declared_by(tool)
+
+
+def declared_by(tool: Any) -> Any:
+    """Return what a tool of any framework declares its parameters with, or None."""
     for read in _READERS if tool is not None else ():
         try:
             declared = read(tool)

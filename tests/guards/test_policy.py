@@ -23,7 +23,7 @@ PAY = """
 @id("system") @reason("files of the system are not for agents") forbid(principal, action, resource)
     when { context.arguments has path && context.arguments.path like "/etc/*" };
 """
-PERMIT = "permit(principal, action, resource);"
+PERMIT = "permit(principal, action, resource is Tool);"
 
 
 def pay(to: str, amount: int, note: str | None = None) -> None:
@@ -312,7 +312,7 @@ def test_a_schema_of_cedar_decides_what_arguments_may_be(call, bus, tmp_path):
      ("\n\npermit(principal, action, resource) when { 1 > > 2 };", "line 3: unexpected token"),
      (PERMIT + "\npermit(principal, action);", "line 2: this policy is missing"),
      (PERMIT.rstrip(";"), "line 1: unexpected end of input"),
-     (PERMIT.replace("resource", 'resource == Tool::"pya"'), "no tool 'pya'; did you mean 'pay'"),
+     (PERMIT.replace("is Tool", '== Tool::"pya"'), "no tool 'pya'; did you mean 'pay'"),
      (PERMIT.replace("principal", 'principal in Role::"finanze"'), "did you mean 'finance'"),
      (PERMIT.replace("principal", 'principal in Rol::"finance"'), "did you mean 'Role'"),
      (PERMIT[:-1] + " when { context.arguments.amont < 1 };", "for 'pay', attribute `arguments.am"),
@@ -324,6 +324,8 @@ def test_a_schema_of_cedar_decides_what_arguments_may_be(call, bus, tmp_path):
      ('@ask("pay {amont}?") permit(principal, action, resource == Tool::"pay");',
       "which 'pay' does not have; did you mean 'amount'"),
      ('@id("a")' + PERMIT + "\n" + '@id("a")' + PERMIT, "line 2: @id('a') is also at line 1"),
+     ("permit(principal, action, resource);", "line 1: this permit matches every call: name a"),
+     ("forbid(principal, action, resource);", "line 1: this forbid matches every call: name a"),
      ("permit(principal == ?principal, action, resource);", "a template")],
 )  # fmt: skip
 def test_policies_that_are_wrong_are_refused_with_their_line(text, said):

@@ -16,7 +16,7 @@ from hookbus.page._reading import Reading
 
 from .conftest import TOKEN, Browser, serving
 
-PERMIT = "permit(principal, action, resource);"
+PERMIT = "permit(principal, action, resource is Tool);"
 NASTY = "<img src=x onerror=alert(1)>\u202e\r\n\ndata: x\u2028'\"&\ud800"
 
 

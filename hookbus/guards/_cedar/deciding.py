@@ -109,6 +109,10 @@ class Policies:
             found = self._views[key] = View(self, action, (kind, name), fields)
         return found
 
+    def views(self) -> list[View]:
+        """Return the views of the tools so far: of all tools, if the schema declares them."""
+        return list(self._views.values())
+
     def schema_for(self, action: str, kind: str, fields: Mapping[str, Field], names: Any) -> str:
         """Return the schema of Cedar for one tool.
 

@@ -50,6 +50,11 @@ class Policy:
             near = did_you_mean(name, ANNOTATIONS)
             if name not in ANNOTATIONS and "did you mean" in near:
                 raise HookError(f"{self.place}: @{name} has no meaning here{near}")
+        if self.question is None and not self.is_shadow and self._is_unlimited():
+            raise HookError(
+                f"{self.place}: this {self.effect} matches every call: name a tool, or write "
+                "resource is Tool if you mean all tools"
+            )
         if self.question is not None:
             if self.effect == "forbid":
                 raise HookError(
@@ -58,6 +63,11 @@ class Policy:
                 )
             if not self.question.strip():
                 raise HookError(f'{self.place}: @ask needs a question: @ask("pay {{amount}}?")')
+
+    def _is_unlimited(self) -> bool:
+        tree, anything = self.tree, cedar().pst.ScopeAny
+        scopes = tree.principal, tree.action, tree.resource
+        return not tree.clauses and all(isinstance(each, anything) for each in scopes)
 
     def placeholders(self) -> list[str]:
         """Return the names of the arguments that its question contains."""

@@ -43,7 +43,9 @@ class Schema:
         self.fields: dict[str, dict[str, Field]] | None = None
         self.handle: Any = None
         self.text, self.words = "", frozenset[str]()
-        if isinstance(given, Mapping):
+        if isinstance(given, Schema):
+            vars(self).update(vars(given))
+        elif isinstance(given, Mapping):
             self.fields = _declared(given, "schema=")
         elif given != TOOLS:
             self._read(given)

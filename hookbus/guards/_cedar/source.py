@@ -117,7 +117,7 @@ def read_pieces(source: Any) -> list[Piece]:
         named = f"{path} contains" if path is not None else "the text contains"
         raise HookError(
             f"{named} no policy, so it would permit no call: write a policy, such as "
-            "permit(principal, action, resource);"
+            'permit(principal, action, resource == Tool::"read");'
         )
     return found
 

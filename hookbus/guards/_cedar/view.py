@@ -130,6 +130,18 @@ class View:
             each.decided += each.is_shadow or not with_shadow
         return decision
 
+    def matches(
+        self, tree: Any, principal: Uid, arguments: Mapping[Any, Any], baggage: Mapping[str, Any]
+    ) -> bool:
+        """Return whether a permit, given as a tree, matches a call."""
+        request = {
+            **self._request, "principal": {"type": principal[0], "id": principal[1]},
+            "context": self._context(arguments, baggage),
+        }  # fmt: skip
+        schema = self._whole.schema.handle
+        answer = self._authorize(request, written(tree), self._whole.handle, schema)
+        return bool(answer.allowed)
+
     def _context(self, arguments: Mapping[Any, Any], baggage: Mapping[str, Any]) -> str:
         if self.is_checked_by_cedar:
             given = _plain(arguments, "arguments")
