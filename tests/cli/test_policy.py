@@ -108,7 +108,7 @@ RECORDED += [("bob", "read", {"path": "/tmp/x"})] * 2
 def test_policies_without_mistakes_are_fine(hookbus, files):
     for tools in (("--module", "wallet"), ("--schema", "tools.json")):
         code, said = hookbus("policy", "check", "agent.cedar", *tools, "--people", "people.toml")
-        assert (code, said) == (0, "agent.cedar: no problems found\n")
+        assert code == 0 and said.startswith("agent.cedar: no problems found\n")
 
 
 PAY = 'permit(principal, action, resource == Tool::"pay")'
