@@ -11,7 +11,7 @@ import attrs
 
 from .. import Ask, Block, Bus, HookContext, HookError
 from .._connections.failures import ERROR, INFO, log
-from .._errors import did_you_mean
+from .._ground.errors import did_you_mean
 from .._hooks.hook import Hook, hook_of, hooks_in
 from ..events import Reloaded
 from ._call import declaration_of, tool_of

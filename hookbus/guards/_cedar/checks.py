@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any, Final
 
-from ..._errors import did_you_mean
+from ..._ground.errors import did_you_mean
 from .deciding import Policies
 from .library import cedar
 from .rules import Policy

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from ... import HookError
-from ..._errors import did_you_mean
+from ..._ground.errors import did_you_mean
 from .library import cedar, quoted
 from .people import AGENT, HOOK, ROLE, TOOL, Entities
 from .rules import Uid, parse

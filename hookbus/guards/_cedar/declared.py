@@ -12,8 +12,8 @@ from os import PathLike
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 from uuid import UUID
 
+from ..._ground.signatures import signature_of
 from ..._hooks.hook import Hook
-from ..._signatures import signature_of
 from .types import BOOL, DECIMAL, LONG, STRING, TEXT, Field, Kind, record_of, set_of
 
 DEEPEST: Final = 8

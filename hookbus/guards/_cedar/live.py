@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ... import HookError
-from ..._locks import Lock
+from ..._ground.locks import Lock
 from .deciding import Policies
 from .people import Entities
 from .schemas import Schema

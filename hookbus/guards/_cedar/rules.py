@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ... import HookError
-from ..._errors import did_you_mean
+from ..._ground.errors import did_you_mean
 from .library import cedar
 from .source import Piece
 

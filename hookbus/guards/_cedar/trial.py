@@ -12,7 +12,7 @@ from typing import Any, Final
 import attrs
 
 from ... import HookError
-from ..._errors import did_you_mean
+from ..._ground.errors import did_you_mean
 from .checks import tests_of
 from .deciding import Policies
 from .declared import kind_of_annotation

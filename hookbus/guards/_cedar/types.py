@@ -15,7 +15,7 @@ from uuid import UUID
 
 import attrs
 
-from ..._errors import did_you_mean
+from ..._ground.errors import did_you_mean
 from .._canonical import as_json
 from .._parts import bare, fields_of
 from .library import quoted

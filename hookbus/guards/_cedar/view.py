@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import attrs
 
-from ..._errors import did_you_mean
+from ..._ground.errors import did_you_mean
 from .library import cedar, quoted
 from .rules import Policy, Uid
 from .trees import for_resource, mentions_of, written
