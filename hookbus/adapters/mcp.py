@@ -146,7 +146,7 @@ def _listing(owner: type, stock: Any) -> Any:
     async def list_tools(session: Any, *args: Any, **kwargs: Any) -> Any:
         found = await stock(session, *args, **kwargs)
         for tool in found.tools:
-            note_schema(session, tool.name, tool.input_schema)
+            note_schema(session, tool.name, tool.input_schema, tool.description)
         return found
 
     return list_tools

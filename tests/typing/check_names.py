@@ -133,6 +133,7 @@ plain = modes.void, modes.broadcast
 READY = (
     guards.budget(tokens=1000), guards.cache(60.0), guards.fallback({"model": "small"}),
     guards.no_loops(3), guards.paths_within("/srv", arguments=["path"]),
+    guards.pinned_tools("tools.pins", on_change="block"),
     guards.policy("agent.cedar", entities={"ada": ["finance"]}, reload=False),
     guards.provenance({"pay": "to"}), guards.public_hosts(allow=["example.org"]),
     guards.quarantine(), guards.rate_limit(5, 60.0), guards.redact(patterns="[0-9]{4}"),
