@@ -111,6 +111,27 @@ def test_a_permit_with_ask_needs_an_approval_that_shows_the_arguments(say, bus):
     assert asked == [("pay 500 to x?", {"policies": ["large"]})]
 
 
+def test_equal_calls_are_counted_each_and_their_questions_have_their_own_values(say, bus):
+    guard = policy(
+        '@id("ask") @ask("pay to {to}?") permit(principal, action, resource == Tool::"pay");'
+        '@id("read") permit(principal == Agent::"ada", action, resource == Tool::"read");',
+        schema=TOOLS,
+    )
+    bus.register(guard)
+    asked = []
+
+    @bus.approver
+    def approve(request):
+        asked.append(request.question)
+        return Approved("eve")
+
+    for to in ("x", "y", "x"):
+        assert say("pay", to=to, amount=1) == say("read", path="x") == "called"
+    assert say("read", user="bob", path="x") == "blocked"
+    assert asked == ["pay to x?", "pay to y?", "pay to x?"]
+    assert {each.id: each.decided for each in guard.rules}["read"] == 3
+
+
 def test_a_permit_with_ask_asks_even_if_another_permit_matches(say, bus):
     bus.register(policy(PERMIT + PAY, schema=TOOLS, entities=ADA))
     assert say("pay", to="x", amount=500) == "asked" and say("read", path="x") == "called"

@@ -15,7 +15,7 @@ from .schemas import Schema
 from .source import Piece
 from .trees import entities_in, types_in
 from .types import Field
-from .view import ACTION, View, problem_with, record_text
+from .view import ACTION, Decision, View, problem_with, record_text
 
 MOST_VIEWS: Final = 1_000
 
@@ -32,6 +32,7 @@ class Policies:
 
     Attributes:
         all: the policies, in order.
+        decided: decisions about calls, which are the same for the same call.
 
     Raises:
         HookError: with file and line, for a policy that is wrong.
@@ -44,6 +45,7 @@ class Policies:
         self.all, self.schema, self.entities = parse(pieces), schema, entities
         self.has_shadow = any(each.is_shadow for each in self.all)
         self.may_ask = any(each.question is not None for each in self.all)
+        self.decided: dict[Any, Decision] = {}
         self._views: dict[tuple[str, str, str, str], View] = {}
         self.handle = self._entities_handle()
         self._actions = {

@@ -17,6 +17,12 @@ from .trees import for_resource, mentions_of, written
 from .types import TEXT, Field, Mismatch, convert_fields, decimal_of
 
 ACTION: Final = "Action"
+MOST_KEPT: Final = 1_000
+"""The number of decisions to keep, for calls with the same arguments, user and baggage."""
+
+LONGEST_KEPT: Final = 2_000
+"""The number of characters of the arguments and baggage of a decision that is kept."""
+
 _ATTRIBUTE: Final = re.compile(r"attribute `([^`]{1,60})`")
 
 
@@ -118,14 +124,25 @@ class View:
             context = self._context(arguments, baggage)
         except Mismatch as wrong:
             return Decision("block", f"{wrong} (tool {self._name[:60]!a})")
-        request = {
-            **self._request, "principal": {"type": principal[0], "id": principal[1]},
-            "context": context,
-        }  # fmt: skip
-        answer = self._authorize(
-            request, evaluated.handle, self._whole.handle, self._whole.schema.handle
-        )
-        decision = self._decision(evaluated, answer, arguments)
+        # A decision depends on nothing else: Cedar reads neither the clock nor the network.
+        key, decided = (self, evaluated, principal, context), self._whole.decided
+        decision: Decision | None = decided.get(key)
+        if decision is None:
+            request = {
+                **self._request, "principal": {"type": principal[0], "id": principal[1]},
+                "context": context,
+            }  # fmt: skip
+            answer = self._authorize(
+                request, evaluated.handle, self._whole.handle, self._whole.schema.handle
+            )
+            decision = self._decision(evaluated, answer)
+            if len(context) <= LONGEST_KEPT:
+                if len(decided) >= MOST_KEPT:
+                    decided.clear()
+                decided[key] = decision
+        if decision.effect == "ask":
+            asked = (each.question_for(arguments) for each in decision.policies)
+            decision = attrs.evolve(decision, reason="; ".join(asked))
         for each in decision.policies if is_counted else ():
             each.decided += each.is_shadow or not with_shadow
         return decision
@@ -160,9 +177,7 @@ class View:
             }
         return json.dumps({"arguments": given, "baggage": around})
 
-    def _decision(
-        self, evaluated: _Evaluated, answer: Any, arguments: Mapping[Any, Any]
-    ) -> Decision:
+    def _decision(self, evaluated: _Evaluated, answer: Any) -> Decision:
         found = answer.diagnostics
         if found.errors:
             return _failed(evaluated, found.errors)
@@ -170,8 +185,7 @@ class View:
         if answer.allowed:
             asking = [each for each in policies if each.question is not None]
             if asking:
-                question = "; ".join(each.question_for(arguments) for each in asking)
-                return Decision("ask", question, tuple(asking))
+                return Decision("ask", policies=tuple(asking))
             return Decision("allow", policies=policies)
         if not policies:
             return Decision("block", f"no policy permits {self._name[:60]!a} here")
