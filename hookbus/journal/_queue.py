@@ -9,7 +9,8 @@ from typing import Final
 from ._chain import Row
 
 LIMIT: Final = 100_000
-"""The maximum number of queued records. Beyond it, records of hooks that are not durable are lost.
+"""The maximum number of queued records. If the queue is full, new records of non-durable hooks are
+lost.
 """
 
 
@@ -38,7 +39,7 @@ class Waiting:
         self.row, self.is_full, self.is_awaited, self.intent = row, is_full, is_awaited, intent
 
     def take(self) -> bool:
-        """Return whether it must be written now."""
+        """Return whether the record must be written now. If so, mark it as taken."""
         is_alone = self.intent is not None and not self.intent.is_taken
         self.is_taken = not self.is_withdrawn and not is_alone
         return self.is_taken
@@ -84,13 +85,13 @@ class Queue:
 
     def put_back(self, taken: list[Row | Waiting], error: str) -> None:
         """Put back records that could not be written, and report the error to waiting callers."""
-        kept: list[Row | Waiting] = []
+        remaining: list[Row | Waiting] = []
         for each in [*taken, *self._out(len(self._items))]:
             if isinstance(each, Waiting) and each.is_awaited:
                 each.settle(error)
             else:
-                kept.append(each)
-        self._items.extendleft(reversed(kept))
+                remaining.append(each)
+        self._items.extendleft(reversed(remaining))
 
     def give_up(self) -> int:
         """Drop all records, and return their number."""

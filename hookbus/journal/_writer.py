@@ -17,7 +17,9 @@ from ._ends import watch
 from ._queue import Queue, Waiting
 
 LINGER_SECONDS: Final = 0.05
-"""How long a record that no caller waits for is held, so that it shares a commit with others."""
+"""How long a record that no caller waits for is delayed to share a commit with others, in
+seconds.
+"""
 
 RETRY_SECONDS: Final = 0.5
 BATCH: Final = 8192
@@ -99,7 +101,7 @@ class Writer:
             raise HookError(waiting.error)
 
     async def settle_async(self, waiting: Waiting) -> None:
-        """Do the same in a task, without blocking the event loop."""
+        """Like `settle`, without blocking the event loop."""
         import asyncio
 
         try:
@@ -186,7 +188,7 @@ class Writer:
                 self._chain.leave()
             self._chain.disconnect()
 
-    def stand_still(self) -> bool:
+    def pause_writing(self) -> bool:
         """Pause writing and close the connection before a fork. Return False on a timeout.
         """
         if self._owner == threading.get_ident() or not self._lock.acquire(timeout=15):
@@ -194,7 +196,7 @@ class Writer:
         self._chain.disconnect()
         return True
 
-    def go_on(self) -> None:
+    def resume_writing(self) -> None:
         """Resume writing."""
         self._lock.release()
 
@@ -266,7 +268,7 @@ class Writer:
             return str(error)
         except BaseException:
             if not self._chain.is_committed:
-                self.queue.put_back(taken, "the writing was interrupted")
+                self.queue.put_back(taken, "the write was interrupted")
                 raise
             _settle(awaited)
             raise
