@@ -126,6 +126,8 @@ class Bus:
             for attribute, name, options in marked(plugin):
                 receiver = getattr(plugin, attribute)
                 registered.callback(self._globs.connect(name, receiver, options))
+            if (note_bus := getattr(type(plugin), "_note_bus", None)) is not None:
+                note_bus(plugin, self)  # a guard that knows the tools of its bus
             return registered.pop_all().close
 
     @named_options

@@ -44,6 +44,7 @@ Commands, and what to install for each:
   serve      pip install 'hookbus[page]'        watch and approve calls in a browser
   attach     pip install 'hookbus[cli]'         inspect a running program, and switch its receivers
   approvals  pip install 'hookbus[cli]'         list and answer requests for approval
+  policy     pip install 'hookbus[cli]'         check, test and compare policies in Cedar
   doctor     pip install 'hookbus[cli]'         check versions, adapters, plugins and files
   gate       pip install 'hookbus[cli]'         put the tools of a coding agent under your guards
   demo       pip install 'hookbus[demo]'        run AgentDojo's attacks against a guarded agent

@@ -19,7 +19,7 @@ from ._ground.plain import copy_containers, name_of_type, place_of_raise, plain
 
 __all__ = [
     "HIDDEN", "KINDS", "Attempted", "Blocked", "Event", "Failed", "Finished", "Invoked", "Lost",
-    "Mutated", "Started", "Switched",
+    "Mutated", "Reloaded", "Started", "Switched",
 ]  # fmt: skip
 
 
@@ -56,7 +56,7 @@ class Event:
 
     Attributes:
         call_id: the number of the call, unique in this process; 0 for an event that is not about a
-            call (`Lost`, `Switched`).
+            call (`Lost`, `Switched`, `Reloaded`).
         parent_id: the number of the observed call that made this call, else None.
         hook: the name of the hook.
         sender: a description of the sender, never the object itself.
@@ -249,6 +249,19 @@ class Switched(Event):
     by: str
 
 
+@attrs.frozen(kw_only=True, slots=False)
+class Reloaded(Event):
+    """A guard read its files again, because they had changed.
+
+    Attributes:
+        receiver: the name of the guard.
+        problem: why the earlier content remains in force, or None if the new content is in force.
+    """
+
+    receiver: str
+    problem: str | None = None
+
+
 new_event: Final[Any] = object.__new__
 set_fields: Final[Any] = Event.__dict__["__dict__"].__set__
 """Creates an event without its `__init__`, which would take most of the time of an event."""
@@ -276,5 +289,6 @@ def default_fields(kind: type[Event]) -> dict[str, Any]:
 
 KINDS: Final[tuple[type[Event], ...]] = (
     Started, Invoked, Mutated, Blocked, Failed, Attempted, Finished, Lost, Switched,
+    Reloaded,
 )  # fmt: skip
 """Every kind of event. `bus.events.connect(listener, kinds=...)` selects from these."""

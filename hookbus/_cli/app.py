@@ -21,6 +21,7 @@ from .doctor import doctor
 from .gate import gate
 from .log import log
 from .looking import explain, hooks
+from .policies import policy
 from .proxying import mcp, server_words
 from .replaying import replay
 from .running import Ended, program_words, run
@@ -39,7 +40,7 @@ def made(about: str, *more: Any) -> App:
         default_parameter=Parameter(negative=()),
     )  # fmt: skip
     for each in (hooks, explain, check, run, mcp, log, replay, trace, top, serve, attach,
-                 approvals, doctor, gate, *more):
+                 approvals, policy, doctor, gate, *more):
         app.command(each)
     app["mcp"].usage = _MCP
     return app

@@ -66,6 +66,10 @@ def did(data: Data) -> str:
         return f"attempt {data['number']} of {who} {data['outcome']}, {lasted(data['seconds'])}"
     if kind == "Switched":
         return f"{who} of {data['hook']}: {data['act']}, by {data['by']}"
+    if kind == "Reloaded":
+        problem = data.get("problem")
+        said = f"the earlier content remains in force: {problem}" if problem else "in force"
+        return f"{who} of {data['hook']} read its files again: {said}"
     return f"{who} of {data['hook']}: {kind.lower()}".strip()
 
 

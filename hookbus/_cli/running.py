@@ -23,6 +23,7 @@ from .target import instrument_named
 
 _VALUED: Final = (
     "--plugin", "--instrument", "--adapters", "--journal", "--trace", "--approvals", "--wait",
+    "--policy", "--policy-schema", "--people",
 )  # fmt: skip
 
 
@@ -47,6 +48,7 @@ def run(
     plugin: Several = (), instrument: Several = (), journal: Path | None = None,
     turns: Flag = False, trace: Path | None = None, otel: Flag = False,
     approvals: Path | None = None, wait: float = 0.0, adapters: str | None = None,
+    policy: Path | None = None, policy_schema: Path | None = None, people: Path | None = None,
     module: Annotated[Flag, Parameter(alias="-m")] = False,
     shown: Shown = TABLES,
 ) -> Ended | None:  # fmt: skip
@@ -69,6 +71,11 @@ def run(
         wait: the number of seconds that a call waits for an answer before it is blocked.
         adapters: the frameworks whose adapters to install, separated by commas, such as
             langchain,mcp.
+        policy: a file or folder of policies in Cedar, which decide every tool_call. They are read
+            again when they change.
+        policy_schema: the types of arguments for the policies: a schema of Cedar, or a JSON file
+            with the tools of an MCP server. Default: what the tools declare.
+        people: a TOML file of names and their roles, for the policies.
         journal: the file to record events in. Default: HOOKBUS_JOURNAL, or the file in the
             settings.
         turns: also record every call of every receiver, with its answer and duration.
@@ -84,6 +91,7 @@ def run(
     if trace is not None:
         check_place(trace)
     found = Program(program, arguments, is_module=module)
+    _decide_by(policy, policy_schema, people)
     prepare(settings, plugins=plugin, adapters=adapters or "")
     for target in instrument:
         instrument_named(target)
@@ -105,6 +113,20 @@ def run(
     except BaseException as error:
         return Ended(error)
     return None
+
+
+def _decide_by(policy: Path | None, schema: Path | None, people: Path | None) -> None:
+    """Register a guard with these policies on `default_bus`.
+
+    Raises:
+        HookError: if they cannot be used, or if only their schema or people are passed.
+    """
+    if policy is not None:
+        from ..guards import policy as guard_of
+
+        default_bus.register(guard_of(policy, schema=schema or "tools", people=people))
+    elif schema is not None or people is not None:
+        raise HookError("--policy-schema and --people need policies: add --policy FILE")
 
 
 def _export(trace: Path | None, *, is_otel: bool) -> None:

@@ -243,4 +243,5 @@ class Switchboard:
     @property
     def is_observed(self) -> bool:
         """Whether any listener receives events of calls."""
-        return any(kind.__name__ not in ("Lost", "Switched") for kind in self.events.heard)
+        outside = "Lost", "Switched", "Reloaded"
+        return any(kind.__name__ not in outside for kind in self.events.heard)

@@ -53,10 +53,12 @@ class ToolCall:
         return (self.name, self.arguments, self.call_id, self.kind, self.tool, self.caller)
 
 
-def note_schema(sender: Any, name: str, schema: Any) -> None:
-    """Record the JSON schema of a tool whose calls have another sender, such as a session: guards
-    look up the tool's parameters there."""
+def note_schema(sender: Any, name: str, schema: Any, description: str | None = None) -> None:
+    """Record the JSON schema and description of a tool whose calls have another sender, such as a
+    session: guards look up the tool there.
+    """
     sender.__dict__.setdefault("__hookbus_schemas__", {})[name] = schema
+    sender.__dict__.setdefault("__hookbus_descriptions__", {})[name] = description
 
 
 class Refusal(NamedTuple):

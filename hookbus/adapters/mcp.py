@@ -183,7 +183,7 @@ async def _list_tools(gate: Gate, stock: Any, session: Any, *args: Any, **kwargs
     """Make a session remember the parameters of its tools once it has listed them."""
     found = await stock(session, *args, **kwargs)
     for tool in found.tools:
-        note_schema(session, tool.name, tool.input_schema)
+        note_schema(session, tool.name, tool.input_schema, tool.description)
     return found
 
 

@@ -150,7 +150,8 @@ def _read(name: str, arguments: dict[str, Any], ctx: Any, tool: Any) -> ToolCall
             found = each
     kind = "mcp" if is_mcp else "function"
     if is_mcp:
-        note_schema(found, name, tool.tool_def.parameters_json_schema)
+        declared = tool.tool_def
+        note_schema(found, name, declared.parameters_json_schema, declared.description)
     return ToolCall(name, arguments, ctx.tool_call_id, kind, found, ctx.agent, ctx)
 
 

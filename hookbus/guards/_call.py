@@ -61,17 +61,32 @@ def parameters_of(ctx: HookContext) -> Collection[str] | None:
     """
     if not ("name" in ctx.kwargs and "arguments" in ctx.kwargs):
         return list(tool_of(ctx)[1])
+    declared = declaration_of(ctx)
+    return None if declared is None else _names_in(declared)
+
+
+def declaration_of(ctx: HookContext) -> Any:
+    """Return what the called tool declares its parameters with: a JSON schema, a pydantic model, or
+    a mapping or list of parameters. Return None if it declares none, or accepts additional ones.
+    """
     tool = ctx.kwargs.get("tool")
     schemas = getattr(tool, "__dict__", {}).get("__hookbus_schemas__", {})
     if ctx.kwargs["name"] in schemas:  # a session or toolset, which has several tools
-        return _names_in(schemas[ctx.kwargs["name"]])
+        listed = schemas[ctx.kwargs["name"]]
+        return None if _names_in(listed) is None else listed
+    return declared_by(tool)
+
+
+def declared_by(tool: Any) -> Any:
+    """Return what a tool of any framework declares its parameters with, or None."""
     for read in _READERS if tool is not None else ():
         try:
-            names = _names_in(read(tool))
+            declared = read(tool)
+            names = _names_in(declared)
         except Exception:  # the object of this framework has no such attribute
             continue
         if names is not None:
-            return names
+            return declared
     return None
 
 

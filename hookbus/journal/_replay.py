@@ -117,22 +117,28 @@ def replay(journal: Journal, bus: Bus) -> Replay:
     """
     if not isinstance(journal, Journal) or not isinstance(bus, Bus):
         raise HookError("replay(journal, bus) needs a Journal and a Bus")
-    court, under_way = _Court(bus), dict[tuple[str, int], _Call]()
-    for record in journal.records():
-        key = record.run, record.data.get("call_id", 0)
-        kind = record.type.removeprefix("hookbus.")
-        if kind == "started":
-            under_way[key] = _Call(record)
-        elif key in under_way:
-            under_way[key].add(kind, record.data)
-            if kind == "finished":
-                court.judge(under_way.pop(key))
-    for call in under_way.values():
+    court = _Court(bus)
+    for call in past_calls(journal):
         court.judge(call)
     return court.result()
 
 
-class _Call:
+def past_calls(journal: Journal) -> Iterator[PastCall]:
+    """Yield the calls of a journal as they end, and then those that have not ended."""
+    under_way = dict[tuple[str, int], PastCall]()
+    for record in journal.records():
+        key = record.run, record.data.get("call_id", 0)
+        kind = record.type.removeprefix("hookbus.")
+        if kind == "started":
+            under_way[key] = PastCall(record)
+        elif key in under_way:
+            under_way[key].add(kind, record.data)
+            if kind == "finished":
+                yield under_way.pop(key)
+    yield from under_way.values()
+
+
+class PastCall:
     """One call, rebuilt from its records.
 
     Attributes:
@@ -174,7 +180,7 @@ class _Court:
         self._differences: list[VerdictChange] = []
         self._unjudged = Counter[tuple[str, str, str]]()
 
-    def judge(self, call: _Call) -> None:
+    def judge(self, call: PastCall) -> None:
         """Call the guards for a call until a guard does not allow the call."""
         self._calls += 1
         past, is_open = call.past, False
@@ -200,7 +206,7 @@ class _Court:
         ]
         return Replay(self._calls, tuple(self._differences), tuple(unjudged))
 
-    def _compare(self, call: _Call, now: str, receiver: str, reason: str | None) -> None:
+    def _compare(self, call: PastCall, now: str, receiver: str, reason: str | None) -> None:
         then, who, _ = call.then
         if then == now:
             return

@@ -34,6 +34,16 @@ class Reading:
         found = self._asked("SELECT seq FROM records ORDER BY seq DESC LIMIT 1")
         return int(found[0][0]) if found else 0
 
+    def problems(self) -> dict[str, str | None]:
+        """Return why the earlier content of files remains in force, by the guard that read them
+        again; None if the new content is in force.
+        """
+        found = self._asked(
+            "SELECT json_extract(data, '$.receiver'), json_extract(data, '$.problem') "
+            "FROM records WHERE type = 'hookbus.reloaded' ORDER BY seq DESC LIMIT 100"
+        )
+        return dict(reversed(found))
+
     def after(self, seq: int, most: int) -> list[Record]:
         """Return at most `most` records after this number."""
         return [*islice(self._journal.records(after=seq), most)]
