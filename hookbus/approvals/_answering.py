@@ -11,8 +11,8 @@ from typing import Any, Final
 import attrs
 
 from .. import Block, HookError
-from .._errors import unapproved
-from .._plain import plain
+from .._ground.errors import unapproved
+from .._ground.plain import plain
 from ._digest import canonical, covered, digest_of, library
 from ._identity import identity_of
 from ._inner import facts_as_approved

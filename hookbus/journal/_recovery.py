@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from .._platform import BINARY, lock_file, read_at
+from .._ground.platform import BINARY, lock_file, read_at
 from ._append import Chain
 from ._chain import Row
 from ._run import KilledRun

@@ -18,7 +18,7 @@ from secrets import token_hex
 from typing import Any, Final, NamedTuple
 from zlib import crc32
 
-from .._platform import BINARY, lock_file, read_at
+from .._ground.platform import BINARY, lock_file, read_at
 from ._chain import Row, columns, encoded
 from ._run import Run
 

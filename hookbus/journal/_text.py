@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from math import inf
 from typing import Any, Final
 
-from .._baggage import Baggage
-from .._plain import LONGEST, plain
+from .._ground.baggage import Baggage
+from .._ground.plain import LONGEST, plain
 from ..events import HIDDEN, Event, Finished, Started
 from ._chain import MOST, encoded, row_of
 

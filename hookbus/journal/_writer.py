@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from .. import HookError
-from .._locks import Lock
+from .._ground.locks import Lock
 from ..events import Event
 from . import _queue
 from ._append import Work

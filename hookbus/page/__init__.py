@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from .. import HookError
-from .._keywords import named_options
+from .._ground.keywords import named_options
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
