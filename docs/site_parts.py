@@ -29,7 +29,7 @@ TITLES = {
 }  # fmt: skip
 KINDS = {
     "feature": "Features", "defect": "Defects of the system that hookbus does not have",
-    "preserve": "Behaviour that the adapter keeps",
+    "preserve": "Behavior that the adapter preserves",
 }  # fmt: skip
 
 OVERLOADED = (

@@ -1,6 +1,6 @@
 """A LangChain agent with two tools, a guard, a redactor and an audit.
 
-Install it with `pip install 'hookbus[langchain]' langchain`. The scripted model needs no key.
+Install it with `pip install 'hookbus[langchain]' langchain`. The scripted model needs no API key.
 """
 
 from langchain.agents import create_agent
@@ -43,7 +43,7 @@ def audit(tool, name, arguments, ctx):
 
 
 class Scripted(GenericFakeChatModel):
-    """Replaces a model. With a key, write `model = ChatOpenAI(model="gpt-5")`."""
+    """Replaces a model. With an API key, write `model = ChatOpenAI(model="gpt-5")`."""
 
     def bind_tools(self, tools, **options):
         return self

@@ -1,6 +1,6 @@
 """An agent and an MCP server: a guard runs at the server, and a redactor at the client.
 
-Install it with `pip install 'hookbus[mcp]'`. The model is a script, so it needs no key.
+Install it with `pip install 'hookbus[mcp]'`. A script replaces the model, so you need no API key.
 """
 
 import asyncio

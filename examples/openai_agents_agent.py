@@ -1,6 +1,7 @@
 """Two agents of the OpenAI Agents SDK with a hand-off, a guard, a redactor and an audit.
 
-Install it with `pip install 'hookbus[openai-agents]'`. The models are scripts, so it needs no key.
+Install it with `pip install 'hookbus[openai-agents]'`. Scripts replace the models, so you need no
+API key.
 """
 
 from agents import Agent, Runner, function_tool, set_tracing_disabled

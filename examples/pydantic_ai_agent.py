@@ -1,6 +1,7 @@
 """A Pydantic AI agent with two tools, a guard, a redactor and an audit.
 
-Install it with `pip install 'hookbus[pydantic-ai]'`. The model is a script, so it needs no key.
+Install it with `pip install 'hookbus[pydantic-ai]'`. A script replaces the model, so you need no
+API key.
 """
 
 from pydantic_ai import Agent, ModelResponse, TextPart, ToolCallPart

@@ -3,7 +3,7 @@
     python examples/streaming_summary.py notes.txt
 
 The summariser picks the sentences with the most frequent words, so it needs no model. Put your own
-model into `Summariser.stream`. The receivers around it need no change.
+model into `Summariser.stream`. You do not need to change the receivers.
 """
 
 import re

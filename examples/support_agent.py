@@ -1,10 +1,11 @@
-"""A support agent on a SQL database: it may read, and a person approves each payment.
+"""A support agent on a SQL database: it may read the database, and a person approves each payment.
 
 A modifier lowers a refund that is higher than the payment.
 
     python examples/support_agent.py     # answer y or n; no answer in time is a denial
 
-`plan` replaces a model. Give it your own, which gets the customer's message and the results so far.
+`plan` replaces a model. Replace it with your own function, which gets the customer's message and
+the results so far.
 """
 
 import asyncio

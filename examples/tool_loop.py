@@ -1,4 +1,4 @@
-"""A tool-calling loop with a budget, a deadline and a retry, without a change of the loop itself.
+"""A tool-calling loop with a budget, a deadline and a retry, without changing the loop itself.
 
     python examples/tool_loop.py
 
@@ -47,7 +47,7 @@ class Loop:
 
 @signal("pre_tool").connect_via(Loop, role="guard")
 def within_budget(loop, name):
-    """Check each attempt, also that of a retry. A tool without a price is refused."""
+    """Check each attempt, including retries. A tool without a price is refused."""
     if name not in PRICES:
         return Block(f"{name} has no price")
     if loop.spent + PRICES[name] > loop.budget:

@@ -90,15 +90,16 @@ def hookable(
             contain them even without `Bus(values=True)`.
         identity: a plain function that takes the sender and returns a non-empty string, by which
             approvals identify the sender. None inherits the setting of the overridden hookable.
-            Without one, an object is identified by its class, and a class or function by its name.
-            An approval store needs it for classes and functions defined inside a function.
+            Without such a function, an object is identified by its class, and a class or function
+            by its name. An approval store requires it for classes and functions defined inside a
+            function.
 
     Returns:
         The hookable function, or a decorator that makes one.
 
     Raises:
-        HookError: if it is not a function, if it is already hookable under another name, if it has
-            no argument named by `sender`, or if it is async and `async_receivers` is set.
+        HookError: if the object is not a function, if it is already hookable under another name, if
+            it has no argument named by `sender`, or if it is async and `async_receivers` is set.
     """
     check_bus(bus)
     given = given_of(

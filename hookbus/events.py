@@ -97,7 +97,7 @@ class Started(Event):
     values.
 
     The `labels` identify the call: `name`, `kind`, `call_id` and `caller` for a tool call, `model`
-    and `caller` for a model call, `agent` for a run. Unknown labels are missing.
+    and `caller` for a model call, `agent` for a run. Labels that are not known are omitted.
     """
 
     arguments: tuple[str, ...]
@@ -128,9 +128,9 @@ class Invoked(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Attempted(Event):
-    """The around `receiver` called the method several times. There is one event for each attempt,
-    with its `number` from 1 and its outcome (see `Finished`). They are emitted together; `at` is
-    the time when the attempt ended.
+    """The around `receiver` called the method several times. One event is emitted for each attempt,
+    with its `number` from 1 and its outcome (see `Finished`). The events are emitted together; `at`
+    is the time when the attempt ended.
     """
 
     receiver: str
@@ -202,7 +202,7 @@ class Failed(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Finished(Event):
-    """The call ended. There is exactly one such event for every `Started`.
+    """The call ended. Exactly one `Finished` is emitted for every `Started`.
 
     Attributes:
         outcome: `returned` (the method's own result, changed or not), `replaced` (a receiver

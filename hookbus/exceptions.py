@@ -14,7 +14,7 @@ def __dir__() -> list[str]:
 
 
 class HookError(Exception):
-    """hookbus was used incorrectly. The message says what happened, where, and what to write
+    """hookbus was used incorrectly. The message states what happened, where, and what to write
     instead.
     """
 
@@ -28,7 +28,8 @@ class HookWarning(UserWarning):
 class HookBlocked(HookError):
     """The call was blocked: it must not run, or its result must not be returned.
 
-    It never contains the message of a receiver's own exception, because a model may read it.
+    The exception never contains the message of a receiver's own exception, because a model may read
+    it.
 
     Attributes:
         verdict: the `Block` itself, with its `code` and `details`.

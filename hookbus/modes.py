@@ -21,9 +21,9 @@ receivers in order and yields a list of receivers to call (several are called co
 
 None is never an answer; it is the value of a receiver that failed or was not called.
 
-A mode with a second parameter gets a mapping of the question's arguments in it. To call receivers
-with changed arguments, it yields `[receiver], {name: value}`. For an `async def` question, a mode
-may be an async generator, which yields `Result(value)` last.
+A mode with a second parameter gets a mapping of the question's arguments as this parameter. To call
+receivers with changed arguments, it yields `[receiver], {name: value}`. For an `async def`
+question, a mode may be an async generator, which yields `Result(value)` last.
 """
 
 from __future__ import annotations
@@ -209,7 +209,8 @@ def merge(
 def fold(name: str) -> Callable[[Sequence[Receiver[T]], Mapping[str, Any]], Steps[T, Any]]:
     """Return a mode that passes each receiver's answer to the next as the argument `name`.
 
-    If a receiver returns None or fails, the value stays as it is. The result is the final value.
+    If a receiver returns None or fails, the next receiver gets the same value. The result is the
+    final value.
     """
 
     def mode(receivers: Sequence[Receiver[T]], arguments: Mapping[str, Any]) -> Steps[T, Any]:
@@ -270,7 +271,7 @@ def with_default(mode: Mode, fallback: Callable[..., Any]) -> _Asks[Any]:
     exceptions propagate to the caller. For an `async def` question, it may be async.
 
     Raises:
-        HookError: if one of them is not valid.
+        HookError: if the mode or the fallback is not valid.
     """
     steps = steps_of(mode)
     if _modes.is_async(mode) or not callable(fallback):
@@ -295,7 +296,7 @@ def steps_of(mode: Mode) -> Callable[[Any, Mapping[str, Any]], Any]:
     """Return a mode as a generator function of the receivers and the arguments.
 
     Raises:
-        HookError: if it is not a mode.
+        HookError: if the object is not a mode.
     """
     makers = (merge, fold, unique, with_default, *_modes.RULES.values())
     if any(mode is each for each in makers):

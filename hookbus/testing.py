@@ -33,7 +33,7 @@ E = TypeVar("E", bound=Event)
 
 
 class Recording(Pictured):
-    """The events of a `with` block. When it is printed, or shown in a notebook, it is a waterfall
+    """The events of a `with` block. Printing it, or displaying it in a notebook, shows a waterfall
     of the calls.
 
     Attributes:
@@ -93,7 +93,7 @@ class Recording(Pictured):
         """Fail unless these hooks were called exactly that many times, and no others.
 
         Raises:
-            AssertionError: if not. The message lists the hooks that were called.
+            AssertionError: if the counts differ. The message lists the hooks that were called.
         """
         fired = Counter(self.hooks)
         if fired != Counter(times):
@@ -103,7 +103,7 @@ class Recording(Pictured):
         """Fail unless exactly these hooks were called, in this order.
 
         Raises:
-            AssertionError: if not. The message lists the hooks that were called.
+            AssertionError: if the hooks differ. The message lists the hooks that were called.
         """
         if self.hooks != list(hooks):
             raise AssertionError(f"expected {list(hooks)} in this order, but got {self.hooks}")
@@ -124,7 +124,7 @@ class Recording(Pictured):
         """Fail if any receiver failed.
 
         Raises:
-            AssertionError: if so. The message lists the receivers and their exceptions.
+            AssertionError: if a receiver failed. The message lists each one with its exception.
         """
         failed = [
             f"{event.receiver} in {event.phase}_{event.hook}: {event.exception!r}"

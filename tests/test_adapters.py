@@ -46,7 +46,7 @@ def test_hookbus_adapters_names_what_there_is_and_loads_nothing():
 
 
 def test_an_adapter_that_is_not_there_is_named_with_those_that_are():
-    with pytest.raises(AttributeError, match="no adapter 'agentskope'; known are .*agentscope"):
+    with pytest.raises(AttributeError, match="no adapter 'agentskope'; available: .*agentscope"):
         hookbus.adapters.agentskope  # noqa: B018
 
 

@@ -194,7 +194,7 @@ def test_a_wrong_kind_of_function_is_an_error(bus, client):
 
 @pytest.mark.parametrize("option", ["kind", "above", "colour"])
 def test_the_options_for_adapters_are_not_options_of_instrument(bus, option):
-    with pytest.raises(HookError, match=f"^'{option}' is not an option; known are .*subclasses"):
+    with pytest.raises(HookError, match=f"^'{option}' is not an option; available: .*subclasses"):
         instrument(Client, "plain", bus=bus, **{option: "async"})
     assert not hasattr(Client.plain, "__hookbus__")
 

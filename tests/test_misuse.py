@@ -69,7 +69,7 @@ async def around_async(agent, call_next):
         ({"priority": float("nan")}, "must be a number"),
         ({"priority": True}, "must be a number"),
         ({"role": "gaurd"}, "did you mean 'guard'"),
-        ({"role": "admin"}, "is not valid; known are guard, modify, observe"),
+        ({"role": "admin"}, "is not valid; available: guard, modify, observe"),
         ({"on_error": "blok"}, "did you mean 'block'"),
         ({"on_error": "open"}, "is not valid"),
         ({"role": "guard", "on_error": "isolate"}, "guard takes block"),

@@ -224,7 +224,7 @@ def test_a_rule_of_ones_own_that_fails_is_told_with_the_receiver_whose_answer_it
 
 @pytest.mark.parametrize(
     ("rule", "hint"),
-    [("lst", "did you mean 'last'"), (3, "known are last"), (None, "known are last")],
+    [("lst", "did you mean 'last'"), (3, "available: last"), (None, "available: last")],
 )
 def test_a_rule_that_is_none_is_refused_when_declared(rule, hint):
     with pytest.raises(HookError, match=f"merge has no rule .* for a.*{hint}"):

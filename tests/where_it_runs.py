@@ -4,7 +4,7 @@
     python -m tests.where_it_runs --write    put it into docs/explanation/where-it-runs.md
 
 A row has a Python, a platform and a server, the tests that ran there, and the runner: `.ci/run`,
-`.ci/nightly`, GitHub, by hand, or `nobody`.
+`.ci/nightly`, GitHub, by hand, or `not tested`.
 """
 
 import csv
@@ -24,7 +24,7 @@ RUNNERS: Final = {
     "GitHub": "`.github/workflows/ci.yml` runs these tests on GitHub. The table does not show "
     "their results",
     "by hand": "a maintainer ran the tests once",
-    "nobody": "the combination may work, but it has not been tried",
+    "not tested": "the combination may work, but it has not been tried",
 }
 """The runners, and what the page says about each."""
 

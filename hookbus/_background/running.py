@@ -41,11 +41,6 @@ class UnderWay:
     """
 
     def __init__(self, limit: int) -> None:
-        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-            raise HookError(
-                f"max_background={limit!r} must be a whole number of at least 1: it limits how "
-                "many observers run in the background at once"
-            )
         self.limit, self.dropped, self._swept = limit, 0, 0.0
         # Re-entrant: a signal handler or finalizer may make a call while this thread holds it.
         self._lock = Lock()
@@ -163,7 +158,7 @@ def _wait(under_way: UnderWay, seconds: float) -> int:
 def _check(seconds: float) -> None:
     is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
     if not is_number or not 0 <= seconds <= threading.TIMEOUT_MAX:
-        raise HookError(f"{seconds!r:.60} is not a number of seconds; 0 returns at once")
+        raise HookError(f"{seconds!r:.60} is not a number of seconds; 0 returns immediately")
 
 
 @atexit.register
@@ -177,7 +172,7 @@ def _at_exit() -> None:
 
         labels = [label for under_way in busy for label in under_way.labels]
         logging.getLogger("hookbus").warning(
-            "%d background observer%s had not finished when Python exited: %s; "
+            "%d background observer%s had not finished when the interpreter exited: %s; "
             "call bus.drain(seconds) before the end to wait for them",
             left, "" if left == 1 else "s", ", ".join(labels),
         )  # fmt: skip

@@ -70,7 +70,8 @@ class _Facts:
 class HookContext(_Facts):
     """The context of one call. A receiver gets it as the parameter `ctx`.
 
-    hookbus creates it. It is read-only: assigning an attribute raises AttributeError.
+    hookbus creates the context. The context is read-only: assigning an attribute raises
+    AttributeError.
 
     Attributes:
         hook: the name of the hook.
@@ -85,7 +86,7 @@ class HookContext(_Facts):
         call_id: the number of the call, unique in this process.
         baggage: the values of the `with baggage(...)` blocks around the call.
         state: a dict for this call, shared by its receivers.
-        is_async: whether the hook is awaited.
+        is_async: whether the caller awaits the call.
     """
 
     __slots__ = ()

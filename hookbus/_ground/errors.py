@@ -40,7 +40,7 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     close = close or [name for name in names if wrong in name.split("_")][:1]
     if close:
         return f"; did you mean {close[0]!r}?"
-    return f"; known are {', '.join(names)}" if names else ""
+    return f"; available: {', '.join(names)}" if names else ""
 
 
 def undeclared(hook: str, known: Iterable[str]) -> str:

@@ -37,7 +37,7 @@ def rule_of(key: str, rule: Any) -> Function:
     """
     found = RULES.get(rule) if isinstance(rule, str) else rule
     if not callable(found):
-        hint = f"; known are {', '.join(RULES)}, or pass a function"
+        hint = f"; available: {', '.join(RULES)}, or pass a function"
         hint = did_you_mean(rule, RULES) if isinstance(rule, str) else hint
         raise HookError(f"merge has no rule {rule!r:.60} for {key}{hint}")
     return found

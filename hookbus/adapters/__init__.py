@@ -41,7 +41,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in __all__:
         return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"hookbus has no adapter {name!r}; known are {', '.join(__all__)}")
+    raise AttributeError(f"hookbus has no adapter {name!r}; available: {', '.join(__all__)}")
 
 
 def __dir__() -> list[str]:

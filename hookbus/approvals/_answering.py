@@ -11,6 +11,7 @@ from typing import Any, Final
 import attrs
 
 from .. import Block, HookError
+from .._approval.approval import Approval
 from .._ground.errors import unapproved
 from .._ground.plain import plain
 from ._digest import canonical, covered, digest_of, library
@@ -78,6 +79,10 @@ class Answering:
         self._bind: tuple[str, ...] | None = getattr(approver, "bind", None)
         self._is_lasting: bool = getattr(approver, "is_lasting", False)
         self._noted = getattr(approver, "noted", lambda request, answer: answer)
+
+    def approval(self, call: Any) -> Approval:
+        """Return the approval of one attempt of a call."""
+        return Approval(call)
 
     def digest(self, facts: Mapping[str, Any]) -> str:
         """Return the digest of a call. It covers the unredacted values.

@@ -131,8 +131,8 @@ class cache(ReadyGuard):
     """Returns the result of an earlier call by the same sender, for the same user and session, with
     the same arguments in canonical JSON (RFC 8785).
 
-    Guards also check calls whose result comes from the cache. Exceptions are not cached, nor are
-    results that cannot be copied. Each caller gets its own copy. A call whose arguments cannot be
+    Guards also check calls whose result comes from the cache. Exceptions, and results that cannot
+    be copied, are not cached. Each caller gets its own copy. A call whose arguments cannot be
     serialized to canonical JSON always runs. Arguments of a `tool_call` that only identify the
     call, such as `call_id`, are not compared.
 

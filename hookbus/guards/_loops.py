@@ -23,9 +23,9 @@ class no_loops(ReadyGuard):
     """A guard that blocks calls that are repeated too often.
 
     A repeat is another call of the same tool with the same arguments, compared as canonical JSON,
-    or another round of a cycle of up to four calls. Calls blocked by other guards also count, and
-    so do calls of tools that do not exist, if the framework reports them. A call whose arguments
-    cannot be serialized to JSON never counts as a repeat.
+    or another round of a cycle of up to four calls. Calls that other guards block also count. Calls
+    of tools that do not exist count if the framework reports them. A call whose arguments cannot be
+    serialized to JSON never counts as a repeat.
 
     Args:
         repeats: how many times in a row the same call or the same cycle is allowed.

@@ -50,13 +50,13 @@ class paths_within(ReadyGuard):
     """A guard that allows only paths inside the given folders, after resolving links.
 
     A relative path is resolved as `open` does, from the working directory of the process. With
-    `with baggage(cwd=...)` it is resolved from that absolute folder instead. A path that
-    programs could interpret differently counts as outside: for example URLs, and paths with
+    `with baggage(cwd=...)` it is resolved from that absolute folder instead. A path that programs
+    could interpret differently counts as outside: for example URLs, and paths with
     percent-encoding, `~`, `$`, backslashes, control characters, or characters that look like
     slashes or dots. On Windows, backslashes and absolute paths with a drive or a share are allowed,
-    and case is ignored. There, these paths also count as outside: paths that begin with only a
-    drive (`C:a.txt`) or only a slash, devices such as `NUL`, streams (`a.txt:b`), and names that
-    end with a dot.
+    and case is ignored. The following paths also count as outside on Windows: paths that begin with
+    only a drive (`C:a.txt`) or only a slash, devices such as `NUL`, streams (`a.txt:b`), and names
+    that end with a dot.
 
     Args:
         folders: one or more existing folders.

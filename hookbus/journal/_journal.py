@@ -105,7 +105,8 @@ class Journal:
         recorded. Return a function that undoes this.
 
         If the intent cannot be written, the call is blocked. If only the outcome cannot be written,
-        the caller gets an error that says so. The hooks may be declared later.
+        the caller gets a `HookError`, or the method's own exception with a note. The hooks may be
+        declared later.
 
         Raises:
             HookError: for an invalid hook name, or if the journal is closed or read-only. In that

@@ -31,7 +31,7 @@ def test_the_demo_runs_from_its_options_to_its_file(
         (["--suite", "bankng"], "unknown suite 'bankng'; did you mean 'banking'?"),
         (
             ["--suite", "x"],
-            "unknown suite 'x'; known are all, banking, slack, travel, workspace",
+            "unknown suite 'x'; available: all, banking, slack, travel, workspace",
         ),
         (
             ["--attack", "importnt_instructions"],

@@ -193,7 +193,9 @@ def test_what_has_not_ended_then_is_said_in_one_line():
     end = "[think() for _ in range(3)]"
     code, out, err = run(imports="time", seconds=0.01, body="time.sleep(600)", end=end)
     assert (code, out) == (0, "")
-    assert err.startswith("3 background observers had not finished when Python exited: slow (")
+    assert err.startswith(
+        "3 background observers had not finished when the interpreter exited: slow ("
+    )
     assert err.count("\n") == 1
 
 

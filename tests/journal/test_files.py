@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
 
 import pytest
 
@@ -129,7 +130,7 @@ def test_a_file_whose_writer_was_killed_in_a_checkpoint_is_opened(path, tmp_path
     reader.close()
     kill_while_the_log_is_copied(copied)
     opened(copied).close()
-    with sqlite3.connect(copied) as db:
+    with closing(sqlite3.connect(copied)) as db:
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
