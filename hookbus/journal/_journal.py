@@ -152,8 +152,8 @@ class Journal:
         blocked.
 
         Raises:
-            HookError: if they cannot be written. In that case, they are lost, and counted in
-                `lost`.
+            HookError: if they cannot be written. In that case, they stay in the spool for the next
+                journal. Those that were queued in memory are lost, and counted in `lost`.
         """
         for bus in list(self._attached):
             self._detach(bus)

@@ -87,7 +87,7 @@ class Mover:
         return None
 
     def end(self) -> None:
-        """Move all records at program exit, and close the files until there are new records."""
+        """Move all records at program exit, and close the files until there are others."""
         is_moved = self.drain() is None
         if self.spool.close() is None and is_moved:
             self.chain.leave()

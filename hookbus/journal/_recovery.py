@@ -101,6 +101,20 @@ class LeftSpool:
             os.close(self._file)
 
 
+def has_left_spools(journal: Path) -> bool:
+    """Return whether a process that has ended left a file that is named like a spool."""
+    for path in paths_of_spools(journal):
+        try:
+            spool = LeftSpool(path, os.O_RDONLY)
+        except OSError:  # it was removed, or this user cannot read it
+            continue
+        is_left = spool.lock()
+        spool.close()
+        if is_left:
+            return True
+    return False
+
+
 def left_spools(journal: Path, journal_id: str) -> list[LeftSpool]:
     """Return the spools that killed processes left, locked by this process. Log what is not a spool
     of this journal.

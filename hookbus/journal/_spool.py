@@ -192,8 +192,8 @@ class Spool:
             self._file = self._reader = -1
             if _identity(self._path) == self._identity:
                 self._reopen()
-            elif self._open():
-                os.write(self._file, rest)
+            elif not self._open() or os.write(self._file, rest) < len(rest):
+                _log.error("%s-spool: %d bytes of records are lost", self._journal, len(rest))
 
     def stop(self) -> None:
         """Accept no more records."""
@@ -201,12 +201,15 @@ class Spool:
             self._is_closed = True
 
     def close(self) -> str | None:
-        """Close the file. Remove it if the chain has all its records, else return its path."""
+        """Close and remove the file if the chain has all its records. Otherwise return its path;
+        then it stays open unless `stop` was called.
+        """
         with self._lock:
             if self._file < 0:
                 return None
             is_needed = self.position != self.end()
-            self._release()
+            if self._is_closed or not is_needed:
+                self._release()
             if is_needed:
                 return self._path
             with suppress(OSError):  # the next journal removes it

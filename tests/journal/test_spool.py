@@ -160,6 +160,17 @@ def test_a_spool_whose_process_was_killed_before_its_first_record_is_removed(pat
     assert spools(path) == [] and types(path) == []
 
 
+def test_the_command_line_recovers_before_it_lists_and_leaves_a_running_process_alone(path, bank):
+    die(path)
+    command = [sys.executable, "-m", "hookbus", "log", "--journal", str(path), "--json"]
+    with Journal(path.with_name("other.db")) as other:
+        other.attach(bank.bus)
+        bank.pay("ada")
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stdout.count('"pay"') == 3 and "6 records of" in ended.stderr
+    assert types(path) == CALL * 3 and spools(path) == []
+
+
 def test_while_the_journal_is_locked_the_recovery_waits(path, monkeypatch):
     monkeypatch.setattr("hookbus.journal._file.BUSY_SECONDS", 0.05)
     die(path)
