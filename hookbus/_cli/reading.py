@@ -64,8 +64,8 @@ class Read:
 def named_journal(option: Path | None, settings: Settings | None = None) -> Path | None:
     """Return the journal from the option, or else from HOOKBUS_JOURNAL, or else from the settings.
     """
-    if option is None and (said := os.environ.get("HOOKBUS_JOURNAL")):
-        return Path(said)
+    if option is None and (path := os.environ.get("HOOKBUS_JOURNAL")):
+        return Path(path)
     return option or (settings or find_settings()).journal
 
 
@@ -86,7 +86,7 @@ def check_place(file: Path) -> None:
 
 
 def asked(journal: Journal, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-    """Return the rows of a journal for an SQL query.
+    """Return the rows that an SQL query selects in a journal.
 
     Raises:
         HookError: if the file cannot be read.

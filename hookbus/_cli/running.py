@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from .. import HookError, default_bus
 from .._program.door import listen
-from .._program.preparing import prepare
+from .._program.preparing import ask_at, prepare
 from .._program.settings import find_settings
 from .program import Program, without_ours
 from .reading import check_place, named_journal
@@ -33,8 +33,8 @@ class Ended:
     error: BaseException
 
     def as_python_does(self) -> NoReturn:
-        """Exit the interpreter as if the program ran without hookbus: with the same exit code or
-        traceback, and without frames of hookbus.
+        """Exit the interpreter as `python` would: with the same exit code or traceback, and without
+        frames of hookbus.
         """
         shown, trace = sys.excepthook, without_ours(self.error.__traceback__)
         sys.excepthook = lambda kind, error, _: shown(kind, error.with_traceback(trace), trace)
@@ -78,8 +78,8 @@ def run(
         module: run the program as a module, as python -m does.
     """
     settings = find_settings()
-    kept = named_journal(journal, settings)
-    if turns and kept is None:
+    journal_file = named_journal(journal, settings)
+    if turns and journal_file is None:
         raise HookError("--turns needs a journal: add --journal FILE")
     if trace is not None:
         check_place(trace)
@@ -87,41 +87,24 @@ def run(
     prepare(settings, plugins=plugin, adapters=adapters or "")
     for target in instrument:
         instrument_named(target)
-    _ask_at(approvals or settings.approvals, wait)
+    ask_at(approvals or settings.approvals, wait)
     if shown.json:
         _count()
-    if kept is not None:
+    if journal_file is not None:
         from .._program.environment import record
 
-        record(kept, turns=turns)
+        record(journal_file, turns=turns)
     _export(trace, is_otel=otel)
     listen()
     try:
         found.run()
     except HookError as error:
-        if without_ours(error.__traceback__) is None:  # of hookbus run itself
+        if without_ours(error.__traceback__) is None:  # an error of hookbus run itself
             raise
         return Ended(error)
     except BaseException as error:
         return Ended(error)
     return None
-
-
-def _ask_at(store: Path | None, seconds: float) -> None:
-    """Send the guards' requests for approval on `default_bus` to a store.
-
-    Raises:
-        HookError: if the file cannot be used, or if `--wait` is passed without a store.
-    """
-    if not 0 <= seconds <= 86_400:
-        raise HookError(f"--wait {seconds:g} must be a number of seconds from 0 to 86400")
-    if store is not None:
-        from .._program.waiting import Waited
-        from ..approvals import Store
-
-        default_bus.approver(Waited(Store(store), seconds))
-    elif seconds:
-        raise HookError("--wait needs a store of approvals: add --approvals FILE")
 
 
 def _export(trace: Path | None, *, is_otel: bool) -> None:
@@ -180,7 +163,7 @@ def program_words(words: Sequence[str]) -> list[str]:
 
 
 def _check_behind(program: str, words: Sequence[str]) -> None:
-    """Raise for an option of `run` after the program, because it would have no effect.
+    """Raise HookError for an option of `run` after the program, because it would have no effect.
 
     Raises:
         HookError: with a message that shows both ways to write it.

@@ -1,4 +1,4 @@
-"""Differences between operating systems and servers, each behind one function."""
+"""Functions that hide differences between operating systems."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def run_at_fork(
     *, before: _Call | None = None, after_in_parent: _Call | None = None,
     after_in_child: _Call | None = None,
 ) -> None:  # fmt: skip
-    """Register functions to call when the process forks; do nothing where it cannot fork."""
+    """Register functions to call when the process forks. Do nothing on systems without fork."""
     register: Any = getattr(os, "register_at_fork", None)
     given = {"before": before, "after_in_parent": after_in_parent, "after_in_child": after_in_child}
     if register is not None:
@@ -64,18 +64,20 @@ def _is_running_on_windows(pid: int) -> bool:
 
 
 def user_name() -> str:
-    """Return the login name of the user of this process, or a description if there is none."""
+    """Return the login name of the user of this process, or a description of a user without a
+    name.
+    """
     import getpass
 
     try:
         return getpass.getuser()
-    except (ImportError, KeyError, OSError):  # no variable is set, and there is no user database
+    except (ImportError, KeyError, OSError):  # no variable and no user database
         number: Any = getattr(os, "getuid", None)
         return "unknown user" if number is None else f"user {number()}"
 
 
 def read_at(file: int, count: int, position: int) -> bytes:
-    """Return bytes from a position in an open file that is only appended to."""
+    """Return bytes from a position in an open file to which other code only appends."""
     read: Any = getattr(os, "pread", None)
     if read is not None:
         return bytes(read(file, count, position))
@@ -84,7 +86,7 @@ def read_at(file: int, count: int, position: int) -> bytes:
 
 
 BINARY: Final[int] = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-"""Flags of `os.open` for raw bytes, in a file that child processes do not inherit."""
+"""Flags of `os.open` for binary files that child processes do not inherit."""
 
 
 def lock_file(file: int) -> bool:

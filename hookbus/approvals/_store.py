@@ -14,7 +14,7 @@ import attrs
 from .. import HookError
 from .._ground.errors import did_you_mean
 from .._ground.keywords import named_options
-from ._memory import check_answer, check_seconds, said
+from ._memory import check_answer, check_seconds, describe_answer
 from ._schema import opened, prepared
 from ._words import (
     AlreadyAnswered,
@@ -69,10 +69,8 @@ class Store:
         return self._cases("1")
 
     def get(self, id: str) -> ApprovalRecord:
-        """Return a request and its outcome.
-
-        Raises:
-            UnknownRequest: if there is no such request.
+        """Return a request and its outcome. Raises: UnknownRequest: if the store has no request
+        with this id.
         """
         found = self._cases("id = ?", id)
         if not found:
@@ -85,7 +83,7 @@ class Store:
 
         Raises:
             HookError: if the answer is invalid.
-            UnknownRequest: if there is no such request.
+            UnknownRequest: if the store has no request with this id.
             AlreadyAnswered: if the request already has an answer.
             RequestExpired: if `answer_within` seconds have passed.
         """
@@ -105,7 +103,7 @@ class Store:
                 raise RequestExpired(
                     f"request {id} has expired: make the call again to create a new request"
                 )
-            raise AlreadyAnswered(f"request {id} is already {said(before)}")
+            raise AlreadyAnswered(f"request {id} is already {describe_answer(before)}")
 
     def close(self) -> None:
         """Close the store. Later calls that require approval are blocked."""

@@ -59,12 +59,14 @@ class Session:
         is_whole: whether this server has seen its beginning.
         halves: its calls, by sub-agent; None is the main one.
         open: those that have begun, by their key.
+        barred: why no further call may run, by what could not be refused: "prompt" or "result".
     """
 
     folder: str | None = None
     is_whole: bool = False
     halves: dict[str | None, Halves] = attrs.field(factory=dict)
     open: dict[Hashable, OpenCall] = attrs.field(factory=dict)
+    barred: dict[str, str] = attrs.field(factory=dict)
 
     async def close(self, whose: Iterable[str | None]) -> None:
         """Cancel the calls of some sub-agents that never came back."""

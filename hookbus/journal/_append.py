@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Final
 
 from .. import HookError
-from .._ground.sqlite import code_of, said
+from .._ground.sqlite import code_of, message_of
 from ._chain import Row, bound
 from ._file import connected
 from ._run import Run
 
 Work = Callable[[sqlite3.Connection], list[Row]]
-"""A function that works on the file in a transaction, and returns the rows to append."""
+"""A function that uses the file in a transaction and returns the rows to append."""
 
 _COLUMNS: Final = 13
 _ROW: Final = f"({', '.join('?' * _COLUMNS)})"
@@ -24,17 +24,17 @@ _INSERTS: Final = {
     rows: f"INSERT INTO chain VALUES {', '.join([_ROW] * rows)}"
     for rows in (1024, 128, 16, 1)
 }
-"""The number of rows per statement. Other threads can run between two statements."""
+"""The maximum number of rows per statement. Other threads can run between two statements."""
 
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT)
 
 
 class Chain:
-    """The chain of a file. Other processes may append to the same file.
+    """The hash chain of a file. Other processes may append to the same file.
 
     Attributes:
         run: the run of this process.
-        is_committed: whether the last commit that was interrupted was nevertheless written.
+        is_committed: whether the last interrupted commit was written nevertheless.
     """
 
     is_committed = _has_begun = False
@@ -70,10 +70,10 @@ class Chain:
         except BaseException as error:
             has_ended = self._db is not None and not self._db.in_transaction
             self.is_committed = self._has_begun and has_ended
-            self.disconnect()  # rolls back what was not committed
+            self.disconnect()  # rolls back an uncommitted transaction
             if isinstance(error, HookError) or not isinstance(error, Exception):
                 raise
-            worded = said(self._path, error)
+            worded = message_of(self._path, error)
             if code_of(error) in _DAMAGED:
                 self._damage = worded = f"{self._path} is damaged: restore it, then open it again"
             raise HookError(worded) from None

@@ -37,8 +37,8 @@ class Row(NamedTuple):
 
 
 def row_of(data: dict[str, Any]) -> Row:
-    """Return the row of a record. Data that cannot be serialized or is too long is left out, with a
-    note.
+    """Return the row of a record. If its data cannot be serialized or is too long, a note replaces
+    it.
     """
     try:
         text = encoded(data)
@@ -68,9 +68,9 @@ def bound(before: bytes, seq: int, run: str, source: str, data: str) -> bytes:
 
 
 def _without(data: Mapping[str, Any], why: str) -> tuple[str, dict[str, Any]]:
-    kept = {name: data[name] for name in _CORE if name in data}
-    kept["left_out"] = f"the rest was not recorded: {why}"
-    return encoded(kept), kept
+    core = {name: data[name] for name in _CORE if name in data}
+    core["left_out"] = f"the rest was not recorded: {why}"
+    return encoded(core), core
 
 
 def _kept(name: str) -> str:

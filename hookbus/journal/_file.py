@@ -21,8 +21,8 @@ from .._ground.sqlite import (
     into_wal,
     is_new,
     make,
+    message_of,
     refuse_foreign,
-    said,
     uri_of,
     whole_path,
 )  # fmt: skip
@@ -37,7 +37,7 @@ _log: Final = logging.getLogger("hookbus")
 def made(path: str | os.PathLike[str]) -> Path:
     """Return the absolute path of a journal to write. A missing file is created.
 
-    If another process has locked a new file, this function waits, and logs once that it does. An
+    If another process has locked a new file, this function logs a message once and waits. An
     existing journal needs no lock here, because its records are queued.
 
     Raises:
@@ -57,7 +57,7 @@ def _make_if_new(path: Path) -> None:
         if not is_new(db, path, "journal", _APPLICATION, VERSION):
             return
         db.execute("BEGIN IMMEDIATE")
-        if is_new(db, path, "journal", _APPLICATION, VERSION):  # another process may be first
+        if is_new(db, path, "journal", _APPLICATION, VERSION):  # others may create it first
             make(db, tables(), _APPLICATION, VERSION)
             name = secrets.token_hex(8)
             genesis = sha256(name.encode()).digest()
@@ -169,8 +169,8 @@ def _worded(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise HookError(said(path, error)) from None
-    except UnicodeError:  # in a name in the file, or in a message of SQLite
+        raise HookError(message_of(path, error)) from None
+    except UnicodeError:  # invalid UTF-8 in the file's schema or in an SQLite message
         raise HookError(f"{path} is damaged: restore it, or create a new journal") from None
 
 

@@ -24,9 +24,9 @@ from ._verify import Verification, verified
 from ._words import Record
 from ._writer import Writer
 
-_TOLD: Final = ("asked", "approved", "answered")
-"""Answers in `Invoked` events that are always recorded: a person approved a call or answered a
-question.
+_TOLD: Final = ("asked", "approved", "handed on", "answered")
+"""The answers for which `Invoked` events are always recorded: a person approved a call or answered
+a question.
 """
 
 
@@ -167,7 +167,7 @@ class Journal:
         if error is None:
             self.close()
             return
-        with suppress(HookError):  # the error is logged, and the exception of the block continues
+        with suppress(HookError):  # log it; the exception of the `with` block propagates
             self.close()
 
     def records(
@@ -291,8 +291,8 @@ class Journal:
         return self._writer
 
     def _settle(self) -> None:
-        """Write queued records before reading. If that fails, the failure is logged and they stay
-        queued.
+        """Write queued records before reading. If that fails, the failure is logged and the records
+        stay queued.
         """
         if self._writer is not None and not self._writer.is_closed:
             with suppress(HookError):

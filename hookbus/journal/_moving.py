@@ -142,7 +142,7 @@ class Mover:
             raise
         except BaseException:
             if not self.chain.is_committed:
-                self.queue.put_back(taken, "the writing was interrupted")
+                self.queue.put_back(taken, "the write was interrupted")
                 raise
             self._moved_to(position, moved, taken)
             raise

@@ -42,7 +42,7 @@ class Waiting:
         self.is_full, self.is_awaited = is_full, is_awaited
 
     def take(self) -> bool:
-        """Return whether it must be written now."""
+        """Return whether the record must be written now. If so, mark it as taken."""
         is_alone = self.intent is not None and not self.intent.is_taken
         self.is_taken = not self.is_withdrawn and not is_alone
         return self.is_taken
@@ -96,13 +96,13 @@ class Queue:
 
     def put_back(self, taken: list[Waiting], error: str) -> None:
         """Put back records that could not be written, and report the error to waiting callers."""
-        kept: list[Waiting] = []
+        remaining: list[Waiting] = []
         for each in [*taken, *self._out()]:
             if each.is_awaited:
                 each.settle(error)
             else:
-                kept.append(each)
-        self._items.extendleft(reversed(kept))
+                remaining.append(each)
+        self._items.extendleft(reversed(remaining))
 
     def give_up(self) -> int:
         """Drop all records, and return their number."""

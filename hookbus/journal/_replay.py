@@ -48,7 +48,7 @@ class VerdictChange:
 
 @attrs.frozen(kw_only=True)
 class NotJudged:
-    """A guard that could not be called for some calls, with the reason and the number of these
+    """A guard that could not be called for some calls, with the reason and the number of those
     calls.
     """
 
@@ -83,8 +83,8 @@ class Replay(Pictured):
 
     def _sum(self) -> str:
         ways = Counter(f"{each.then} then, {each.now} now" for each in self.differences)
-        said = [f"{many} {way}" for way, many in ways.most_common()]
-        return f"{self.calls} calls: " + ("; ".join(said) or "no difference")
+        result = [f"{many} {way}" for way, many in ways.most_common()]
+        return f"{self.calls} calls: " + ("; ".join(result) or "no difference")
 
     def _tables(self) -> Iterator[tuple[str, dict[str, list[str]]]]:
         shown = [
@@ -102,8 +102,8 @@ class Replay(Pictured):
 @named_options
 def replay(journal: Journal, bus: Bus) -> Replay:
     """Call the guards of a bus, including those in shadow mode, for the calls of a journal. Methods
-    and other receivers do not run. Each guard gets the final arguments of the call, a stand-in for
-    the sender, and the baggage of the call.
+    and other receivers do not run. Each guard gets the final arguments of the call, a placeholder
+    for the sender, and the baggage.
 
     A guard that counts, such as `guards.rate_limit`, also counts these calls, so use a separate bus
     for the guards that you want to test.
@@ -129,7 +129,7 @@ def replay(journal: Journal, bus: Bus) -> Replay:
                 court.judge(under_way.pop(key))
     for call in under_way.values():
         court.judge(call)
-    return court.said()
+    return court.result()
 
 
 class _Call:
@@ -155,8 +155,8 @@ class _Call:
             self.then = "asked", data["receiver"], None
         elif kind == "blocked" and data["phase"] == "pre" and data["enforced"]:
             was_asked = self.then[0] == "asked"
-            said = "asked" if was_asked else "blocked"
-            self.then = said, data["receiver"], data["reason"]
+            result = "asked" if was_asked else "blocked"
+            self.then = result, data["receiver"], data["reason"]
 
     @property
     def past(self) -> Past:
@@ -193,7 +193,7 @@ class _Court:
         if not is_open:
             self._compare(call, "allowed", *call.then[1:])
 
-    def said(self) -> Replay:
+    def result(self) -> Replay:
         unjudged = [
             NotJudged(hook=hook, receiver=receiver, why=why, calls=calls)
             for (hook, receiver, why), calls in self._unjudged.items()

@@ -1,4 +1,4 @@
-"""Verify a journal: check every record, and the links between them."""
+"""Verify a journal: check every record, and the links between records."""
 
 from __future__ import annotations
 
@@ -65,16 +65,16 @@ def verified(
 ) -> Verification:
     """Check every record of a file, and the checkpoints."""
     look = _Look()
-    given = list(checkpoints)
+    checkpoint_list = list(checkpoints)
     if key is not None:
-        for each in given:
+        for each in checkpoint_list:
             if not each.is_signed_by(key):
                 look.found(f"the checkpoint of record {each.seq} is not signed by this key")
     try:
         with reading(path) as db:
             # Invalid UTF-8 in a record must be reported as a problem of that record, not raise.
             db.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
-            look.at(db, given)
+            look.at(db, checkpoint_list)
             for (wrong,) in db.execute(f"PRAGMA integrity_check({MOST_PROBLEMS})"):
                 if wrong != "ok":
                     look.found(f"the file is damaged: {wrong}")
@@ -201,7 +201,8 @@ class _Look:
     def _marks(
         self, checkpoints: list[Checkpoint], file: str, expired: int, hash: Any
     ) -> dict[int, list[Checkpoint]]:
-        """Return the checkpoints by record number. Compare those that need no record immediately.
+        """Return the checkpoints by record number. Compare checkpoints that need no record
+        immediately.
         """
         marks: dict[int, list[Checkpoint]] = defaultdict(list)
         for each in checkpoints:

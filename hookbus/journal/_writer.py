@@ -134,7 +134,7 @@ class Writer:
             raise HookError(waiting.error)
 
     async def settle_async(self, waiting: Waiting) -> None:
-        """Do the same in a task, without blocking the event loop."""
+        """Like `settle`, without blocking the event loop."""
         import asyncio
 
         try:
@@ -215,7 +215,7 @@ class Writer:
         with self._held():
             self._mover.end()
 
-    def stand_still(self) -> bool:
+    def pause_writing(self) -> bool:
         """Pause writing and close the connection before a fork. Return False on a timeout.
         """
         if self._owner == threading.get_ident() or not self._lock.acquire(timeout=15):
@@ -223,7 +223,7 @@ class Writer:
         self._mover.chain.disconnect()
         return True
 
-    def go_on(self) -> None:
+    def resume_writing(self) -> None:
         """Resume writing."""
         self._lock.release()
 

@@ -44,9 +44,9 @@ class Page:
 
     async def calls(self, request: Request) -> Response:
         """Return the calls that are older than the record with the number `before`."""
-        given = dict(request.query_params)
-        before = _number(given.pop("before", ""))
-        records, more = await run_in_threadpool(self._reading.before, before, given)
+        query = dict(request.query_params)
+        before = _number(query.pop("before", ""))
+        records, more = await run_in_threadpool(self._reading.before, before, query)
         return _json({"rows": [row(each) for each in records], "before": more})
 
     async def call(self, request: Request) -> Response:
@@ -62,8 +62,8 @@ class Page:
             body += piece
             if len(body) > _LONGEST:
                 raise HookError(f"an answer may have at most {_LONGEST} bytes")
-        said = answer_of(strict_json(body))
-        await run_in_threadpool(self._approvals.answer, request.path_params["id"], said)
+        decision = answer_of(strict_json(body))
+        await run_in_threadpool(self._approvals.answer, request.path_params["id"], decision)
         return _json({"answered": request.path_params["id"]})
 
 
@@ -96,7 +96,9 @@ def made(journal: Any, token: str, approvals: Any) -> ASGIApp:
 
 
 def _files() -> list[Route]:
-    """Return the routes of the static files. The list is fixed here, not by requests."""
+    """Return the routes of the static files. The list is fixed, so a request cannot read other
+    files.
+    """
     found = []
     for file in files("hookbus.page").joinpath("static").iterdir():
         kind, text = _KINDS[file.name.rpartition(".")[2]], file.read_text(encoding="utf-8")

@@ -79,23 +79,23 @@ def _arguments(request: Request) -> dict[str, Any]:
     return dict(inner if isinstance(inner, Mapping) else request.arguments)
 
 
-def answer_of(said: Any) -> Approved | Denied:
+def answer_of(data: Any) -> Approved | Denied:
     """Return a person's answer, read from the data that the page sends.
 
     Args:
-        said: `answer` ("approve" or "deny"), and optionally `arguments` as edited JSON, `remember`
+        data: `answer` ("approve" or "deny"), and optionally `arguments` as edited JSON, `remember`
             in seconds, and `reason`.
 
     Raises:
         HookError: with a message that describes the problem.
     """
-    if not isinstance(said, Mapping) or said.get("answer") not in ("approve", "deny"):
+    if not isinstance(data, Mapping) or data.get("answer") not in ("approve", "deny"):
         raise HookError("the answer must be approve or deny")
-    if said["answer"] == "deny":
-        return Denied(_who(), said.get("reason") or "no reason given")
-    edited = said.get("arguments")
+    if data["answer"] == "deny":
+        return Denied(_who(), data.get("reason") or "no reason given")
+    edited = data.get("arguments")
     arguments = None if edited is None else strict_json(edited)
-    return Approved(_who(), arguments=arguments, remember=said.get("remember"))
+    return Approved(_who(), arguments=arguments, remember=data.get("remember"))
 
 
 def strict_json(text: Any) -> Any:

@@ -46,7 +46,7 @@ class Door:
         self._cookie = secrets.token_urlsafe(32)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":  # there are no websockets and no lifespan events
+        if scope["type"] != "http":  # websockets and lifespan events are not used
             raise RuntimeError(f"the page does not support {scope['type']}")
 
         async def guarded(message: Message) -> None:
@@ -96,8 +96,8 @@ def _is_own(request: Request, host: str) -> bool:
     return origin is not None and site in (None, "same-origin") and "x-hookbus" in headers
 
 
-def _is_same(given: str, secret: str) -> bool:
-    return hmac.compare_digest(given.encode(), secret.encode())
+def _is_same(value: str, secret: str) -> bool:
+    return hmac.compare_digest(value.encode(), secret.encode())
 
 
 def _refused(why: str, status: int = 403) -> Response:

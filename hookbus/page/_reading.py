@@ -19,7 +19,7 @@ _TYPES: Final = {
     "failed": "failed", "failed open": "failed",
     "changed": "mutated", "running": "started",
 }  # fmt: skip
-"""The record type that selects the calls with an outcome. For all other outcomes, it is `finished`.
+"""The record type to search for, by the outcome of a call. For other outcomes, it is `finished`.
 """
 
 

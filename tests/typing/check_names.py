@@ -195,7 +195,8 @@ assert_type(cli.main(["hooks", "agent"]), int)
 for installed in (
     adapters.agent_framework.install(bus), adapters.agenticx.install(strict=True),
     adapters.agentscope.install(strict=True), adapters.agentscope2.install(bus),
-    adapters.agno.install(strict=True), adapters.autogen.install(say=str),
+    adapters.agno.install(strict=True), adapters.anthropic.install(bus),
+    adapters.autogen.install(say=str),
     adapters.bub.install(strict=True), adapters.claude_agent.install(bus),
     adapters.crewai.install(bus), adapters.fastmcp.install(bus), adapters.google_adk.install(bus),
     adapters.haystack.install(bus), adapters.langchain.install(approver=store),
