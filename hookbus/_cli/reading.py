@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,19 +41,24 @@ class Read:
         return named
 
     def opened(self) -> Journal:
-        """Return the journal, open for reading.
+        """Return the journal, open for reading. Recover the records of killed processes first.
 
         Raises:
             HookError: if it does not exist or cannot be read.
         """
         from ..journal import Journal
+        from ..journal._recovery import has_left_spools
 
         file = self.file()
         if not file.is_file():
             raise HookError(
                 f"the journal {file} does not exist: create it with hookbus run --journal"
             )
-        return Journal.reading(file)
+        journal = Journal.reading(file)
+        with suppress(HookError, OSError):  # this user may only read
+            if has_left_spools(journal.path):
+                Journal(file).close()
+        return journal
 
 
 def named_journal(option: Path | None, settings: Settings | None = None) -> Path | None:

@@ -87,3 +87,35 @@ def read_at(file: int, count: int, position: int) -> bytes:
 
 BINARY: Final[int] = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 """Flags of `os.open` for binary files that child processes do not inherit."""
+
+
+def lock_file(file: int) -> bool:
+    """Lock an open file for this process, until the file is closed or the process ends, however it
+    ends. Return False if another open file has the lock.
+
+    A child process has the lock too while it has inherited the open file.
+
+    Raises:
+        ImportError: if the system has no such locks.
+    """
+    try:
+        (_lock_on_windows if IS_WINDOWS else _lock_on_posix)(file)
+    except OSError:
+        return False
+    return True
+
+
+def _lock_on_posix(file: int) -> None:
+    import fcntl
+
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _lock_on_windows(file: int) -> None:
+    import msvcrt
+
+    windows: Any = msvcrt
+    # Bytes that are locked cannot be read, so lock one behind all data.
+    os.lseek(file, 1 << 30, os.SEEK_SET)
+    windows.locking(file, windows.LK_NBLCK, 1)
+    os.lseek(file, 0, os.SEEK_SET)

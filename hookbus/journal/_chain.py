@@ -17,7 +17,8 @@ _CORE: Final = (
     "attempt", "arguments",
 )  # fmt: skip
 
-_written: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+encoded: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+"""Return JSON data as text."""
 
 
 Columns = tuple[
@@ -40,7 +41,7 @@ def row_of(data: dict[str, Any]) -> Row:
     it.
     """
     try:
-        text = _written(data)
+        text = encoded(data)
     except (TypeError, ValueError, RecursionError) as error:
         text, data = _without(data, type(error).__name__)
     if len(text) > MOST:
@@ -69,7 +70,7 @@ def bound(before: bytes, seq: int, run: str, source: str, data: str) -> bytes:
 def _without(data: Mapping[str, Any], why: str) -> tuple[str, dict[str, Any]]:
     core = {name: data[name] for name in _CORE if name in data}
     core["left_out"] = f"the rest was not recorded: {why}"
-    return _written(core), core
+    return encoded(core), core
 
 
 def _kept(name: str) -> str:

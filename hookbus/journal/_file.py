@@ -27,7 +27,7 @@ from .._ground.sqlite import (
     whole_path,
 )  # fmt: skip
 
-VERSION: Final = 2
+VERSION: Final = 3
 _APPLICATION: Final = 0x686B6A6C  # "hkjl", in the head of the file
 PAGES: Final = 1000
 
@@ -125,6 +125,17 @@ def shrink(path: Path) -> None:
 
 def _free(db: sqlite3.Connection) -> int:
     return int(db.execute("PRAGMA freelist_count").fetchone()[0])
+
+
+def id_of(path: Path) -> str:
+    """Return the id of a journal, or "" if the head of its chain is missing.
+
+    Raises:
+        HookError: if the file cannot be read.
+    """
+    with reading(path) as db:
+        found = db.execute("SELECT file FROM head").fetchone()
+    return "" if found is None else str(found[0])
 
 
 @contextmanager

@@ -14,7 +14,6 @@ from typing import Final, Literal, Self
 from .. import Bus, Connection, HookError, default_bus
 from .._ground.keywords import named_options
 from ..events import KINDS, Event, Invoked
-from ._chain import row_of
 from ._checkpoint import Checkpoint
 from ._cursor import Cursor
 from ._durable import Durable
@@ -79,7 +78,7 @@ class Journal:
         """The number of records that were lost, because too many were queued or because the file
         could not be written. Records of durable hooks are never lost.
         """
-        return 0 if self._writer is None else self._writer.queue.lost
+        return 0 if self._writer is None else self._writer.lost
 
     def attach(self, bus: Bus, *, turns: bool = False) -> Callable[[], None]:
         """Record the events of a bus from now on. Return a function that stops the recording.
@@ -153,8 +152,8 @@ class Journal:
         blocked.
 
         Raises:
-            HookError: if they cannot be written. In that case, they are lost, and counted in
-                `lost`.
+            HookError: if they cannot be written. In that case, they stay in the spool for the next
+                journal. Those that were queued in memory are lost, and counted in `lost`.
         """
         for bus in list(self._attached):
             self._detach(bus)
@@ -281,8 +280,8 @@ class Journal:
             self._hear_turns(bus, event)
 
     def _hear_turns(self, _: Bus, event: Event) -> None:
-        if self._writer:
-            self._writer.offer(row_of(event.as_dict()))
+        if self._writer is not None:
+            self._writer.record(event)
 
     def _writing(self) -> Writer:
         if self._writer is None:
