@@ -39,8 +39,8 @@ class Bus:
         max_background: the maximum number of observers with `background=True` that run at once.
 
     Attributes:
-        events: the signal that emits events. Connect a listener with
-            `bus.events.connect(listener)`; the bus calls `listener(bus, event)`.
+        events: the signal that emits events. After `bus.events.connect(listener)`, the bus calls
+            `listener(bus, event)`.
         plugins: the `Plugins` object that `load_plugins` returned for this bus, or None.
     """
 
@@ -96,8 +96,7 @@ class Bus:
         if found is None:
             made = HookSignal(name, self, doc)
             if made.phase is not None:
-                # Set this first, because other threads may find the signal and connect to it
-                # immediately.
+                # Set this first, because other threads may find the signal and connect to it.
                 of_hook = self._switchboard.signals.setdefault(made.hook, {})
                 made = of_hook.setdefault(made.phase, made)
             found = self._signals.setdefault(name, made)
@@ -119,8 +118,7 @@ class Bus:
         hooks that are declared later.
 
         Raises:
-            HookError: if no method is marked, or if one of the methods cannot be connected. In that
-                case, none is connected.
+            HookError: if no method is marked, or if a method cannot be connected. Then none is.
         """
         with ExitStack() as registered:
             for attribute, name, options in marked(plugin):
