@@ -33,8 +33,10 @@ def sample(pay: Pay) -> Sample:
                 stream.close()  # no reader is left
 
     def refused(given: Any) -> str:
-        is_denied = given.get("permissionDecision") == "deny"
-        return str(given["permissionDecisionReason"]) if is_denied else ""
+        if given.get("permissionDecision") == "deny":
+            return str(given["permissionDecisionReason"])
+        result = str(given["result"])
+        return result if result.startswith("Error: the call was blocked") else ""
 
     return Sample({"Query.__init__": call}, refused)
 
@@ -73,12 +75,15 @@ class _Cli:
         self._sent.put_nowait({"type": kind, **content})
 
     async def call(self) -> dict[str, Any]:
-        """Ask the hooks before the tool, run it as they say, and ask those after it."""
+        """Call the hooks before the tool, run it as they say, and call those after it. Return the
+        denial, or the result that the model would see.
+        """
         answer = await self._ask("PreToolUse", tool_input=self._arguments)
         if answer.get("permissionDecision") == "deny":
             return answer
         result = self._pay(*answer.get("updatedInput", self._arguments).values())
-        return await self._ask("PostToolUse", tool_input=self._arguments, tool_response=result)
+        answer = await self._ask("PostToolUse", tool_input=self._arguments, tool_response=result)
+        return {"result": answer.get("updatedToolOutput", result)}
 
     async def _ask(self, event: str, **given: Any) -> dict[str, Any]:
         found: dict[str, Any] = {}
