@@ -40,13 +40,17 @@ class Kept:
     store: Path | None = None
     """the file of approvals.Store. Default: the file in the settings."""
 
+    people: Path | None = None
+    """the file of the people who may approve. Default: the file in the settings."""
+
     def opened(self) -> Store:
         """Return the store.
 
         Raises:
             HookError: if no store is configured, or the file does not exist. It is not created.
         """
-        file = self.store or find_settings().approvals
+        settings = find_settings()
+        file = self.store or settings.approvals
         if file is None:
             raise HookError(
                 "no store of approvals is configured: pass --store FILE, or set "
@@ -59,7 +63,7 @@ class Kept:
             )
         from ..approvals import Store
 
-        return Store(file)
+        return Store(file, people=self.people or settings.people)
 
 
 @approvals.default
@@ -137,6 +141,18 @@ def deny(
     _answer(kept.opened(), id, Denied(_who(by), reason), shown)
 
 
+@approvals.command
+def token() -> None:
+    """Print a new token for the page, and the line for it in the file of the people.
+
+    Give the token to one person only. The file keeps its hash, which does not reveal it.
+    """
+    from ..approvals._people import new_token, token_hash
+
+    made = new_token()
+    print(f'token: {made}\nline in the file of people: token = "{token_hash(made)}"')
+
+
 def _who(by: str | None) -> str:
     """Return the name to record: the user of the terminal, and the name that was passed."""
     user = user_name()
@@ -144,11 +160,18 @@ def _who(by: str | None) -> str:
 
 
 def _answer(store: Store, id: str, answer: Approved | Denied, shown: Shown) -> None:
+    from ..approvals import Proof
+
     case = _case(store, id)
-    store.answer(case.request.id, answer)
+    store.answer(
+        case.request.id, answer, proof=Proof.of_account() if case.request.required else None
+    )
     now = store.get(case.request.id)
     if shown.json:
         print_json(attrs.asdict(now))
+        return
+    if now.state == "pending":
+        say(f"approved by {', '.join(now.approved_by)}; missing: {'; '.join(now.missing)}")
         return
     left = max(0, (now.until or 0) - time.time())
     say(f"{now.state}: {now.request.question} The answer is valid for {left / 60:.0f} minutes.")
@@ -173,13 +196,16 @@ def _show(case: ApprovalRecord, shown: Shown) -> None:
     if shown.json:
         print_json(attrs.asdict(case))
         return
-    from ..approvals._shown import lines_of, written
+    from ..approvals._shown import lines_of, printable, written
 
     # Print in full, without markup: nothing that would run is shortened or styled.
     for line in lines_of(case.request):
         print(line)
     print(f"  asked: {clock(case.asked, is_long=True)}")
     print(f"  state: {case.state}")
+    for name, people in {"approved by": case.approved_by, "missing": case.missing}.items():
+        if people:
+            print(f"  {name}: {printable('; '.join(people))}")
     if case.answer is not None:
         for name, value in _of(case.answer).items():
             if value:

@@ -87,7 +87,7 @@ def run(
     prepare(settings, plugins=plugin, adapters=adapters or "")
     for target in instrument:
         instrument_named(target)
-    _ask_at(approvals or settings.approvals, wait)
+    _ask_at(approvals or settings.approvals, wait, settings.people)
     if shown.json:
         _count()
     if kept is not None:
@@ -107,7 +107,7 @@ def run(
     return None
 
 
-def _ask_at(store: Path | None, seconds: float) -> None:
+def _ask_at(store: Path | None, seconds: float, people: Path | None) -> None:
     """Send the guards' requests for approval on `default_bus` to a store.
 
     Raises:
@@ -119,7 +119,7 @@ def _ask_at(store: Path | None, seconds: float) -> None:
         from .._program.waiting import Waited
         from ..approvals import Store
 
-        default_bus.approver(Waited(Store(store), seconds))
+        default_bus.approver(Waited(Store(store, people=people), seconds))
     elif seconds:
         raise HookError("--wait needs a store of approvals: add --approvals FILE")
 

@@ -2,6 +2,7 @@
 
 from ._inbox import Inbox
 from ._notify import notify
+from ._people import Proof
 from ._store import Store
 from ._terminal import terminal
 from ._words import (
@@ -18,7 +19,7 @@ from ._words import (
 
 __all__ = [
     "AlreadyAnswered", "ApprovalPending", "ApprovalRecord", "Approved", "Denied", "Inbox", "Parked",
-    "Request", "RequestExpired", "Store", "UnknownRequest", "notify", "terminal",
+    "Proof", "Request", "RequestExpired", "Store", "UnknownRequest", "notify", "terminal",
 ]  # fmt: skip
 
 

@@ -13,11 +13,13 @@ import attrs
 from .. import Block, HookError
 from .._errors import unapproved
 from .._plain import plain
+from .._platform import account_name
 from ._digest import canonical, covered, digest_of, library
 from ._identity import identity_of
 from ._inner import facts_as_approved
 from ._memory import Memory, check_answer, check_seconds
 from ._redacted import hidden, restored, without
+from ._required import name_mark, required_by
 from ._words import Approved, Kept, Parked, Pending, Request
 
 REDACTING_SECONDS: Final = 1.0
@@ -77,6 +79,7 @@ class Answering:
         self._program: str | None = getattr(approver, "program", None)
         self._bind: tuple[str, ...] | None = getattr(approver, "bind", None)
         self._is_lasting: bool = getattr(approver, "is_lasting", False)
+        self._counts_people: bool = getattr(approver, "people", None) is not None
         self._noted = getattr(approver, "noted", lambda request, answer: answer)
 
     def digest(self, facts: Mapping[str, Any]) -> str:
@@ -88,8 +91,10 @@ class Answering:
         """
         hook = facts["hook"]
         asks = [
-            [name, str(ask.question), ask.code and str(ask.code)] for name, ask in facts["asks"]
-        ]  # fmt: skip
+            [name, str(ask.question), ask.code and str(ask.code), *_people_of(ask)]
+            for name, ask in facts["asks"]
+        ]
+        asker = self._asker(facts)
         arguments = canonical(covered(hook, facts["arguments"]), "arguments")
         try:
             bound = canonical(self._bound(facts), "baggage")
@@ -100,7 +105,19 @@ class Answering:
         whose = identity_of(
             facts["of"], hook, facts["identity"], is_lasting=self._is_lasting
         )  # fmt: skip
-        return digest_of(self.key, [hook, self._program, whose, asks], bound, arguments)
+        named = [hook, self._program, whose, asks, *([asker] if asker else [])]
+        return digest_of(self.key, named, bound, arguments)
+
+    def _asker(self, facts: Mapping[str, Any]) -> str:
+        """Return the keyed hash of the user who makes a call, or "" if that user may approve it.
+
+        Without a `user` in the baggage, it is the account of this process.
+        """
+        if not required_by(facts["asks"]):
+            return ""
+        user = facts["baggage"].get("user")
+        name = account_name() if user is None else str(user)
+        return "" if name is None else name_mark(self.key, name)
 
     def is_inner(self, outer: Any, facts: Mapping[str, Any]) -> bool:
         """Return whether a nested call is the approved call itself, passed on by another layer.
@@ -115,9 +132,16 @@ class Answering:
         """Return the request of a call, redacted for the approver.
 
         Raises:
-            HookError: as `digest`.
+            HookError: as `digest`; or if it needs several approvals or a role, and the approver
+                cannot tell people apart.
         """
         digest, asks = self.digest(facts), facts["asks"]
+        required = required_by(asks)
+        if required and not self._counts_people:
+            raise HookError(
+                f"{required[0].receiver} requires roles or several approvals, which {self.name} "
+                "does not know: set bus.approver(approvals.Store(path, people='people.toml'))"
+            )
         details = {name: ask.details for name, ask in asks if ask.details}
         sender = facts["sender"]
         if facts["identity"] is not None:
@@ -136,6 +160,8 @@ class Answering:
             receiver=", ".join(name for name, _ in asks),
             digest=digest,
             deadline=None if self.timeout is None else time.time() + self.timeout,
+            required=required,
+            asker=self._asker(facts),
             **shown,
         )
 
@@ -177,6 +203,11 @@ class Answering:
             written = json.loads(canonical(dict(answer.arguments), "arguments"))
             edited = restored(written, shown, _exactly(facts))
         return answer.by, edited, kept is None or kept.is_waited_for
+
+
+def _people_of(ask: Any) -> list[Any]:
+    """Return what an `Ask` requires of the approvers, for the digest; [] for any one approval."""
+    return [[*ask.roles], ask.approvals] if ask.roles or ask.approvals != 1 else []
 
 
 def _exactly(facts: Mapping[str, Any]) -> dict[str, Any]:

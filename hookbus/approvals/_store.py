@@ -7,6 +7,7 @@ import json
 import os
 import sqlite3
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -14,7 +15,10 @@ import attrs
 from .. import HookError
 from .._errors import did_you_mean
 from .._keywords import named_options
+from ._counting import approvers_of, counted, person_of, signed_answer
 from ._memory import check_answer, check_seconds, said
+from ._people import People, Proof
+from ._required import missing
 from ._schema import opened, prepared
 from ._words import (
     AlreadyAnswered,
@@ -42,9 +46,15 @@ class Store:
         expires: the number of seconds for which an answer is valid.
         answer_within: the number of seconds for which a request can be answered. After that, it is
             `"expired"`, and the same call creates a new request.
+        people: a TOML file or mapping of names to roles, for `Ask(..., roles=..., approvals=...)`.
+            Only you and root may be able to write the file. It is read again for every answer.
+
+    Attributes:
+        people: the people, or None.
 
     Raises:
-        HookError: if the file cannot be used, or is not an approval store.
+        HookError: if the file cannot be used, or is not an approval store; or if the people cannot
+            be read, or another user could have written them.
     """
 
     name = "Store"
@@ -53,9 +63,11 @@ class Store:
     def __init__(
         self, path: str | os.PathLike[str], *, expires: float = 3600.0,
         answer_within: float = 86400.0,
+        people: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         check_seconds("expires", expires)
         check_seconds("answer_within", answer_within)
+        self.people = None if people is None else People(people)
         self._path, self.key = prepared(path)
         self._expires, self._answer_within, self._is_closed = expires, answer_within, False
 
@@ -80,32 +92,65 @@ class Store:
             raise UnknownRequest(f"{self._path} has no request {id!r:.40}{did_you_mean(id, known)}")
         return found[0]
 
-    def answer(self, id: str, answer: Approved | Denied) -> None:
+    def answer(self, id: str, answer: Approved | Denied, *, proof: Proof | None = None) -> None:
         """Answer a request; the first answer is final. It is on disk when this method returns.
 
+        A request that needs several approvals, or approvals by people with a role, keeps each
+        approval until it has all of them. One denial ends it.
+
+        Args:
+            proof: the proven name of the person, which such an approval needs.
+
         Raises:
-            HookError: if the answer is invalid.
+            HookError: if the answer is invalid, or the person may not approve the request.
             UnknownRequest: if there is no such request.
-            AlreadyAnswered: if the request already has an answer.
+            AlreadyAnswered: if the request already has an answer, or one of this person.
             RequestExpired: if `answer_within` seconds have passed.
         """
         case = self.get(id)
         check_answer(answer, case.request)
+        if case.request.required and isinstance(answer, Approved):
+            person = person_of(self.people, self.key, case.request, answer, proof)
+            with self._opened() as db:
+                way = "" if proof is None else proof.way
+                whole = counted(db, self.people, case.request, (person, way), answer)
+                if whole is not None:
+                    self._write_answer(db, id, whole)
+            return
+        with self._opened() as db:
+            self._write_answer(db, id, answer)
+
+    def answer_signed(self, body: bytes, signature: str) -> None:
+        """Answer a request with the JSON body of a webhook that a person has signed.
+
+        Args:
+            body: the body as it was received: an object with the `id` of the request, the name `by`
+                and `answer`, which is `"approve"` or `"deny"`, and optionally `reason`.
+            signature: `sha256=` and the HMAC-SHA256 of the body, in hexadecimal, with the `secret`
+                of this person in the file of people.
+
+        Raises:
+            HookError: if the body or the signature is not valid; otherwise as `answer`.
+        """
+        id, answer, proof = signed_answer(self.people, body, signature)
+        self.answer(id, answer, proof=proof)
+
+    def _write_answer(self, db: sqlite3.Connection, id: str, answer: Approved | Denied) -> None:
+        """Record the answer of a request, unless it has one or has expired."""
         now = time.time()
         remembered = answer.remember if isinstance(answer, Approved) else None
-        with self._opened() as db:
-            changed = db.execute(
-                "UPDATE requests SET answer = ?, answered = ?, until = ? "
-                "WHERE id = ? AND answer IS NULL AND lapsed IS NULL AND answer_by > ?",
-                [_answer_text(answer), now, now + (remembered or self._expires), id, now],
-            ).rowcount
+        changed = db.execute(
+            "UPDATE requests SET answer = ?, answered = ?, until = ? "
+            "WHERE id = ? AND answer IS NULL AND lapsed IS NULL AND answer_by > ?",
+            [_answer_text(answer), now, now + (remembered or self._expires), id, now],
+        ).rowcount
         if not changed:
-            before = self.get(id).answer
+            before = db.execute("SELECT answer FROM requests WHERE id = ?", [id]).fetchone()[0]
             if before is None:
                 raise RequestExpired(
                     f"request {id} has expired: make the call again to create a new request"
                 )
-            raise AlreadyAnswered(f"request {id} is already {said(before)}")
+            raise AlreadyAnswered(f"request {id} is already {said(_answer(json.loads(before)))}")
 
     def close(self) -> None:
         """Close the store. Later calls that require approval are blocked."""
@@ -125,7 +170,10 @@ class Store:
                 "SELECT * FROM requests WHERE digest = ? ORDER BY number DESC LIMIT 1",
                 [request.digest],
             ).fetchone()
-            case = None if row is None else _case(row)
+            case = None if row is None else self._case(db, row)
+            if case is not None and case.state == "approved" and case.missing:
+                # A person who approved has lost the role since, so that the approval is void.
+                case = attrs.evolve(case, state="expired")
             if case is not None and case.state == "pending":
                 return Parked(case.request.id)
             if case is None or case.state in ("used", "expired") or case.answer is None:
@@ -172,10 +220,19 @@ class Store:
             rows = db.execute(
                 f"SELECT * FROM requests WHERE {condition} ORDER BY number", values
             ).fetchall()
-        return [_case(row) for row in rows]
+            return [self._case(db, row) for row in rows]
+
+    def _case(self, db: sqlite3.Connection, row: tuple[Any, ...]) -> ApprovalRecord:
+        case = _case(row)
+        if not case.request.required:
+            return case
+        approvers = approvers_of(db, self.people, case.request)
+        return attrs.evolve(
+            case, approved_by=tuple(approvers), missing=missing(case.request.required, approvers)
+        )
 
 
-def _case(row: sqlite3.Row | tuple[Any, ...]) -> ApprovalRecord:
+def _case(row: tuple[Any, ...]) -> ApprovalRecord:
     _, _, _, request, asked, answer_by, lapsed, text, answered, until, used = row
     answer = None if text is None else _answer(json.loads(text))
     if answer is None:

@@ -9,6 +9,7 @@ import attrs
 
 from .. import Block, HookBlocked, HookError
 from .._keywords import named_options
+from ._required import Required, read_required
 
 
 @attrs.frozen(kw_only=True)
@@ -33,6 +34,10 @@ class Request:
             cannot use the approval.
         baggage: all baggage of the call, such as the session and the user.
         deadline: when the request expires, in seconds since 1970. None means never.
+        required: for each guard with `Ask(roles=..., approvals=...)`, its name as `receiver`, its
+            `roles` and its `approvals`.
+        asker: a keyed hash of the user of the call, who may not approve it, or "". It is set only
+            if `required` is not empty.
     """
 
     id: str
@@ -47,6 +52,8 @@ class Request:
     bound: Mapping[str, Any] = attrs.field(factory=dict)
     baggage: Mapping[str, Any] = attrs.field(factory=dict)
     deadline: float | None = None
+    required: tuple[Required, ...] = attrs.field(default=(), converter=read_required)
+    asker: str = ""
 
 
 @named_options
@@ -138,6 +145,9 @@ class ApprovalRecord:
         answered: when it was answered, or None.
         until: when the answer expires, or None.
         used: when a call used the answer, or None.
+        approved_by: the people who have approved a request that needs several approvals or a role.
+        missing: what such a request still needs, such as
+            `"1 approval by a person with the role finance"`.
     """
 
     request: Request
@@ -147,6 +157,8 @@ class ApprovalRecord:
     answered: float | None = None
     until: float | None = None
     used: float | None = None
+    approved_by: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 class ApprovalPending(HookBlocked):

@@ -151,6 +151,11 @@ bus.approver(approvals.terminal)
 inbox, store = approvals.Inbox(), approvals.Store("approvals.db", expires=60.0)
 assert_type(inbox.pending(), list[approvals.Request])
 store.answer("4f2a", approvals.Approved("ann"))
+counted = approvals.Store("approvals.db", people={"ann": ["finance"]})
+counted.answer("4f2a", approvals.Approved("ann"), proof=approvals.Proof("ann", "web app"))
+counted.answer_signed(b"{}", "sha256=")
+assert_type(counted.get("4f2a").missing, tuple[str, ...])
+two_people = Ask("pay?", roles=["finance"], approvals=2)
 approvals.notify("https://example.org/hook", secret="s")
 
 
@@ -190,6 +195,7 @@ def of_plugins(row: plugins.PluginRow) -> None:
 
 page.serve("calls.journal", approvals=store, port=8765)
 page.app(kept, token="sixteen-letters-and-more", approvals=inbox)
+page.app(kept, people="people.toml", approvals=store)
 assert_type(cli.main(["hooks", "agent"]), int)
 
 for installed in (
