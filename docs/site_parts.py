@@ -33,7 +33,7 @@ KINDS = {
 }  # fmt: skip
 
 OVERLOADED = (
-    "hookbus._connections.marks", "hookbus._connections.signal", "hookbus._questions.hookspec",
+    "hookbus._marks.marks", "hookbus._connections.signal", "hookbus._questions.hookspec",
     "hookbus.plugins._api",
 )  # fmt: skip
 """Modules whose overloads only repeat the docstrings in types."""

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from blinker import ANY
 
 from . import exceptions
-from ._baggage import baggage
 from ._bus import Bus, default_bus, signal
 from ._connections.connection import Connection
-from ._connections.marks import receives
 from ._connections.signal import HookSignal
+from ._ground.baggage import baggage
 from ._hookable import hookable
+from ._marks.marks import receives
 from .exceptions import HookBlocked, HookError, ReceiverError
 
 if TYPE_CHECKING:

@@ -7,21 +7,21 @@ from contextlib import ExitStack, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
-from ._connections.listeners import EventSignal
-from ._connections.marks import marked
+from ._background.running import UnderWay
 from ._connections.options import Act, check_timeout, odd_timeout
 from ._connections.signal import HookSignal
-from ._errors import warn
+from ._events.listeners import EventSignal
+from ._ground.errors import warn
+from ._ground.keywords import named_options
 from ._hooks.hook import Hook
 from ._hooks.ports import Port
 from ._hooks.switchboard import Switchboard
-from ._keywords import named_options
-from ._under_way import UnderWay
+from ._marks.marks import marked
 from .exceptions import HookError
 
 if TYPE_CHECKING:
     from ._checks.checks import Checks
-    from ._connections.globs import Globs
+    from ._marks.globs import Globs
     from ._program.operator import Operator
 
 A = TypeVar("A")
@@ -49,7 +49,7 @@ class Bus:
 
     _checks: Port[Checks] = Port("hookbus._checks.checks", "Checks")
     _operator: Port[Operator] = Port("hookbus._program.operator", "Operator")
-    _globs: Port[Globs] = Port("hookbus._connections.globs", "Globs")
+    _globs: Port[Globs] = Port("hookbus._marks.globs", "Globs")
 
     def __init__(
         self, timeout: float | None = None, values: bool = False, max_background: int = 1000
@@ -233,7 +233,7 @@ class Bus:
         Raises:
             HookError: for an invalid glob or pattern, or if no argument is given.
         """
-        from ._connections.redaction import redactor
+        from ._events.redaction import redactor
 
         made = redactor(names, patterns, guards, function)
         self.events.redactors.append(made)

@@ -11,12 +11,12 @@ from types import FunctionType
 from typing import Any, Final, TypeVar, overload
 
 from ._bus import Bus, default_bus
-from ._errors import article, did_you_mean, warn
+from ._ground.errors import article, did_you_mean, warn
+from ._ground.keywords import check_bus, named_options
+from ._ground.signatures import signature_of
 from ._hooks.hook import Hook, hook_of
 from ._hooks.signature import colour_of
 from ._hooks.site import NOTHING_SAID, Given, given_of
-from ._keywords import check_bus, named_options
-from ._signatures import signature_of
 from .exceptions import HookBlocked, HookError
 
 F = TypeVar("F", bound="Callable[..., Any] | classmethod[Any, ..., Any] | staticmethod[..., Any]")

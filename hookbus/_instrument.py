@@ -12,14 +12,14 @@ from typing import Any, Literal, NamedTuple, TypeVar, Unpack
 
 from ._bus import Bus, default_bus
 from ._calls.verdicts import NOTHING
-from ._errors import did_you_mean
+from ._ground.errors import did_you_mean
+from ._ground.keywords import check_bus
 from ._hookable import hooked
 from ._hooks.awaitables import awaited, deferred
 from ._hooks.hook import Hook, held_in, hook_of
 from ._hooks.signature import colour_of
 from ._hooks.site import NOTHING_SAID, Given, HookOptions, given_of
 from ._hooks.statics import with_subclasses
-from ._keywords import check_bus
 from .exceptions import HookError
 
 Undo = Callable[[], None]

@@ -14,8 +14,8 @@ from typing import Any, Final, Literal
 
 import attrs
 
-from ._baggage import NOTHING_AROUND, Baggage, current_baggage
-from ._plain import copy_containers, name_of_type, place_of_raise, plain
+from ._ground.baggage import NOTHING_AROUND, Baggage, current_baggage
+from ._ground.plain import copy_containers, name_of_type, place_of_raise, plain
 
 __all__ = [
     "HIDDEN", "KINDS", "Attempted", "Blocked", "Event", "Failed", "Finished", "Invoked", "Lost",

@@ -33,9 +33,9 @@ from typing import Any, Generic, TypeVar, overload
 
 import attrs
 
-from . import _modes
-from . import _rules as rules
-from ._modes import Merged, Rule
+from ._ground import merging as _modes
+from ._ground import rules
+from ._ground.merging import Merged, Rule
 from .exceptions import HookError
 
 __all__ = [

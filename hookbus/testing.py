@@ -18,7 +18,7 @@ from collections import Counter
 from typing import TypeVar
 
 from ._bus import Bus, default_bus
-from ._keywords import named_options
+from ._ground.keywords import named_options
 from ._views.html import Pictured
 from .events import Blocked, Event, Failed, Finished, Started
 

@@ -34,7 +34,7 @@ from .seeded_bugs import ROOT, copied, tested
 PACKAGE: Final = ROOT / "hookbus"
 CORE: Final = (
     "_calls _checks _connections _hooks _questions _bus.py _hookable.py _instrument.py "
-    "_errors.py _loops.py _modes.py _plain.py _rules.py _baggage.py _under_way.py events.py "
+    "_ground/errors.py _ground/running_loop.py _ground/merging.py _ground/plain.py _ground/rules.py _ground/baggage.py _background/running.py events.py "
     "exceptions.py modes.py"
 ).split()
 STORY: Final = "_calls/story.txt"

@@ -34,7 +34,7 @@ from hookbus import (
     receives,
     report,
 )  # fmt: skip
-from hookbus._signatures import signature_of
+from hookbus._ground.signatures import signature_of
 from hookbus.approvals import Approved
 from hookbus.guards import together
 from hookbus.journal import Journal, replay

@@ -8,18 +8,8 @@ from functools import partial
 
 import pytest
 
-from hookbus import (
-    Block,
-    Bus,
-    Drop,
-    HookBlocked,
-    HookError,
-    Replace,
-    _modes,
-    explain,
-    hookspec,
-    modes,
-)
+from hookbus import Block, Bus, Drop, HookBlocked, HookError, Replace, explain, hookspec, modes
+from hookbus._ground import merging as _modes
 from hookbus.events import Failed, Finished
 from hookbus.testing import record
 

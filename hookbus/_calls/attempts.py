@@ -13,8 +13,8 @@ import time
 from collections.abc import AsyncGenerator, Generator
 from typing import Any, Final, NoReturn
 
-from .._connections.wanted import is_awaitable
-from .._errors import article, late_call_next, name_of_class
+from .._callables.parameters import is_awaitable
+from .._ground.errors import article, late_call_next, name_of_class
 from ..events import Attempted
 from ..exceptions import CallPaused, HookError
 from .context import Call

@@ -9,8 +9,8 @@ from functools import partial
 from itertools import count
 from typing import Any, Final, NoReturn, Protocol, TypeVar, dataclass_transform
 
-from .._baggage import NOTHING_AROUND
 from .._connections.senders import describe
+from .._ground.baggage import NOTHING_AROUND
 from ..exceptions import CallPaused
 from .verdicts import NOTHING
 

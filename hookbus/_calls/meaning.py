@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from types import CodeType, CoroutineType, NoneType
 from typing import Any, Final, NoReturn
 
+from .._callables.parameters import close_unawaited, is_awaitable, not_awaited
 from .._connections.failures import is_of_engine
-from .._connections.wanted import close_unawaited, is_awaitable, not_awaited
-from .._errors import article, name_of_class
+from .._contents.read_only import read_only
+from .._ground.errors import article, name_of_class
 from ..exceptions import HookError
-from .contents import read_only
 from .context import Call, ReadOnly
 from .odd_answers import note_bool, with_keys
 from .outcome import block, failed, tell_block

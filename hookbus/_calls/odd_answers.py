@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from .._connections.failures import WARNING, log
-from .._errors import article
+from .._ground.errors import article
 from .plan import Seat
 
 _LONGEST_KEY: Final = 40

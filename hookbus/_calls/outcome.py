@@ -6,10 +6,10 @@ import sys
 from types import TracebackType
 from typing import Any, Final, NoReturn
 
-from .._connections.callables import place_of, written
+from .._callables.callables import place_of, written
+from .._callables.parameters import close_unawaited, is_awaitable
 from .._connections.failures import ERROR, is_of_engine, log, traces_of
-from .._connections.wanted import close_unawaited, is_awaitable
-from .._errors import (
+from .._ground.errors import (
     call_id_of,
     cause_of,
     chain,
@@ -20,8 +20,8 @@ from .._errors import (
     set_traceback,
     traceback_of,
 )  # fmt: skip
-from .._loops import running_task
-from .._plain import copy_containers
+from .._ground.plain import copy_containers
+from .._ground.running_loop import running_task
 from ..events import Blocked
 from ..exceptions import CallPaused, HookBlocked, HookError, ReceiverError
 from .context import Call

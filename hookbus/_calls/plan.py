@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import attrs
 
-from .._connections.callables import place_of
+from .._callables.callables import place_of
 from .._connections.options import options_of
 from .._connections.order import in_order
 from .._connections.phases import PHASES, Served

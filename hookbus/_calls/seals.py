@@ -10,9 +10,9 @@ from typing import Any, Final, NoReturn
 
 import attrs
 
+from .._contents.held import ATOMS, READERS, ObjectReaders, Reader, items_of, parts_of, place_of
 from ..exceptions import HookError
 from .context import Call
-from .held import ATOMS, READERS, ObjectReaders, Reader, items_of, parts_of, place_of
 from .outcome import block
 from .plan import Seat, seat_of_guard
 from .telling import tell_failed

@@ -9,9 +9,9 @@ from contextvars import ContextVar
 from itertools import zip_longest
 from typing import Any
 
-from .._connections.wanted import close_unawaited
-from .._errors import first_error
-from .._loops import running_asyncio
+from .._callables.parameters import close_unawaited
+from .._ground.errors import first_error
+from .._ground.running_loop import running_asyncio
 from ..events import Invoked
 from ..exceptions import HookError
 from .context import Call, ReadOnly

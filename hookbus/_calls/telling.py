@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from contextvars import copy_context
 from typing import Any, Final, Literal
 
-from .._baggage import Baggage, current_baggage
-from .._connections.callables import is_running
+from .._callables.callables import is_running
 from .._connections.failures import (
     is_refusal_raised,
     is_verdict_raised,
@@ -17,8 +16,9 @@ from .._connections.failures import (
     refused_write,
 )
 from .._connections.senders import attributes_of
-from .._errors import args_of, is_a, name_of_class, traceback_of
-from .._plain import copy_containers
+from .._ground.baggage import Baggage, current_baggage
+from .._ground.errors import args_of, is_a, name_of_class, traceback_of
+from .._ground.plain import copy_containers
 from ..events import Event, Failed, Finished, Invoked, Mutated, Started
 from ..exceptions import HookBlocked, HookError
 from .carried import Carried, changes_since, leave_context

@@ -5,24 +5,16 @@ from __future__ import annotations
 import time
 from typing import Any, Final
 
-from .._baggage import current_baggage
-from .._errors import is_a
+from .._approval import approval
+from .._contents import read_only as contents
+from .._ground.baggage import current_baggage
+from .._ground.errors import is_a
+from .._waiting import deadline
+from .._waiting import loop_thread as loop
 from ..exceptions import CallPaused, HookBlocked
-from . import (
-    approval,
-    attempts,
-    carried,
-    contents,
-    deadline,
-    loop,
-    meaning,
-    odd_answers,
-    outcome,
-    seals,
-    telling,
-)
-from .background import start
+from . import attempts, carried, meaning, odd_answers, outcome, seals, telling
 from .context import ENCLOSING, Call, ReadOnly, make_context
+from .ports import start
 from .tasks import beside
 
 _HELPERS: Final = {

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 
 import attrs
 
-from .._keywords import named_options
+from .._ground.keywords import named_options
 from ..exceptions import HookBlocked, HookError
 
 

@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from blinker import ANY
 
-from .._connections.callables import code_of
-from .._connections.instructions import returns_nothing
+from .._callables.callables import code_of
+from .._callables.instructions import returns_nothing
 from .._connections.phases import ANSWER
 from .._connections.receiver import Connected
 from .._connections.senders import check_can_call, own_class
 from .._connections.signal import HookSignal
-from .._errors import warn
+from .._ground.errors import warn
 from .._hooks.hook import Hook, hook_of
 from .._hooks.statics import class_of, holder_of, static_holders, with_subclasses
 from ..exceptions import HookError

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from blinker import ANY
 
-from .._connections.callables import code_of
+from .._callables.callables import code_of
 from .._connections.receiver import Connected
 from .._connections.senders import Bearer, describe, is_class, name_of_sender, own_class
 from .._connections.signal import HookSignal
-from .._errors import undeclared
+from .._ground.errors import undeclared
 from .._hooks.hook import Hook, hook_of, hooks_in
 from .._hooks.placement import site_as
 from .._hooks.statics import inherited, static_holders, with_subclasses

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import Any
 
-from .._connections.callables import layers
+from .._callables.callables import layers
 from .._hooks.hook import Hook, held_in, hook_of
 from .._hooks.identity import attributes_of_class, mro_of
 

@@ -11,7 +11,7 @@ import attrs
 from cyclopts import App, Parameter
 
 from .. import HookError
-from .._platform import user_name
+from .._ground.platform import user_name
 from .._program.settings import find_settings
 from .screen import (
     TABLES,

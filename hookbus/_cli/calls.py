@@ -12,7 +12,7 @@ import attrs
 from cyclopts import Parameter
 
 from .. import HookError
-from .._errors import did_you_mean
+from .._ground.errors import did_you_mean
 from .reading import asked
 from .when import moment
 

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from .. import Bus, HookError, default_bus
-from .._errors import did_you_mean
+from .._ground.errors import did_you_mean
 
 _OURS: Final = (os.path.dirname(os.path.dirname(__file__)) + os.sep, "<frozen ", importlib.__file__)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from blinker import NamedSignal
 
-from .._loops import running_task
+from .._ground.running_loop import running_task
 from ..exceptions import HookError
 
 

@@ -11,10 +11,10 @@ from os.path import dirname, join
 from types import CodeType, TracebackType
 from typing import Final
 
-from .._errors import call_id_of, name_of_class, traceback_of
+from .._callables.callables import written
+from .._callables.instructions import is_raised_here
+from .._ground.errors import call_id_of, name_of_class, traceback_of
 from ..exceptions import HookBlocked, HookError
-from .callables import written
-from .instructions import is_raised_here
 
 INFO: Final = 20
 WARNING: Final = 30

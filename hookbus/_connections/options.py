@@ -8,7 +8,7 @@ from functools import lru_cache
 from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
 
-from .._errors import did_you_mean
+from .._ground.errors import did_you_mean
 from ..exceptions import HookError
 
 if TYPE_CHECKING:

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from blinker import ANY
 
-from .._errors import did_you_mean
-from ..exceptions import HookError
-from .callables import (
+from .._callables.callables import (
     ASYNC,
     YIELDS,
     code_of,
@@ -26,12 +24,14 @@ from .callables import (
     place_of,
     written,
 )
+from .._callables.parameters import Asks, Connectable, When
+from .._ground.errors import did_you_mean
+from ..exceptions import HookError
 from .failures import ERROR, WARNING, log
 from .options import Options, standing
 from .phases import ANSWER, OFFERED, Colour, Served
 from .senders import Bearer
 from .tally import Tally
-from .wanted import Asks, Connectable, When
 
 if TYPE_CHECKING:
     from .signal import HookSignal

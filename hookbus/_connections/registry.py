@@ -15,9 +15,9 @@ from typing import Any
 
 from blinker import ANY
 
-from .._locks import serialize_writers
-from .callables import is_made_again, may_be_made_again, origin_of
-from .endings import at_end
+from .._callables.callables import is_made_again, may_be_made_again, origin_of
+from .._ground.finalizers import at_end
+from .._ground.locks import serialize_writers
 from .failures import INFO, log
 from .order import check_constraints
 from .receiver import Connected, ReceiverKey

@@ -12,8 +12,8 @@ from typing import Any, Final, TypeGuard
 
 from blinker import ANY
 
+from .._callables.callables import is_typed_in, layers
 from ..exceptions import HookError
-from .callables import is_typed_in, layers
 from .failures import INFO, log
 
 ANY_ID = 0

@@ -7,13 +7,13 @@ from fnmatch import fnmatchcase
 from inspect import iscoroutinefunction
 from typing import Any
 
-from .._errors import did_you_mean
+from .._callables.parameters import not_awaited
+from .._ground.errors import did_you_mean
 from ..exceptions import HookError
 from .broadcast import Broadcast
 from .order import in_order
 from .phases import ANSWER
 from .receiver import Connected
-from .wanted import not_awaited
 
 Pairs = list[tuple[Callable[..., Any], Any]]
 

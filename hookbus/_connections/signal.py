@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 
 from blinker import ANY
 
-from .._errors import warn
+from .._callables.callables import key_of
+from .._callables.parameters import Connectable
+from .._ground.errors import warn
 from ..exceptions import HookError
-from .callables import key_of
 from .connection import Connection as Connection
 from .failures import WARNING, log
 from .options import ConnectOptions, Options, Unguarded, check_weak, odd_timeout, options_of
@@ -20,7 +21,6 @@ from .receiver import Connected
 from .registry import Registry
 from .senders import is_shared
 from .sending import Sending
-from .wanted import Connectable
 
 if TYPE_CHECKING:
     from .._bus import Bus

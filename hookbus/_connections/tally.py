@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import CodeType
 from typing import Final
 
-from .._locks import Lock
+from .._ground.locks import Lock
 from .failures import in_words, is_raised_by, place_of_failure
 
 LONG_SECONDS: Final = 0.1

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Final
 
-from .._connections.wanted import is_awaitable
+from .._callables.parameters import is_awaitable
 from ..exceptions import HookError
 
 _entering: Final[ContextVar[Later | None]] = ContextVar("hookbus_entering", default=None)

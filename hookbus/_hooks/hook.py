@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from types import FunctionType, MethodType
 from typing import Any, Final
 
-from .._connections.callables import layers
+from .._callables.callables import layers
 from .._connections.phases import Colour, Served
-from .._signatures import signature_of
+from .._ground.signatures import signature_of
 from ..exceptions import HookError
 from .identity import Run, Table, Unshipped, attributes_of_class, place_of_class
 from .shell import Shell

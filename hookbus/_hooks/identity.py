@@ -9,7 +9,7 @@ from operator import setitem
 from types import WrapperDescriptorType
 from typing import Any, Final, Generic, TypeVar
 
-from .._locks import serialize_writers
+from .._ground.locks import serialize_writers
 
 V = TypeVar("V")
 Run = Callable[..., Any]

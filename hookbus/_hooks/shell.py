@@ -12,7 +12,7 @@ from inspect import Parameter
 from types import CodeType, FunctionType
 from typing import Any, Final
 
-from .._errors import leave_frame
+from .._ground.errors import leave_frame
 from ..exceptions import HookBlocked, HookError
 from .identity import Unshipped, write_checks
 

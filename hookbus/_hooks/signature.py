@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .._callables.parameters import by_kind
 from .._connections.phases import Colour
-from .._connections.wanted import by_kind
-from .._errors import did_you_mean
+from .._ground.errors import did_you_mean
 from ..exceptions import HookError
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple, TypedDict, Unpack
 
-from .._connections.callables import is_async_callable
-from .._errors import did_you_mean
+from .._callables.callables import is_async_callable
+from .._ground.errors import did_you_mean
 from ..exceptions import HookBlocked, HookError
 
 

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .._connections.callables import layers
+from .._callables.callables import layers
 from .._connections.senders import own_class
 from .hook import Hook, hook_of, hooks_in
 from .identity import attributes_of_class

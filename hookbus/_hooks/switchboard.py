@@ -10,18 +10,18 @@ from functools import partial
 from operator import call
 from typing import TYPE_CHECKING, Any, Final
 
-from .._connections.endings import at_end
 from .._connections.phases import PHASES
 from .._connections.senders import is_shared
-from .._locks import serialize_writers
+from .._ground.finalizers import at_end
+from .._ground.locks import serialize_writers
 from ..exceptions import HookError
 from .hook import Hook
 from .identity import IdentityMap, Own, Table, release
 
 if TYPE_CHECKING:
-    from .._connections.listeners import EventSignal
     from .._connections.receiver import Connected
     from .._connections.signal import HookSignal
+    from .._events.listeners import EventSignal
 
 
 MOST_NAMES: Final = 4096

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from .. import _bus
-from .._errors import did_you_mean
-from .._platform import is_process_running, run_at_fork
-from .._threads import thread_starter
+from .._ground.errors import did_you_mean
+from .._ground.platform import is_process_running, run_at_fork
+from .._waiting.real_threads import thread_starter
 from ..exceptions import HookError
 
 SECONDS: Final = 5.0

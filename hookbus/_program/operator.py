@@ -11,7 +11,7 @@ from .._bus import Bus
 from .._connections.options import Act
 from .._connections.receiver import Connected
 from .._connections.senders import describe
-from .._errors import did_you_mean
+from .._ground.errors import did_you_mean
 from ..events import Switched
 from ..exceptions import HookError
 

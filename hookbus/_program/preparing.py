@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .._bus import default_bus
-from .._errors import did_you_mean
+from .._ground.errors import did_you_mean
 from ..exceptions import HookError
 from .settings import Settings
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import attrs
 
-from .._errors import did_you_mean
+from .._ground.errors import did_you_mean
 from ..exceptions import HookError
 from ..plugins._trust import check_trust, read_toml
 

@@ -12,14 +12,14 @@ from typing import Any, Final
 import attrs
 
 from .. import modes
+from .._callables.parameters import is_awaitable, unwaited
 from .._calls import meaning, outcome, telling
 from .._calls.context import Call
 from .._calls.meaning import resolved
 from .._calls.plan import Seat
 from .._calls.tasks import all_of
 from .._calls.verdicts import VERDICTS, Ask, Block
-from .._connections.wanted import is_awaitable, unwaited
-from .._errors import first_error
+from .._ground.errors import first_error
 from ..events import Invoked
 from ..exceptions import HookError
 from .providers import OpenScope

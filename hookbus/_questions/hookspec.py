@@ -10,14 +10,14 @@ from typing import Any, Unpack, overload
 
 from .. import modes
 from .._bus import Bus, default_bus
-from .._connections.callables import is_coroutine_callable
+from .._callables.callables import is_coroutine_callable
 from .._connections.phases import split_signal_name
-from .._errors import did_you_mean
+from .._ground.errors import did_you_mean
+from .._ground.keywords import check_bus, named_options
+from .._ground.merging import is_async
+from .._ground.signatures import signature_of
 from .._hooks.hook import hook_of
 from .._hooks.signature import colour_of
-from .._keywords import check_bus, named_options
-from .._modes import is_async
-from .._signatures import signature_of
 from ..exceptions import HookError
 from . import protocols
 from .asking import Round

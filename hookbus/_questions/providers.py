@@ -7,15 +7,15 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
+from .._callables.parameters import unwaited
 from .._calls.context import Call
-from .._calls.deadline import timed, timed_async, within
 from .._calls.outcome import cancelling, is_cancelled_error, worst
 from .._calls.plan import Seat
 from .._calls.telling import tell_failed
 from .._connections.receiver import ReceiverKey
-from .._connections.wanted import unwaited
-from .._errors import is_a, name_of_class, note
-from .._locks import Lock
+from .._ground.errors import is_a, name_of_class, note
+from .._ground.locks import Lock
+from .._waiting.deadline import timed, timed_async, within
 from ..exceptions import HookError, ReceiverError
 
 _OPEN: ContextVar[tuple[OpenScope, ...]] = ContextVar("hookbus_scopes", default=())

@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any, Final
 
 from .. import modes
+from .._callables.parameters import unwaited
 from .._calls.plan import Plan, Seat
 from .._calls.text import story
 from .._calls.turns import lines
 from .._calls.writer import Writer
-from .._connections.wanted import unwaited
 from .asking import NOT_ASKED, Round, answered, answers_at_once, ask
 
 ASKED: Final = """

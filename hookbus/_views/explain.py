@@ -10,18 +10,18 @@ from typing import Any, Final, overload
 import attrs
 
 from .._bus import Bus, default_bus
+from .._callables.callables import layers, name_of, place_of, written
 from .._calls.plan import Plan, Seat
 from .._calls.runner import written_for
 from .._calls.writer import Written
-from .._connections.callables import layers, name_of, place_of, written
 from .._connections.phases import ANSWER
 from .._connections.receiver import Connected
 from .._connections.senders import describe
 from .._connections.signal import HookSignal
-from .._errors import did_you_mean, undeclared
+from .._ground.errors import did_you_mean, undeclared
+from .._ground.keywords import named_options
 from .._hooks.hook import Hook, hook_of
 from .._hooks.placement import site_as, site_of, site_of_class
-from .._keywords import named_options
 from .._questions.spec import Spec
 from ..exceptions import HookError
 from .html import Pictured, chip, titled

@@ -9,17 +9,17 @@ from types import CodeType, MethodType
 from typing import Any
 
 from .._bus import Bus
+from .._callables.callables import code_of
+from .._callables.instructions import awaits, returns_nothing
 from .._checks.coverage import check_guarded, may_block
 from .._checks.fit import may_call
 from .._checks.misplaced import meant_by
-from .._connections.callables import code_of
-from .._connections.instructions import awaits, returns_nothing
 from .._connections.options import odd_timeout
 from .._connections.phases import OFFERED, PHASES
 from .._connections.receiver import Connected
 from .._connections.senders import describe, name_of_sender
 from .._connections.signal import ORPHANED, HookSignal
-from .._errors import did_you_mean, undeclared
+from .._ground.errors import did_you_mean, undeclared
 from .._hooks.hook import Hook
 from .._hooks.statics import is_method
 from .._hooks.switchboard import buses

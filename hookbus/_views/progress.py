@@ -9,7 +9,7 @@ from collections import Counter
 from importlib import import_module
 from typing import Any, Final
 
-from .._locks import Lock
+from .._ground.locks import Lock
 from ..events import Blocked, Event, Failed, Finished, Mutated, Started
 from .tables import brief, escaped
 from .waterfall import duration

@@ -11,19 +11,19 @@ from typing import Any, Literal, get_args, get_origin
 import attrs
 
 from .._bus import Bus, default_bus
-from .._calls.workers import workers
 from .._connections.options import odd_timeout
 from .._connections.order import in_order
 from .._connections.phases import ANSWER
 from .._connections.receiver import Connected
 from .._connections.signal import HookSignal
-from .._errors import did_you_mean
-from .._exporting import unconnected
+from .._events.exporting import unconnected
+from .._ground.errors import did_you_mean
+from .._ground.keywords import check_bus, named_options
+from .._ground.signatures import signature_of
 from .._hooks.hook import Hook
 from .._hooks.statics import is_method
-from .._keywords import check_bus, named_options
 from .._questions.spec import Spec
-from .._signatures import signature_of
+from .._waiting.workers import workers
 from . import findings
 from .explain import noted, origin_of, scope_of
 from .html import Pictured, titled

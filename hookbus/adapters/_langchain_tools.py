@@ -8,7 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
 
-from .._signatures import signature_of
+from .._ground.signatures import signature_of
 from ._injected import Injected, Split, split
 from ._patches import Patches
 from ._pauses import Pause, answered, shown

@@ -9,7 +9,7 @@ from typing import Any
 
 from hookbus import HookError
 
-from .._signatures import signature_of
+from .._ground.signatures import signature_of
 from ._asides import Aside, run_judged, run_judged_async
 from ._streams import Forms, ask_in_parts, ask_in_parts_async
 from ._vocabulary import Once, Vocabulary

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from hookbus import Connection
 
-from .._signatures import signature_of
+from .._ground.signatures import signature_of
 
 Hook = Callable[..., Any]
 Mark = TypeVar("Mark")

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Final, Self, TypeVar
 from hookbus import Bus, HookError
 from hookbus.exceptions import HookWarning
 
-from .._keywords import named_options as named_options
-from .._signatures import signature_of
+from .._ground.keywords import named_options as named_options
+from .._ground.signatures import signature_of
 from ._versions import Between as Between
 from ._versions import require_version as require_version
 

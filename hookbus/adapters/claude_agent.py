@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 
 from hookbus import Bus, HookBlocked, HookError, default_bus
 
-from .._signatures import signature_of
+from .._ground.signatures import signature_of
 from ._halves import LONGEST, Go, Halves
 from ._newer import Untested, in_place_of, patches_of
 from ._patches import Between, Uninstall, named_options

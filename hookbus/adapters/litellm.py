@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
-from .._signatures import signature_of
+from .._ground.signatures import signature_of
 from ._newer import Untested, patches_of
 from ._own_hooks import View
 from ._patches import Between, Uninstall, named_options

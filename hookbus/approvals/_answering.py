@@ -11,9 +11,9 @@ from typing import Any, Final
 import attrs
 
 from .. import Block, HookError
-from .._errors import unapproved
-from .._plain import plain
-from .._platform import account_name
+from .._ground.errors import unapproved
+from .._ground.plain import plain
+from .._ground.platform import account_name
 from ._digest import canonical, covered, digest_of, library
 from ._identity import identity_of
 from ._inner import facts_as_approved

@@ -13,7 +13,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Final
 
 from .. import HookError
-from .._locks import Lock
+from .._ground.locks import Lock
 
 _VALUES: Final = (str, int, float, bool, type(None))
 _MADE_ANEW: Final = (MethodType, BuiltinFunctionType, partial)

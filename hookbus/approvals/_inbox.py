@@ -10,9 +10,9 @@ from contextlib import suppress
 from typing import Any
 
 from .. import HookError
-from .._errors import did_you_mean
-from .._keywords import named_options
-from .._locks import Lock
+from .._ground.errors import did_you_mean
+from .._ground.keywords import named_options
+from .._ground.locks import Lock
 from ._memory import MOST, Memory, check_answer, said
 from ._words import AlreadyAnswered, Approved, Denied, Request, RequestExpired, UnknownRequest
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from .._calls.inner import is_behind
+from .._approval.inner import is_behind
 
 _OF_LAYER: Final = ("name", "kind")
 """The arguments of a tool call that another layer may have changed."""

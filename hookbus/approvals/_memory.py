@@ -12,7 +12,7 @@ from threading import TIMEOUT_MAX
 from typing import Any, Final
 
 from .. import HookError
-from .._locks import Lock
+from .._ground.locks import Lock
 from ._digest import canonical
 from ._redacted import restored
 from ._words import Approved, Denied, Kept, Request

@@ -27,10 +27,10 @@ from urllib.request import (
 from .. import HookError
 from .._connections.failures import ERROR, log
 from .._connections.options import odd_timeout
-from .._errors import warn
-from .._keywords import named_options
-from .._locks import Lock
-from .._platform import run_at_fork
+from .._ground.errors import warn
+from .._ground.keywords import named_options
+from .._ground.locks import Lock
+from .._ground.platform import run_at_fork
 from ..events import Blocked, Event
 from ._memory import MOST, check_seconds
 

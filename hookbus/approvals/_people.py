@@ -15,9 +15,9 @@ from typing import Any, Final
 import attrs
 
 from .. import HookError
-from .._errors import did_you_mean
-from .._keywords import named_options
-from .._platform import account_name
+from .._ground.errors import did_you_mean
+from .._ground.keywords import named_options
+from .._ground.platform import account_name
 from ..plugins._trust import check_trust, read_toml
 
 _KEYS: Final = ("roles", "token", "secret")

@@ -13,8 +13,8 @@ from typing import Any
 import attrs
 
 from .. import HookError
-from .._errors import did_you_mean
-from .._keywords import named_options
+from .._ground.errors import did_you_mean
+from .._ground.keywords import named_options
 from ._counting import approvers_of, counted, person_of, signed_answer
 from ._memory import check_answer, check_seconds, said
 from ._people import People, Proof

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import attrs
 
 from .. import Block, HookBlocked, HookError
-from .._keywords import named_options
+from .._ground.keywords import named_options
 from ._required import Required, read_required
 
 

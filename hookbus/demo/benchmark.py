@@ -16,7 +16,7 @@ from agentdojo.task_suite.task_suite import TaskSuite
 
 from hookbus.exceptions import HookError
 
-from .._errors import did_you_mean
+from .._ground.errors import did_you_mean
 from .agent import WorstCaseAgent
 from .goals import is_playable
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final, Generic, TypeVar
 
-from .._locks import Lock
+from .._ground.locks import Lock
 
 T = TypeVar("T")
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 import attrs
 
 from .. import HookError, __version__
-from .._exporting import Exporter
-from .._keywords import named_options
+from .._events.exporting import Exporter
+from .._ground.keywords import named_options
 from ..events import HIDDEN, Attempted, Blocked, Event, Failed, Finished, Invoked, Mutated, Started
 from ._under_way import UnderWay
 

@@ -109,7 +109,7 @@ def agent_named(name: str) -> Agent:
         HookError: if there is none of this name.
     """
     if name not in AGENTS:
-        from .._errors import did_you_mean
+        from .._ground.errors import did_you_mean
 
         raise HookError(f"there is no agent {name!r}{did_you_mean(name, AGENTS)}")
     return AGENTS[name]

@@ -11,7 +11,7 @@ from typing import Any, Final
 import attrs
 
 from .. import HookError, guards
-from .._errors import did_you_mean
+from .._ground.errors import did_you_mean
 from .._program.settings import Settings, beside, read_settings
 from ..plugins._trust import check_trust, read_toml
 from ._agents import GROUPS, expand_rule

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import HookContext, HookError
-from .._locks import Lock
+from .._ground.locks import Lock
 from ._call import labels_of
 from ._ready import Hooks, ReadyGuard, either, library
 

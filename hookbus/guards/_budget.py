@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import attrs
 
 from .. import Block, HookBlocked, HookContext, HookError
-from .._locks import Lock
+from .._ground.locks import Lock
 from ._look import walk
 from ._outermost import Outermost
 from ._parts import Property, parts_of

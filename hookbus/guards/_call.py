@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import Any, Final
 
 from .. import HookContext
-from .._signatures import signature_of
+from .._ground.signatures import signature_of
 
 _LABELS: Final = {
     frozenset({"name", "arguments"}): frozenset({"name", "call_id", "kind", "tool", "caller"}),

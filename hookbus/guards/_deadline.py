@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from .. import HookError
 from .._connections.options import odd_timeout
-from .._errors import warn
+from .._ground.errors import warn
 
 SECONDS: Final = 1.0
 """The default time limit of a guard for one call."""

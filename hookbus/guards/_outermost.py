@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from .. import HookContext
-from .._calls.inner import OWN_CALL, is_behind, stream_inside
+from .._approval.inner import OWN_CALL, is_behind, stream_inside
 from ._call import tool_of
 from ._canonical import digest
 from ._parts import PLAIN

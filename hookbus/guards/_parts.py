@@ -20,7 +20,7 @@ from uuid import UUID
 
 import attrs
 
-from .._calls.contents import ReadOnlyDict, ReadOnlyList
+from .._contents.read_only import ReadOnlyDict, ReadOnlyList
 
 ATOMS: Final = (
     str, bytes, bytearray, memoryview, Number, type(None), date, datetime, time_of_day, timedelta,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final, Literal
 
 from .. import Block, HookContext, HookError
-from .._locks import Lock
+from .._ground.locks import Lock
 from ._call import tool_of
 from ._outermost import Outermost
 from ._ready import FIRST, Hooks, ReadyGuard, Unnamed, library, shown

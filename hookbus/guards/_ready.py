@@ -14,9 +14,9 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, Final, Generic, TypeVar
 
 from .. import HookContext, HookError, receives
-from .._baggage import was_ever_said
-from .._keywords import named_options
-from .._locks import Lock
+from .._ground.baggage import was_ever_said
+from .._ground.keywords import named_options
+from .._ground.locks import Lock
 
 FIRST: Final = 1e6
 """The priority of receivers that run before all others. Those with the negated value run last."""

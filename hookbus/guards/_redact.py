@@ -9,7 +9,7 @@ from secrets import token_hex
 from typing import Any, Final
 
 from .. import HookContext, HookError, Replace
-from .._locks import Lock
+from .._ground.locks import Lock
 from ._batch import changed_together
 from ._call import labels_of, tool_of
 from ._deadline import SECONDS, Allowance, Deadline, checked

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import Block, HookContext, HookError
-from .._errors import did_you_mean
+from .._ground.errors import did_you_mean
 from ._call import tool_of
 from ._canonical import as_json
 from ._ready import Hooks, ReadyGuard, library

@@ -9,8 +9,8 @@ from inspect import Parameter
 from typing import Any
 
 from .. import Ask, Block, HookContext, HookError
-from .._errors import did_you_mean
-from .._signatures import signature_of
+from .._ground.errors import did_you_mean
+from .._ground.signatures import signature_of
 from ._ready import Hooks, ReadyGuard
 
 

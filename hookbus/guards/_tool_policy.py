@@ -10,7 +10,7 @@ from re import Pattern
 from typing import Any, Final, Literal
 
 from .. import Ask, Block, HookContext, HookError
-from .._errors import did_you_mean
+from .._ground.errors import did_you_mean
 from ._call import parameters_of, tool_of
 from ._outermost import Outermost
 from ._ready import Hooks, ReadyGuard, glob

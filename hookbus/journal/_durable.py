@@ -9,8 +9,8 @@ from contextlib import aclosing
 from typing import Any, Final
 
 from .. import Block, Bus, HookBlocked, HookContext, HookError
-from .._errors import call_id_of, is_a, note
-from .._plain import name_of_type, place_of_raise
+from .._ground.errors import call_id_of, is_a, note
+from .._ground.plain import name_of_type, place_of_raise
 from ..events import HIDDEN, Started
 from ..exceptions import CallPaused
 from ._chain import Row, row_of

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from .. import HookError
-from .._platform import run_at_fork
+from .._ground.platform import run_at_fork
 
 if TYPE_CHECKING:
     from ._writer import Writer

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Literal, Self
 
 from .. import Bus, Connection, HookError, default_bus
-from .._keywords import named_options
+from .._ground.keywords import named_options
 from ..events import KINDS, Event, Invoked
 from ._chain import row_of
 from ._checkpoint import Checkpoint

@@ -12,7 +12,7 @@ from typing import Any, Final
 import attrs
 
 from .. import ANY, Bus, HookBlocked, HookContext, baggage, events, hookable
-from .._signatures import signature_of
+from .._ground.signatures import signature_of
 from ._senders import SenderIsGone, Unknown, is_subclass, qualname_of, stand_in_of
 
 _WORD: Final = re.compile(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
 from .. import HookError
-from .._errors import did_you_mean
+from .._ground.errors import did_you_mean
 from ..events import KINDS
 from ._checkpoint import Checkpoint
 from ._file import reading

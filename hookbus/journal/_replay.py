@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from .. import Bus, HookError
-from .._keywords import named_options
+from .._ground.keywords import named_options
 from .._views.html import Pictured, titled
 from .._views.tables import columns, html_table, text_table
 from ._journal import Journal

@@ -14,7 +14,7 @@ from secrets import token_hex
 from typing import Final
 from urllib.parse import quote
 
-from .._platform import is_process_running
+from .._ground.platform import is_process_running
 
 _log: Final = logging.getLogger("hookbus")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from .. import HookError
-from .._locks import Lock
+from .._ground.locks import Lock
 from ._append import Chain, Work
 from ._chain import Row
 from ._ends import watch

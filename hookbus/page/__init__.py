@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import HookError
-from .._keywords import named_options
+from .._ground.keywords import named_options
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from .. import HookError
-from .._platform import user_name
+from .._ground.platform import user_name
 from .._views.values import changed
 from ..approvals import ApprovalRecord, Approved, Denied, Request
 

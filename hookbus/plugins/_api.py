@@ -8,12 +8,12 @@ from typing import Any, Literal, Unpack, overload
 import attrs
 from blinker import ANY
 
-from hookbus._connections.marks import marked
 from hookbus._connections.options import ConnectOptions, Options, Unguarded, options_of
 from hookbus._connections.signal import F, G
+from hookbus._marks.marks import marked
 from hookbus.exceptions import HookError
 
-from .._errors import did_you_mean
+from .._ground.errors import did_you_mean
 
 
 @attrs.frozen(eq=False)

@@ -14,11 +14,11 @@ from importlib.util import spec_from_file_location
 from types import ModuleType
 from typing import Any, Final
 
-from hookbus._connections.callables import name_of
-from hookbus._locks import Lock
+from hookbus._callables.callables import name_of
+from hookbus._ground.locks import Lock
 from hookbus.exceptions import PluginError
 
-from .._signatures import signature_of
+from .._ground.signatures import signature_of
 from ._discovery import Candidate
 
 PREFIX: Final = "hookbus_plugin_"

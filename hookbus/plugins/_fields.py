@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 from hookbus.exceptions import PluginError
 
-from .._errors import did_you_mean
+from .._ground.errors import did_you_mean
 
 T = TypeVar("T")
 Table = dict[str, Any]

@@ -12,14 +12,14 @@ from typing import Any
 import attrs
 
 from hookbus._bus import Bus, default_bus
-from hookbus._connections.callables import key_of, name_of
+from hookbus._callables.callables import key_of, name_of
+from hookbus._callables.parameters import close_unawaited
 from hookbus._connections.options import options_of
 from hookbus._connections.receiver import Connected
 from hookbus._connections.signal import Connection, HookSignal
-from hookbus._connections.wanted import close_unawaited
 from hookbus.exceptions import PluginError
 
-from .._errors import did_you_mean
+from .._ground.errors import did_you_mean
 from ._api import PluginApi, Wiring
 from ._code import Code, home_of
 from ._diagnostics import failure_of

@@ -12,7 +12,7 @@ import attrs
 from hookbus._connections.options import POLICIES, ROLES, options_of
 from hookbus.exceptions import HookError
 
-from .._errors import did_you_mean
+from .._ground.errors import did_you_mean
 
 OVERRIDABLE: Final = ("priority", "timeout", "on_error", "shadow")
 

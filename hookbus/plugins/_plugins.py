@@ -12,12 +12,12 @@ import attrs
 
 from hookbus._bus import Bus
 from hookbus._connections.receiver import Connected
-from hookbus._locks import Lock
+from hookbus._ground.locks import Lock
 from hookbus._views.html import Pictured, titled
 from hookbus._views.tables import columns, escaped, html_table, text_table
 from hookbus.exceptions import HookError
 
-from .._errors import did_you_mean
+from .._ground.errors import did_you_mean
 from ._diagnostics import Diagnostic, PluginRow
 from ._operator import Word
 from ._roster import Roster

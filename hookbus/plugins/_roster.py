@@ -13,7 +13,7 @@ from hookbus._bus import Bus
 from hookbus._hooks.identity import IdentityMap
 from hookbus.exceptions import HookError, PluginError
 
-from .._errors import did_you_mean
+from .._ground.errors import did_you_mean
 from ._diagnostics import Diagnostic, Status
 from ._discovery import Candidate, again, find
 from ._loading import Loaded, load

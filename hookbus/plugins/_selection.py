@@ -10,7 +10,7 @@ import attrs
 
 from hookbus.exceptions import HookError
 
-from .._errors import did_you_mean
+from .._ground.errors import did_you_mean
 from ._discovery import PLACES, Candidate
 
 VARIABLE: Final = "HOOKBUS_PLUGINS"

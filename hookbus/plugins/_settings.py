@@ -11,7 +11,7 @@ import attrs
 
 from hookbus.exceptions import PluginError
 
-from .._errors import did_you_mean
+from .._ground.errors import did_you_mean
 from ._fields import Table, flag, known_keys, table_of, take, text
 
 TYPES: Final[dict[str, tuple[type, ...]]] = {

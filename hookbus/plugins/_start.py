@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from hookbus._bus import Bus, default_bus
-from hookbus._keywords import check_bus, named_options
-from hookbus._locks import Lock
+from hookbus._ground.keywords import check_bus, named_options
+from hookbus._ground.locks import Lock
 from hookbus.exceptions import HookError
 
-from .._errors import warn
+from .._ground.errors import warn
 from ._manifest import FILE_NAME
 from ._operator import Word
 from ._plugins import Plugins

@@ -162,8 +162,8 @@ def test_without_a_loop_of_asyncio_it_says_what_to_call(house):
 
 PROGRAM = """if True:
     import {imports}
-    import hookbus, hookbus._under_way
-    hookbus._under_way.EXIT_SECONDS = {seconds}
+    import hookbus, hookbus._background.running
+    hookbus._background.running.EXIT_SECONDS = {seconds}
 
     @hookbus.hookable("think")
     def think(): return "thought"

@@ -11,10 +11,10 @@ from functools import partial
 import pytest
 
 from hookbus import Block, Bus, HookBlocked, events, hookable
-from hookbus._connections.listeners import EventSignal
 from hookbus._connections.registry import Scope
+from hookbus._events.listeners import EventSignal
+from hookbus._ground.locks import IS_FREE_THREADED, serialize_writers
 from hookbus._hooks.switchboard import Switchboard
-from hookbus._locks import IS_FREE_THREADED, serialize_writers
 
 IMPORT_ALL = """
 import importlib, pkgutil, sys, hookbus

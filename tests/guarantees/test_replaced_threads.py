@@ -60,7 +60,7 @@ def test_a_guard_that_held_up_every_greenlet_is_late_though_it_agreed(
     replace()
     assert work() == "done"
     moments = iter((0.0, 6.0))
-    monkeypatch.setattr("hookbus._calls.deadline.time.monotonic", lambda: next(moments, 6.0))
+    monkeypatch.setattr("hookbus._waiting.deadline.time.monotonic", lambda: next(moments, 6.0))
     with pytest.raises(HookBlocked, match="TimeoutError"):
         work()
 

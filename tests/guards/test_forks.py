@@ -12,9 +12,11 @@ import warnings
 
 import pytest
 
-from hookbus import Ask, Bus, HookBlocked, _locks, approvals, guards, hookable, hookspec, modes
-from hookbus._calls import loop, workers
-from hookbus._locks import Lock
+from hookbus import Ask, Bus, HookBlocked, approvals, guards, hookable, hookspec, modes
+from hookbus._ground import locks as _locks
+from hookbus._ground.locks import Lock
+from hookbus._waiting import loop_thread as loop
+from hookbus._waiting import workers
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final, NamedTuple
 
-from ..._signatures import signature_of
+from ..._ground.signatures import signature_of
 from ._frame import SeamProblem
 
 _SEAM: Final = re.compile(r"(async )?([\w.]+):([\w.]+)(?:\((.*)\))?")

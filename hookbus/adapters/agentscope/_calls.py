@@ -12,7 +12,7 @@ from typing import Any
 
 from hookbus import HookContext, Replace
 
-from ..._signatures import signature_of
+from ..._ground.signatures import signature_of
 
 Hook = Callable[..., Any]
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from hookbus import Bus, Connection, HookContext, HookError
 
-from ..._signatures import signature_of
+from ..._ground.signatures import signature_of
 from .._own_hooks import Mirror
 from ._calls import current
 

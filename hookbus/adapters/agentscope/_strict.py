@@ -9,7 +9,7 @@ from typing import Any
 
 from hookbus import HookError
 
-from ..._errors import did_you_mean
+from ..._ground.errors import did_you_mean
 from .._patches import Patches
 from ._hooks import Lookup, Registry, lookup_of_instance
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from hookbus import HookError
 
-from ..._errors import did_you_mean
-from ..._signatures import signature_of
+from ..._ground.errors import did_you_mean
+from ..._ground.signatures import signature_of
 from .._own_hooks import title_of
 from .._patches import Patches
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from ..._signatures import signature_of
+from ..._ground.signatures import signature_of
 from .._own_hooks import Hook, OwnHook
 from ._hookables import sender_of
 from ._views import shielded

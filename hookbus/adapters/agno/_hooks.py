@@ -9,7 +9,7 @@ from typing import Any
 
 from hookbus import Bus, Connection
 
-from ..._signatures import signature_of
+from ..._ground.signatures import signature_of
 from .._own_hooks import Hook, Mirror, OwnHook, title_of
 
 

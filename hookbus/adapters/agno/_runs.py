@@ -10,7 +10,7 @@ from typing import Any
 
 from hookbus import HookBlocked
 
-from ..._signatures import signature_of
+from ..._ground.signatures import signature_of
 from .._own_hooks import Hook, title_of
 from .._patches import Patches
 from ._hookables import sender_of

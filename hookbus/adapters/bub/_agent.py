@@ -9,7 +9,7 @@ from typing import Any
 
 from hookbus import Block, Bus, Connection, HookBlocked, Replace, instrument
 
-from ..._signatures import signature_of
+from ..._ground.signatures import signature_of
 from .._patches import Patches
 from ._calls import ASKING, is_awaitable
 from ._interception import Interception, StrictInterception

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from hookbus import Bus, HookError, default_bus, instrument
 
-from ..._errors import did_you_mean
+from ..._ground.errors import did_you_mean
 from .._newer import Untested, patches_of
 from .._patches import Patches, Uninstall, named_options
 from ._agent import Interceptions, hook_agent

@@ -10,8 +10,8 @@ from typing import Any
 
 from hookbus import Connection, HookError, ReceiverError, modes
 
-from ..._errors import did_you_mean
-from ..._signatures import signature_of
+from ..._ground.errors import did_you_mean
+from ..._ground.signatures import signature_of
 from ._calls import ASKING, Asking, Done, PlainAsking, is_awaitable, is_unusual
 from ._questions import Connected, Panel, Question, Questions
 from ._receivers import Implementation, Wrapper, implementation

@@ -13,7 +13,7 @@ import attrs
 
 from hookbus import Bus, Connection, hookspec, modes
 
-from ..._signatures import signature_of
+from ..._ground.signatures import signature_of
 from ._calls import NOT_GIVEN, mode_of
 
 SYNC_ONLY: Final = frozenset({

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from hookbus import HookError
 
-from ..._errors import did_you_mean
+from ..._ground.errors import did_you_mean
 from ._plugins import Plugins
 from ._questions import SYNC_ONLY
 

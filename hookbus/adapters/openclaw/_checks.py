@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from hookbus import HookError
 
-from ..._errors import did_you_mean
+from ..._ground.errors import did_you_mean
 from ._hooks import ClawHook
 
 Matcher = Sequence[str] | Callable[[str], bool]

@@ -11,7 +11,7 @@ import attrs
 
 from hookbus import Bus, HookError
 
-from ..._errors import did_you_mean
+from ..._ground.errors import did_you_mean
 from ._checks import (
     Matcher,
     Timeouts,

@@ -11,7 +11,7 @@ import attrs
 
 from hookbus import HookError
 
-from ..._errors import did_you_mean
+from ..._ground.errors import did_you_mean
 from ._dispatch import DISPATCH, Dispatch, Receipt
 from ._hooks import FAIL_CLOSED, FROZEN
 from ._registry import Registry

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Final
 
 from hookbus import Block, HookBlocked, HookContext, HookError
 
-from ..._errors import did_you_mean
-from ..._signatures import signature_of
+from ..._ground.errors import did_you_mean
+from ..._ground.signatures import signature_of
 from .._vocabulary import hook_tool_call
 from ._approvals import Approve, ask
 from ._dispatch import DISPATCH, Dispatch, current

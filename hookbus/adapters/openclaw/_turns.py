@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
-from ..._signatures import signature_of
+from ..._ground.signatures import signature_of
 from ._dispatch import current
 from ._errors import HandlerError, HandlerTimeout
 from ._plugins import Registration

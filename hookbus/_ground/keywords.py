@@ -10,9 +10,9 @@ from collections.abc import Callable
 from inspect import Parameter
 from typing import Any, Final, TypeVar
 
-from ._errors import did_you_mean
-from ._signatures import signature_of
-from .exceptions import HookError
+from ..exceptions import HookError
+from .errors import did_you_mean
+from .signatures import signature_of
 
 __tracebackhide__: Final = True
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
-from .._baggage import Baggage
-from .._plain import plain, unused
+from .._connections.failures import ERROR, log
+from .._ground.baggage import Baggage
+from .._ground.plain import plain, unused
 from ..exceptions import HookError
-from .failures import ERROR, log
 
 if TYPE_CHECKING:
     from ..events import Event

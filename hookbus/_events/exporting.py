@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any, Final, Self
 
-from ._hooks.switchboard import buses
+from .._hooks.switchboard import buses
 
 
 class Exporter:

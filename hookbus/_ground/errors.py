@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from types import FrameType
 from typing import Any, Final, TypeGuard, TypeVar
 
-from .exceptions import HookBlocked, HookError, HookWarning
+from ..exceptions import HookBlocked, HookError, HookWarning
 
 E = TypeVar("E", bound=BaseException)
 

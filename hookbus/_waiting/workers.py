@@ -10,10 +10,10 @@ from collections.abc import Callable
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, Final
 
-from .._locks import Lock
-from .._platform import run_at_fork
-from .._threads import thread_starter
-from .threads import start_thread
+from .._ground.locks import Lock
+from .._ground.platform import run_at_fork
+from .daemon_threads import start_thread
+from .real_threads import thread_starter
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

@@ -8,17 +8,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from .._connections.wanted import is_awaitable
-from .._errors import is_a
-from .._loops import running_asyncio
-from .._under_way import belong_to
+from .._callables.parameters import is_awaitable
+from .._calls.context import Call, ReadOnly
+from .._calls.meaning import check_untampered, decided, resolved
+from .._calls.plan import Seat
+from .._calls.telling import enclosing, tell_failed
+from .._ground.errors import is_a
+from .._ground.running_loop import running_asyncio
+from .._waiting.deadline import late, within
+from .._waiting.workers import background
 from ..exceptions import HookError
-from .context import Call, ReadOnly
-from .deadline import late, within
-from .meaning import check_untampered, decided, resolved
-from .plan import Seat
-from .telling import enclosing, tell_failed
-from .workers import background
+from .running import belong_to
 
 
 def start(

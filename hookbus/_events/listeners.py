@@ -10,16 +10,16 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .._errors import first_error
-from .._locks import serialize_writers
-from .._signatures import signature_of
+from .._callables.parameters import not_awaited
+from .._connections.failures import ERROR, log
+from .._connections.options import Options
+from .._connections.order import in_order
+from .._connections.receiver import Connected
+from .._connections.signal import HookSignal
+from .._ground.errors import first_error
+from .._ground.locks import serialize_writers
+from .._ground.signatures import signature_of
 from ..exceptions import HookError
-from .failures import ERROR, log
-from .options import Options
-from .order import in_order
-from .receiver import Connected
-from .signal import HookSignal
-from .wanted import not_awaited
 
 if TYPE_CHECKING:
     from ..events import Event

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
-from ._platform import run_at_fork
+from .platform import run_at_fork
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -8,10 +8,10 @@ from typing import Any, Final, Literal, Unpack, overload
 
 from blinker import ANY
 
+from .._connections.options import ConnectOptions, Unguarded, options_of
+from .._connections.senders import describe, is_class
+from .._connections.signal import F, G
 from ..exceptions import HookError
-from .options import ConnectOptions, Unguarded, options_of
-from .senders import describe, is_class
-from .signal import F, G
 
 _MARK: Final = "__hookbus_receives__"
 

@@ -8,8 +8,8 @@ from fnmatch import translate
 from re import compile as pattern
 from typing import Any
 
+from .._connections.phases import PHASES
 from ..exceptions import HookError
-from .phases import PHASES
 
 
 class Globs:

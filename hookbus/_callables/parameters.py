@@ -8,8 +8,8 @@ from inspect import CO_VARARGS, CO_VARKEYWORDS, Parameter
 from types import CodeType, CoroutineType, GeneratorType, MethodType
 from typing import Any, NamedTuple
 
-from .._errors import did_you_mean
-from .._signatures import signature_of
+from .._ground.errors import did_you_mean
+from .._ground.signatures import signature_of
 from ..exceptions import HookError
 from .callables import code_of, is_plain, name_of, place_of, written
 

@@ -6,10 +6,10 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
 
-from ._errors import did_you_mean
-from ._rules import concat, first, intersect, last, update
-from ._signatures import signature_of
-from .exceptions import HookError
+from ..exceptions import HookError
+from .errors import did_you_mean
+from .rules import concat, first, intersect, last, update
+from .signatures import signature_of
 
 Merged = dict[str, Any]
 

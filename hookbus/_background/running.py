@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from ._locks import Lock
-from ._loops import running_asyncio
-from ._platform import run_at_fork
-from .exceptions import HookError
+from .._ground.locks import Lock
+from .._ground.platform import run_at_fork
+from .._ground.running_loop import running_asyncio
+from ..exceptions import HookError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

@@ -9,21 +9,21 @@ from typing import Any, Final, NoReturn, Protocol
 
 import attrs
 
-from .._baggage import current_baggage
-from .._connections.wanted import is_awaitable, not_awaited, unwaited
-from .._errors import unapproved
+from .._callables.parameters import is_awaitable, not_awaited, unwaited
+from .._calls.context import Call
+from .._calls.meaning import patched, ruled
+from .._calls.outcome import block, failed, tell_block
+from .._calls.plan import Seat, seat_of_guard
+from .._calls.telling import tell
+from .._calls.verdicts import Ask, Block
+from .._contents.read_only import plain_copy
+from .._ground.baggage import current_baggage
+from .._ground.errors import unapproved
+from .._waiting.deadline import timed, timed_async, within
+from .._waiting.loop_thread import elsewhere
 from ..events import Invoked
 from ..exceptions import HookError
-from .contents import plain_copy
-from .context import Call
-from .deadline import timed, timed_async, within
 from .inner import OWN_CALL, enclosing_attempt, run_inside
-from .loop import elsewhere
-from .meaning import patched, ruled
-from .outcome import block, failed, tell_block
-from .plan import Seat, seat_of_guard
-from .telling import tell
-from .verdicts import Ask, Block
 
 __tracebackhide__: Final = True
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Any, Final
 
-from .contents import ReadOnlyDict, ReadOnlyList
+from .read_only import ReadOnlyDict, ReadOnlyList
 
 Reader = Callable[[Any], Any]
 """Returns the current contents of a value as a tuple: of a `dict` first its keys, then its values.

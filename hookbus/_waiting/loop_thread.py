@@ -9,14 +9,14 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any, Final
 
-from .._connections.wanted import is_awaitable
-from .._locks import Lock
-from .._platform import run_at_fork
-from .._threads import are_greenlets, start_real_thread, thread_starter
+from .._callables.parameters import is_awaitable
+from .._calls.plan import Seat
+from .._ground.locks import Lock
+from .._ground.platform import run_at_fork
 from ..exceptions import HookError
+from .daemon_threads import start_thread
 from .deadline import within
-from .plan import Seat
-from .threads import start_thread
+from .real_threads import are_greenlets, start_real_thread, thread_starter
 
 __tracebackhide__: Final = True
 PURPOSE: Final = "async receivers of sync calls"

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable
 from contextvars import Context, copy_context
 from typing import Any, Final
 
-from .._loops import running_asyncio
-from .._threads import are_greenlets
+from .._calls.plan import Seat
+from .._ground.running_loop import running_asyncio
 from ..exceptions import HookError
-from .plan import Seat
+from .real_threads import are_greenlets
 from .workers import workers
 
 __tracebackhide__: Final = True

@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import Final
 from urllib.parse import quote
 
-from ._locks import Lock
-from .exceptions import HookError
+from ..exceptions import HookError
+from .locks import Lock
 
 BUSY_SECONDS: Final = 10.0
 """How many seconds an operation waits for another process that is writing."""

@@ -1,0 +1,1 @@
+"""Background observers: started without waiting, limited, counted and waited for."""

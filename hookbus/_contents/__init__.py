@@ -1,0 +1,1 @@
+"""The contents of containers: read-only for receivers, and compared for changes."""

@@ -1,0 +1,1 @@
+"""Events on their way out: listeners, redaction, and the exporters that exist."""

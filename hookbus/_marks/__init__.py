@@ -1,0 +1,1 @@
+"""Methods of plugin objects that are marked as receivers, and globs of hook names."""

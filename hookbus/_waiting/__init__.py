@@ -1,0 +1,1 @@
+"""How an answer is awaited: deadlines, worker threads, the loop thread."""
