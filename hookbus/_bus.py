@@ -7,8 +7,7 @@ from contextlib import ExitStack, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
-from ._background.running import UnderWay
-from ._connections.options import Act, check_timeout, odd_timeout
+from ._connections.options import Act, check_max_background, check_timeout, odd_timeout
 from ._connections.signal import HookSignal
 from ._events.listeners import EventSignal
 from ._ground.errors import warn
@@ -20,6 +19,7 @@ from ._marks.marks import marked
 from .exceptions import HookError
 
 if TYPE_CHECKING:
+    from ._background.starting import Background
     from ._checks.checks import Checks
     from ._marks.globs import Globs
     from ._program.operator import Operator
@@ -47,6 +47,7 @@ class Bus:
     timeout: float | None
     values: bool
 
+    _background: Port[Background] = Port("hookbus._background.starting", "Background")
     _checks: Port[Checks] = Port("hookbus._checks.checks", "Checks")
     _operator: Port[Operator] = Port("hookbus._program.operator", "Operator")
     _globs: Port[Globs] = Port("hookbus._marks.globs", "Globs")
@@ -55,10 +56,10 @@ class Bus:
         self, timeout: float | None = None, values: bool = False, max_background: int = 1000
     ) -> None:
         check_timeout(timeout)
+        check_max_background(max_background)
         if odd := odd_timeout(timeout):
             warn(odd)
-        self.timeout, self.values = timeout, values
-        self._under_way = UnderWay(max_background)
+        self.timeout, self.values, self._max_background = timeout, values, max_background
         self._signals: dict[str, HookSignal] = {}
         self._switchboard = Switchboard()
         self.events: EventSignal = EventSignal(self)
@@ -193,7 +194,7 @@ class Bus:
         Raises:
             HookError: if no asyncio event loop is running, or if `seconds` is not a valid time.
         """
-        return await self._under_way.drain(seconds)
+        return await self._background.drain(seconds)
 
     def drain_sync(self, seconds: float) -> int:
         """Wait as `drain` does, in code that is not async.
@@ -208,7 +209,7 @@ class Bus:
             HookError: if an event loop is running in this thread, which this would block, or if
                 `seconds` is not a valid time.
         """
-        return self._under_way.drain_sync(seconds)
+        return self._background.drain_sync(seconds)
 
     @named_options
     def redact(

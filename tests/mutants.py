@@ -33,8 +33,8 @@ from .seeded_bugs import ROOT, copied, tested
 
 PACKAGE: Final = ROOT / "hookbus"
 CORE: Final = (
-    "_calls _checks _connections _hooks _questions _bus.py _hookable.py _instrument.py "
-    "_ground/errors.py _ground/running_loop.py _ground/merging.py _ground/plain.py _ground/rules.py _ground/baggage.py _background/running.py events.py "
+    "_approval _background _callables _calls _checks _connections _contents _events _ground "
+    "_hooks _marks _questions _waiting _bus.py _hookable.py _instrument.py events.py "
     "exceptions.py modes.py"
 ).split()
 STORY: Final = "_calls/story.txt"

@@ -20,7 +20,10 @@ def read(name):
     return (PACKAGE / name).read_text(encoding="utf-8")
 
 
-FOLDERS = ("_connections", "_hooks", "_calls", "_checks", "_questions", "_views")
+FOLDERS = (
+    "_approval", "_background", "_callables", "_calls", "_checks", "_connections", "_contents",
+    "_events", "_ground", "_hooks", "_marks", "_questions", "_views", "_waiting",
+)  # fmt: skip
 ROOMS = ("adapters", "approvals", "exporters", "guards", "journal")
 GUESTS = (*ROOMS, "demo", "gate", "page", "_cli", "cli.py", "_pytest.py")
 CORE = sorted([

@@ -11,9 +11,10 @@ import attrs
 
 from .._callables.parameters import is_awaitable, not_awaited, unwaited
 from .._calls.context import Call
-from .._calls.meaning import patched, ruled
-from .._calls.outcome import block, failed, tell_block
+from .._calls.meaning import patched
+from .._calls.outcome import block, failed
 from .._calls.plan import Seat, seat_of_guard
+from .._calls.ports import Unapproved
 from .._calls.telling import tell
 from .._calls.verdicts import Ask, Block
 from .._contents.read_only import plain_copy
@@ -26,6 +27,7 @@ from ..exceptions import HookError
 from .inner import OWN_CALL, enclosing_attempt, run_inside
 
 __tracebackhide__: Final = True
+
 
 class Approver(Protocol):
     """The approver of a bus, as `hookbus.approvals` makes it from the value of `bus.approver`.
@@ -42,6 +44,10 @@ class Approver(Protocol):
     timeout: float | None
     ask: Callable[[Any], Any]
     ask_async: Callable[[Any], Any]
+
+    def approval(self, call: Call) -> Approval:
+        """Return the approval of one attempt of a call."""
+        ...
 
     def digest(self, facts: Mapping[str, Any]) -> str:
         """Return the digest of the call to approve; raise HookError if it cannot have one."""
@@ -70,31 +76,7 @@ the `Approval` of the guards that ask; the answer is awaited if the hook is asyn
 """
 
 
-def weighed(call: Call, seat: Seat, answer: Any, asking: Approval | None) -> Approval | None:
-    """Return the approval that is needed after this guard's answer; apply any other answer."""
-    if not issubclass(type(answer), Ask):
-        ruled(call, seat, answer)
-    elif seat.receiver.options.shadow:  # a guard in shadow never asks for an approval
-        tell_block(call, seat, Block(answer.question, code=answer.code, details=answer.details))
-    elif _has_question(call, seat, answer.question):
-        call.said = "asked"
-        asking = asking or Approval(call)
-        asking.asks.append((seat, answer))
-    return asking
-
-
-def _has_question(call: Call, seat: Seat, question: Any) -> bool:
-    """Return True if an `Ask` has a question; an `Ask` without one is a failure of its guard."""
-    try:
-        if not issubclass(type(question), str) or not question.strip():
-            said = "returned an Ask without a question: describe the action to approve"
-            raise HookError(f"{seat.receiver.name} {said}")
-    except Exception as error:  # the question itself may raise, as it may be any object
-        failed(call, seat, error)
-    return True
-
-
-class Approval:
+class Approval(Unapproved):
     """The approval of one attempt: which guards ask, and for which arguments it was given.
 
     Attributes:
@@ -107,15 +89,13 @@ class Approval:
         outer: the approval of the enclosing call, if it covers this one, too.
     """
 
-    values: tuple[Any, ...] | None = None
     approver: Approver
     digest = by = ""
     facts: Mapping[str, Any] = MappingProxyType({})
     outer: Approval | None = None
 
     def __init__(self, call: Call) -> None:
-        self.call = call
-        self.asks: list[tuple[Seat, Ask]] = []
+        super().__init__(call)
         self._approved: list[tuple[Seat, Ask]] = []
         self._inner: dict[str, Approval] = {}
 
@@ -218,9 +198,7 @@ class Approval:
         """Return the approver's seat, the request, and the facts it was made from."""
         approver = self.call.plan.hook.bus._approver
         if approver is None:
-            seat, ask = self.asks[0]
-            why = "no approver is configured; set one with bus.approver(...)"
-            block(self.call, seat, Block(unapproved(ask.question, why), code=ask.code))
+            self.refuse()
         self.approver = approver
         self._approved, self.asks = self.asks, []
         try:

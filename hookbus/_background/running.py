@@ -41,11 +41,6 @@ class UnderWay:
     """
 
     def __init__(self, limit: int) -> None:
-        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-            raise HookError(
-                f"max_background={limit!r} must be a whole number of at least 1: it limits how "
-                "many observers run in the background at once"
-            )
         self.limit, self.dropped, self._swept = limit, 0, 0.0
         # Re-entrant: a signal handler or finalizer may make a call while this thread holds it.
         self._lock = Lock()

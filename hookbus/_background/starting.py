@@ -18,39 +18,44 @@ from .._ground.running_loop import running_asyncio
 from .._waiting.deadline import late, within
 from .._waiting.workers import background
 from ..exceptions import HookError
-from .running import belong_to
+from .running import UnderWay, belong_to
 
 
-def start(
-    call: Call, seat: Seat, view: ReadOnly | None, function: Callable[..., Any], /,
-    *args: Any, **kwargs: Any,
-) -> None:  # fmt: skip
-    """Start an observer: in a task if it is async, else in a worker thread.
+class Background(UnderWay):
+    """The background observers of a bus."""
 
-    Raises:
-        HookError: if too many are running, in which case it is dropped; or for an async observer if
-            no asyncio event loop is running.
-    """
-    if not call.inside:  # the call may be over when the event is emitted
-        call.parent_id = enclosing()
-    run, asked = Run(call, seat, view), partial(function, *args, **kwargs)
-    asyncio = running_asyncio() if call.plan.hook.is_async else None
-    loop = None if asyncio is None else asyncio.get_running_loop()
-    under_way = seat.signal._home._under_way
-    try:
-        under_way.admit(run)
-        if not seat.receiver.is_async:
-            background.submit(run.work, (asked, loop), {})
-        elif loop is not None:
-            run.await_it(asked, loop)
-        else:
-            raise HookError(
-                "it is an async background observer, which needs a running asyncio event loop "
-                "where its hook is awaited"
-            )
-    except BaseException:
-        under_way.release(run)
-        raise
+    def __init__(self, bus: Any) -> None:
+        super().__init__(bus._max_background)
+
+    def start(
+        self, call: Call, seat: Seat, view: ReadOnly | None, function: Callable[..., Any], /,
+        *args: Any, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        """Start an observer: in a task if it is async, else in a worker thread.
+
+        Raises:
+            HookError: if too many are running, in which case it is dropped; or for an async
+                observer if no asyncio event loop is running.
+        """
+        if not call.inside:  # the call may be over when the event is emitted
+            call.parent_id = enclosing()
+        run, asked = Run(self, call, seat, view), partial(function, *args, **kwargs)
+        asyncio = running_asyncio() if call.plan.hook.is_async else None
+        loop = None if asyncio is None else asyncio.get_running_loop()
+        try:
+            self.admit(run)
+            if not seat.receiver.is_async:
+                background.submit(run.work, (asked, loop), {})
+            elif loop is not None:
+                run.await_it(asked, loop)
+            else:
+                raise HookError(
+                    "it is an async background observer, which needs a running asyncio event loop "
+                    "where its hook is awaited"
+                )
+        except BaseException:
+            self.release(run)
+            raise
 
 
 class Run:
@@ -59,8 +64,10 @@ class Run:
     loop: Any = None
     task: Any = None
 
-    def __init__(self, call: Call, seat: Seat, view: ReadOnly | None) -> None:
-        self.call, self.seat, self.view = call, seat, view
+    def __init__(
+        self, runs: Background, call: Call, seat: Seat, view: ReadOnly | None
+    ) -> None:
+        self.runs, self.call, self.seat, self.view = runs, call, seat, view
 
     @property
     def label(self) -> str:
@@ -115,7 +122,7 @@ class Run:
                 tell_failed(call, seat, failure, "raised" if goes_out else "isolated")
         finally:
             self.task = None
-            seat.signal._home._under_way.release(self)
+            self.runs.release(self)
 
     def _misuse(self, answer: Any) -> Exception | None:
         """Return what is wrong with its answer, or with writes to its read-only arguments."""

@@ -239,6 +239,15 @@ def odd_timeout(timeout: float | None) -> str:
     return f"timeout={timeout:g} is in seconds: write {instead}, or whole minutes up to ten"
 
 
+def check_max_background(limit: int) -> None:
+    """Raise HookError unless this is a valid limit for the background observers of a bus."""
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+        raise HookError(
+            f"max_background={limit!r} must be a whole number of at least 1: it limits how "
+            "many observers run in the background at once"
+        )
+
+
 def check_timeout(timeout: float | None) -> None:
     """Raise HookError unless this is None or a valid number of seconds for a receiver."""
     if timeout is None:

@@ -144,10 +144,11 @@ def report(bus: Bus = default_bus) -> Report:
             f"{overdue} worker threads are past their receiver's deadline and have not "
             "returned"
         )
-    if dropped := bus._under_way.dropped:
+    background = vars(bus).get("_background")
+    if background is not None and (dropped := background.dropped):
         found.append(
             f"{dropped} calls of background observers were dropped, because "
-            f"{bus._under_way.limit} were running already; Bus(max_background=) sets the limit"
+            f"{background.limit} were running already; Bus(max_background=) sets the limit"
         )
     found += [
         str(each) if each.level == "error" else findings.Note(each)

@@ -6,13 +6,15 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 from contextvars import Context, copy_context
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from .._calls.plan import Seat
 from .._ground.running_loop import running_asyncio
 from ..exceptions import HookError
 from .real_threads import are_greenlets
 from .workers import workers
+
+if TYPE_CHECKING:
+    from .._calls.plan import Seat
 
 __tracebackhide__: Final = True
 _MISSING: Final = object()

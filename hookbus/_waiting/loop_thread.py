@@ -7,16 +7,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextvars import copy_context
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from .._callables.parameters import is_awaitable
-from .._calls.plan import Seat
 from .._ground.locks import Lock
 from .._ground.platform import run_at_fork
 from ..exceptions import HookError
 from .daemon_threads import start_thread
 from .deadline import within
 from .real_threads import are_greenlets, start_real_thread, thread_starter
+
+if TYPE_CHECKING:
+    from .._calls.plan import Seat
 
 __tracebackhide__: Final = True
 PURPOSE: Final = "async receivers of sync calls"

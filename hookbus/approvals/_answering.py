@@ -11,6 +11,7 @@ from typing import Any, Final
 import attrs
 
 from .. import Block, HookError
+from .._approval.approval import Approval
 from .._ground.errors import unapproved
 from .._ground.plain import plain
 from .._ground.platform import account_name
@@ -81,6 +82,10 @@ class Answering:
         self._is_lasting: bool = getattr(approver, "is_lasting", False)
         self._counts_people: bool = getattr(approver, "people", None) is not None
         self._noted = getattr(approver, "noted", lambda request, answer: answer)
+
+    def approval(self, call: Any) -> Approval:
+        """Return the approval of one attempt of a call."""
+        return Approval(call)
 
     def digest(self, facts: Mapping[str, Any]) -> str:
         """Return the digest of a call. It covers the unredacted values.

@@ -424,6 +424,9 @@ async def _first(made):
 # -- interrupts ------------------------------------------------------------------------------------
 
 
+OF_A_CALL = ("hookbus/_calls", "hookbus/_contents", "hookbus/_waiting")
+
+
 class InterruptAt:
     """Raises KeyboardInterrupt at a line of the written function or of what it calls of hookbus, by
     number.
@@ -436,9 +439,8 @@ class InterruptAt:
 
     def __call__(self, frame, event, argument):
         name = frame.f_code.co_filename
-        if (name.startswith("<hookbus ") and "tests." not in name) or "hookbus/_calls" in name:
-            return self.line
-        return None
+        is_generated = name.startswith("<hookbus ") and "tests." not in name
+        return self.line if is_generated or any(each in name for each in OF_A_CALL) else None
 
     def line(self, frame, event, argument):
         name = frame.f_code.co_filename

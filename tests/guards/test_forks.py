@@ -230,7 +230,7 @@ def test_a_child_uses_threads_and_loops_whose_locks_were_held():
         assert pay(3) == 3
         assert bus.drain_sync(5) == 0 and seen == [3, 3, 3]
 
-    locks = locks_of(workers.workers, workers.background, loop._loop, bus._under_way)
+    locks = locks_of(workers.workers, workers.background, loop._loop, bus._background)
     assert len(locks) >= 4  # and one for each pool of threads that was used before
     with held_by_another_thread(*locks):
         assert in_a_child(work)

@@ -125,7 +125,7 @@ def _place_of(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     home = str(Path(hookbus.__file__).parent)
     ours = [frame for frame in frames if frame.filename.startswith(home)]
-    called = next((f.name for f in ours if not f.filename.endswith("_ground/keywords.py")), "")
+    called = next((f.name for f in ours if not f.filename.endswith("keywords.py")), "")
     if called == "require_guard":
         return "start-up"
     return "decorating" if called in DECORATORS else "connecting"

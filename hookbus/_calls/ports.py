@@ -1,0 +1,83 @@
+"""What a call hands to packages that are loaded only then: background observers and approvals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NoReturn
+
+from .._ground.errors import unapproved
+from ..exceptions import HookError
+from .context import Call, ReadOnly
+from .meaning import ruled
+from .outcome import block, failed, tell_block
+from .plan import Seat
+from .verdicts import Ask, Block
+
+__tracebackhide__: Final = True
+
+
+def start(
+    call: Call, seat: Seat, view: ReadOnly | None, function: Callable[..., Any], /,
+    *args: Any, **kwargs: Any,
+) -> None:  # fmt: skip
+    """Start a background observer.
+
+    Raises:
+        HookError: if too many are running, or if it is async and no asyncio event loop is running.
+    """
+    call.plan.hook.bus._background.start(call, seat, view, function, *args, **kwargs)
+
+
+def weighed(call: Call, seat: Seat, answer: Any, asking: Any) -> Any:
+    """Return the approval that is needed after this guard's answer; apply any other answer."""
+    if not issubclass(type(answer), Ask):
+        ruled(call, seat, answer)
+    elif seat.receiver.options.shadow:  # a guard in shadow never asks for an approval
+        tell_block(call, seat, Block(answer.question, code=answer.code, details=answer.details))
+    elif _has_question(call, seat, answer.question):
+        call.said = "asked"
+        if asking is None:
+            approver = call.plan.hook.bus._approver
+            asking = Unapproved(call) if approver is None else approver.approval(call)
+        asking.asks.append((seat, answer))
+    return asking
+
+
+def _has_question(call: Call, seat: Seat, question: Any) -> bool:
+    """Return True if an `Ask` has a question; an `Ask` without one is a failure of its guard."""
+    try:
+        if not issubclass(type(question), str) or not question.strip():
+            said = "returned an Ask without a question: describe the action to approve"
+            raise HookError(f"{seat.receiver.name} {said}")
+    except Exception as error:  # the question itself may raise, as it may be any object
+        failed(call, seat, error)
+    return True
+
+
+class Unapproved:
+    """The guards of an attempt that ask for an approval, on a bus without an approver.
+
+    Attributes:
+        asks: the guards that ask, with their questions.
+        values: the arguments as an approver edited them; None here.
+    """
+
+    values: tuple[Any, ...] | None = None
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.asks: list[tuple[Seat, Ask]] = []
+
+    def approve(self, values: tuple[Any, ...], guards_now: Any) -> None:
+        """Block the call."""
+        self.refuse()
+
+    async def approve_async(self, values: tuple[Any, ...], guards_now: Any) -> None:
+        """Block the call."""
+        self.refuse()
+
+    def refuse(self) -> NoReturn:
+        """Block the call because no approver is configured."""
+        seat, ask = self.asks[0]
+        why = "no approver is configured; set one with bus.approver(...)"
+        block(self.call, seat, Block(unapproved(ask.question, why), code=ask.code))
