@@ -21,6 +21,7 @@ from ._inner import facts_as_approved
 from ._memory import Memory, check_answer, check_seconds
 from ._redacted import hidden, restored, without
 from ._required import name_mark, required_by
+from ._standing import Exact, patterned
 from ._words import Approved, Kept, Parked, Pending, Request
 
 REDACTING_SECONDS: Final = 1.0
@@ -81,6 +82,7 @@ class Answering:
         self._bind: tuple[str, ...] | None = getattr(approver, "bind", None)
         self._is_lasting: bool = getattr(approver, "is_lasting", False)
         self._counts_people: bool = getattr(approver, "people", None) is not None
+        self._keeps_rules = hasattr(approver, "people")
         self._noted = getattr(approver, "noted", lambda request, answer: answer)
 
     def approval(self, call: Any) -> Approval:
@@ -124,6 +126,26 @@ class Answering:
         name = account_name() if user is None else str(user)
         return "" if name is None else name_mark(self.key, name)
 
+    def _scope(self, facts: Mapping[str, Any]) -> str:
+        """Return the digest of what a standing approval covers: all that an approval does, except
+        for the question and the values of the arguments. The user is always included.
+        """
+        hook = facts["hook"]
+        asks = [[name, ask.code and str(ask.code)] for name, ask in facts["asks"]]
+        arguments = covered(hook, facts["arguments"])
+        rest: dict[str, Any] = {"arguments": sorted(arguments)}
+        if hook == "tool_call":
+            rest = {name: value for name, value in arguments.items() if name != "arguments"}
+        whose = identity_of(facts["of"], hook, facts["identity"], is_lasting=self._is_lasting)
+        bound = {"bound": self._bound(facts), "user": facts["baggage"].get("user")}
+        try:
+            return digest_of(
+                self.key, ["rule", hook, self._program, whose, asks],
+                canonical(bound, "baggage"), canonical(rest, "arguments"),
+            )  # fmt: skip
+        except HookError:
+            return ""
+
     def is_inner(self, outer: Any, facts: Mapping[str, Any]) -> bool:
         """Return whether a nested call is the approved call itself, passed on by another layer.
 
@@ -159,7 +181,10 @@ class Answering:
             "bound": self._bound(facts),
             "baggage": dict(facts["baggage"]),
         })  # fmt: skip
-        return Request(
+        made: type[Request] = Request
+        if self._keeps_rules:
+            made, shown["real"] = Exact, patterned(facts["hook"], _exactly(facts))
+        return made(
             id=secrets.token_hex(8),
             hook=facts["hook"],
             receiver=", ".join(name for name, _ in asks),
@@ -167,6 +192,7 @@ class Answering:
             deadline=None if self.timeout is None else time.time() + self.timeout,
             required=required,
             asker=self._asker(facts),
+            scope="" if required else self._scope(facts),
             **shown,
         )
 

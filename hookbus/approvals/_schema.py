@@ -38,6 +38,19 @@ CREATE TABLE approvals (
     approved REAL NOT NULL,
     UNIQUE (request, folded)
 );
+CREATE TABLE rules (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    scope TEXT NOT NULL,
+    request TEXT NOT NULL,
+    rule TEXT NOT NULL,
+    by TEXT NOT NULL,
+    made REAL NOT NULL,
+    until REAL,
+    used INTEGER NOT NULL,
+    revoked REAL,
+    revoked_by TEXT
+);
 """
 """The tables that version 4 added."""
 

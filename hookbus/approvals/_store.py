@@ -20,6 +20,7 @@ from ._memory import check_answer, check_seconds, said
 from ._people import People, Proof
 from ._required import missing
 from ._schema import opened, prepared
+from ._standing import StandingRule, add_rule, check_rule, rules_in, use_rule
 from ._words import (
     AlreadyAnswered,
     ApprovalRecord,
@@ -107,7 +108,12 @@ class Store:
             AlreadyAnswered: if the request already has an answer, or one of this person.
             RequestExpired: if `answer_within` seconds have passed.
         """
-        case = self.get(id)
+        case, rule, maker = self.get(id), None, ""
+        if isinstance(answer, Approved) and answer.rule is not None:
+            rule, answer = answer.rule, attrs.evolve(answer, rule=None)
+            maker = check_rule(rule, case.request, proof, self.people)
+            if answer.by != maker or answer.arguments is not None:
+                raise HookError("rule= needs by= to be the proven name, and no arguments=")
         check_answer(answer, case.request)
         if case.request.required and isinstance(answer, Approved):
             person = person_of(self.people, self.key, case.request, answer, proof)
@@ -119,6 +125,30 @@ class Store:
             return
         with self._opened() as db:
             self._write_answer(db, id, answer)
+            if rule is not None:
+                add_rule(db, rule, case.request, maker)
+
+    def rules(self) -> list[StandingRule]:
+        """Return all standing approvals, oldest first, with how often each was used."""
+        with self._opened() as db:
+            return rules_in(db)
+
+    def revoke(self, id: str, *, by: str) -> None:
+        """Revoke a standing approval. Calls that it has approved already are not affected.
+
+        Args:
+            by: the name of the person who revokes it.
+
+        Raises:
+            UnknownRequest: if there is no such rule that is not revoked.
+        """
+        with self._opened() as db:
+            changed = db.execute(
+                "UPDATE rules SET revoked = ?, revoked_by = ? WHERE id = ? AND revoked IS NULL",
+                [time.time(), by, id],
+            ).rowcount
+        if not changed:
+            raise UnknownRequest(f"{self._path} has no rule {id!r:.40} that can be revoked")
 
     def answer_signed(self, body: bytes, signature: str) -> None:
         """Answer a request with the JSON body of a webhook that a person has signed.
@@ -174,15 +204,16 @@ class Store:
             if case is not None and case.state == "approved" and case.missing:
                 # A person who approved has lost the role since, so that the approval is void.
                 case = attrs.evolve(case, state="expired")
+            is_open = case is None or case.state not in ("approved", "denied")
+            if is_open and (by := use_rule(db, self.people, request)) is not None:
+                self._lapse(db, request)
+                return Kept(by, shown=request.arguments)
             if case is not None and case.state == "pending":
                 return Parked(case.request.id)
             if case is None or case.state in ("used", "expired") or case.answer is None:
                 now = time.time()
                 request = attrs.evolve(request, deadline=now + self._answer_within)
-                db.execute(
-                    "UPDATE requests SET lapsed = ? WHERE digest = ? AND answer IS NULL",
-                    [now, request.digest],
-                )
+                self._lapse(db, request)
                 db.execute(
                     "INSERT INTO requests (id, digest, request, asked, answer_by) "
                     "VALUES (?, ?, ?, ?, ?)",
@@ -196,6 +227,13 @@ class Store:
                     "UPDATE requests SET used = ? WHERE id = ?", [time.time(), case.request.id]
                 )
         return Kept.of(case.answer, case.request.arguments)
+
+    @staticmethod
+    def _lapse(db: sqlite3.Connection, request: Request) -> None:
+        db.execute(
+            "UPDATE requests SET lapsed = ? WHERE digest = ? AND answer IS NULL",
+            [time.time(), request.digest],
+        )
 
     async def ask_async(self, request: Request) -> Approved | Denied | Parked:
         """Like `ask`, without blocking the event loop."""
@@ -254,7 +292,9 @@ def _written(request: Request) -> str:
     """Serialize a request to JSON. Descriptive values that cannot be serialized are written as
     their repr.
     """
-    return json.dumps(attrs.asdict(request), default=repr)
+    data = attrs.asdict(request)
+    data.pop("real", None)  # a store keeps only what has passed the redactors
+    return json.dumps(data, default=repr)
 
 
 def _answer_text(answer: Approved | Denied) -> str:

@@ -136,3 +136,20 @@ def test_a_new_token_is_printed_with_the_line_for_the_file(hookbus):
     token, line = (each.partition(": ")[2] for each in lines)
     hashed = hashlib.sha256(token.encode()).hexdigest()
     assert len(token) >= 43 and line == f'token = "sha256:{hashed}"'
+
+
+def test_a_rule_is_made_listed_and_revoked_on_the_command_line(hookbus, pay, waiting):
+    rule = ("--like", "to=A*", "--between", "amount=1..900", "--uses", "3")
+    own = getpass.getuser()
+    assert hookbus("approvals", "approve", waiting, "--like", "too=A*", "--uses", "3")[0] == 2
+    assert hookbus("approvals", "approve", waiting, *rule)[0] == 0
+    with baggage(session="s-9"):
+        assert pay(500, "Ada\x1b[2J") == "paid 500"
+        assert pay(700, "Alan") == "paid 700"
+    [listed] = json.loads(hookbus("approvals", "rules", "--json")[1])
+    assert (listed["by"], listed["used"], listed["request"]) == (own, 1, waiting)
+    assert "1 of 3" in hookbus("approvals", "rules")[1]
+    assert hookbus("approvals", "revoke", listed["id"])[0] == 0
+    assert "revoked" in hookbus("approvals", "rules")[1]
+    with baggage(session="s-9"), pytest.raises(ApprovalPending):
+        pay(700, "Alan")
