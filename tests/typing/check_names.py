@@ -160,7 +160,7 @@ counted.answer("4f2a", approvals.Approved("ann", rule=rule), proof=approvals.Pro
 assert_type(counted.rules(), list[approvals.StandingRule])
 counted.revoke("4f2a", by="ann")
 two_people = Ask("pay?", roles=["finance"], approvals=2)
-approvals.notify("https://example.org/hook", secret="s")
+approvals.notify("https://example.org/hook", secret="s", page="https://example.org/page/")
 
 
 def of_approvals(

@@ -22,6 +22,7 @@ export class Approvals {
       const item = this.#item(request);
       this.items.set(request.id, item);
       this.list.append(item);
+      if (location.hash === `#${item.id}`) item.scrollIntoView(); // the link of a notification
       fill(this.said, `Approval pending: ${request.question}`);
     }
     this.section.querySelector(".none").hidden = this.items.size > 0;
@@ -55,7 +56,7 @@ export class Approvals {
     const facts = { hook: request.hook, sender: request.sender, guard: request.receiver };
     if (request.code) facts.code = request.code;
     if (request.deadline) facts.expires = moment(request.deadline);
-    const item = make("li", { "aria-labelledby": title },
+    const item = make("li", { id: `request-${request.id}`, "aria-labelledby": title },
       make("h3", { id: title }, request.question),
       pairs(facts),
       make("p", { class: "people" }, people(request)),
