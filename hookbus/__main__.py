@@ -1,4 +1,4 @@
-"""`python -m hookbus` runs the command `hookbus`."""
+"""The entry point of `python -m hookbus`, which runs the command `hookbus`."""
 
 import sys
 

@@ -88,13 +88,16 @@ class Bus:
             HookError: if the name is not an identifier.
         """
         if not isinstance(name, str) or not name.isidentifier():
-            said = f"a signal's name must be an identifier, such as 'pre_reply', not {name!r}"
-            raise HookError(said + "; to listen to every hook, use bus.events" * ("*" in str(name)))
+            message = f"a signal's name must be an identifier, such as 'pre_reply', not {name!r}"
+            if "*" in str(name):
+                message += "; to listen to every hook, use bus.events"
+            raise HookError(message)
         found = self._signals.get(name)
         if found is None:
             made = HookSignal(name, self, doc)
             if made.phase is not None:
-                # Set it here first: whoever finds the signal by name may connect to it at once.
+                # Set this first, because other threads may find the signal and connect to it
+                # immediately.
                 of_hook = self._switchboard.signals.setdefault(made.hook, {})
                 made = of_hook.setdefault(made.phase, made)
             found = self._signals.setdefault(name, made)
@@ -116,13 +119,15 @@ class Bus:
         hooks that are declared later.
 
         Raises:
-            HookError: if no method is marked, or if one of them cannot be connected. In that case,
-                none is connected.
+            HookError: if no method is marked, or if one of the methods cannot be connected. In that
+                case, none is connected.
         """
         with ExitStack() as registered:
             for attribute, name, options in marked(plugin):
                 receiver = getattr(plugin, attribute)
                 registered.callback(self._globs.connect(name, receiver, options))
+            if (note_bus := getattr(type(plugin), "_note_bus", None)) is not None:
+                note_bus(plugin, self)  # a guard that knows the tools of its bus
             return registered.pop_all().close
 
     @named_options
@@ -141,10 +146,10 @@ class Bus:
             phase: `"pre"`, `"item"` or `"post"`.
 
         Raises:
-            HookError: if a class or function has no guard. The message names it, and explains why
-                each existing guard does not count. Also if the hook is not declared, or if
-                overrides of it are not hooked. For `tool_call` without a sender, also if an agent
-                framework is imported but its adapter is not installed.
+            HookError: if a class or function has no guard (the message names it, and says why each
+                existing guard does not count), if the hook is not declared, or if overrides of it
+                are not hooked. For `tool_call` without a sender, also if an agent framework is
+                imported but its adapter is not installed.
         """
         self._checks.require_guard(hook, phase, sender, default_bus)
 
@@ -183,13 +188,13 @@ class Bus:
     async def drain(self, seconds: float) -> int:
         """Wait until no background observer is running, on any event loop or thread.
 
-        If a background observer calls it, it waits for the other ones.
+        If a background observer calls this method, it waits for the others.
 
         Args:
-            seconds: how long to wait at most; 0 does not wait.
+            seconds: the maximum time to wait, in seconds; 0 does not wait.
 
         Returns:
-            How many observers are still running: 0 if all have finished.
+            The number of observers that are still running; 0 if all have finished.
 
         Raises:
             HookError: if no asyncio event loop is running, or if `seconds` is not a valid time.
@@ -200,14 +205,14 @@ class Bus:
         """Wait as `drain` does, in code that is not async.
 
         Args:
-            seconds: how long to wait at most; 0 does not wait.
+            seconds: the maximum time to wait, in seconds; 0 does not wait.
 
         Returns:
-            How many observers are still running: 0 if all have finished.
+            The number of observers that are still running; 0 if all have finished.
 
         Raises:
-            HookError: if an event loop is running in this thread, which this would block, or if
-                `seconds` is not a valid time.
+            HookError: if an event loop is running in this thread, because waiting would block it,
+                or if `seconds` is not a valid time.
         """
         return self._background.drain_sync(seconds)
 
@@ -223,13 +228,13 @@ class Bus:
         Args:
             names: globs for names at any depth, ignoring case, such as `"*password*"`.
             patterns: regular expressions. If the library `regex` is installed (`hookbus[guards]`),
-                they have a time limit of 0.1 seconds per event, otherwise none.
+                they have a time limit of 0.1 seconds per event. Otherwise, they have no limit.
             guards: a `hookbus.guards.redact`, which redacts strings of at most 4,000 characters.
             function: called with the name of a value and the value, which is a string, a number,
                 True, False or None. It returns the replacement.
 
         Returns:
-            A function that undoes it.
+            A function that stops this redaction.
 
         Raises:
             HookError: for an invalid glob or pattern, or if no argument is given.
@@ -247,31 +252,31 @@ class Bus:
 
     @named_options
     def switch(self, receiver: str, act: Act, *, by: str) -> list[str]:
-        """Switch all receivers with this name, while the program runs. This is for an operator.
-
-        It applies from the next call on, and to whatever is connected under the name later, as
-        after a reload, until the operator switches again. What the program itself connects,
-        disables or enables does not change it. For each present connection, an event `Switched` is
-        emitted.
+        """Switch all receivers with this name while the program runs. Operators use this method.
+        The switch applies from the next call on, also to receivers that are connected with this
+        name later, for example after a reload, until the operator switches again. The program
+        cannot undo it by connecting, disabling or enabling receivers. An event `Switched` is
+        emitted for each existing connection.
 
         Args:
-            receiver: its name, or the last part of it.
-            act: `"disable"`: it is not called. `"shadow"`, for guards: it is called, but blocks
-                nothing. `"enable"`: it works as the program has set it.
-            by: who switches it, for the event.
+            receiver: the name of the receiver, or the last part of the name.
+            act: `"disable"` stops all calls of the receiver. `"shadow"`, for guards only, lets it
+                run without blocking. `"enable"` restores the options set by the program.
+            by: the name of the operator, for the event.
 
         Returns:
-            The receivers that were switched, each with its signal and its place. The list is empty
-            if no receiver has the name at present.
+            The receivers that were switched, each with its signal and location. The list is empty
+            if no receiver currently has the name.
 
         Raises:
             HookError: if no receiver has or had the name, or if one of them is locked or cannot be
-                in shadow. Then none is switched.
+                in shadow mode. In that case, none is switched.
         """
         return self._operator.switch(receiver, act, by)
 
     def _operate(self, *, shadow: Iterable[str] = (), require_guard: Iterable[str] = ()) -> None:
-        """Set, before a program runs, what applies to all that it will connect and declare.
+        """Set shadowed guards and required guards before a program runs, also for later connections
+        and hooks.
 
         Args:
             shadow: names of guards that are called but block nothing. It has no effect on a locked
@@ -281,7 +286,7 @@ class Bus:
         self._operator.prepare(shadow, require_guard)
 
     def _declare(self, hook: Hook) -> None:
-        """Add a hook, and connect what was registered for names that it matches."""
+        """Add a hook, and connect receivers registered for globs that match its name."""
         if (checks := vars(self).get("_checks")) is not None:
             checks.expect(hook)
         self._switchboard.declare(hook)

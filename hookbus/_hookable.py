@@ -22,14 +22,16 @@ from .exceptions import HookBlocked, HookError
 F = TypeVar("F", bound="Callable[..., Any] | classmethod[Any, ..., Any] | staticmethod[..., Any]")
 
 _WRAPPED: Final = ("func", "fn", "coroutine", "function", "callback", "on_invoke_tool")
-"""The attributes in which frameworks' tool objects keep the function they were made from."""
+"""The attributes in which the tool objects of frameworks keep the original function."""
 
 
 class Hookable(Hook):
     """The hook of a hookable function."""
 
     def find(self, values: tuple[Any, ...]) -> Callable[..., Any]:
-        """Return the function that runs a call with these values. Call it as you call the body."""
+        """Return the function that runs a call with these values. It takes the arguments of the
+        body.
+        """
         from ._calls.runner import choose  # imported on the first hooked call
 
         return choose(self, values)
@@ -115,26 +117,29 @@ def hookable(
 def hooked(
     function: Any, name: str | None, bus: Bus, given: Given, *, is_said: bool = False
 ) -> Any:
-    """Return the hookable of a function. `is_said` means that the caller has set its kind."""
+    """Make a function hookable and return the result. `is_said` means that the caller has set its
+    kind.
+    """
     if isinstance(function, (classmethod, staticmethod)):
         return type(function)(hooked(function.__func__, name, bus, given))
     _check_function(function)
     name = str(function.__name__ if name is None else name)
     present = hook_of(function)
     if present is not None:
-        said = given in (NOTHING_SAID, present.given)
-        if present.name == name and present.bus is bus and said:
+        is_same = given in (NOTHING_SAID, present.given)
+        if present.name == name and present.bus is bus and is_same:
             return function
+        hint = "" if is_same else ": pass its options where it is first made hookable"
         raise HookError(
             f"{function.__qualname__} is already hookable as {present.name!r}; a function can be "
-            f"only one hook{'' if said else ': pass its options where it is first made hookable'}"
+            f"only one hook{hint}"
         )
     _check_fit(function, given)
     inside, outside = colour_of(inspect.unwrap(function)), colour_of(function)
     if not is_said and inside != outside:
         warn(
             f"{function.__qualname__} is {inside} below a decorator, but {outside} above it: "
-            "put @hookable directly above the function, below that decorator"
+            "put @hookable directly above the function, below the other decorator"
         )
     hook = Hookable(name, bus, function, given)
     bus._declare(hook)
@@ -168,7 +173,7 @@ def _check_fit(function: Any, given: Given) -> None:
 
 
 def _is_tool(given: Any) -> bool:
-    """Return whether a decorator made this object from a function, as frameworks make tools."""
+    """Return whether a decorator made this object from a function, as frameworks do for tools."""
     if isinstance(given, partial):
         return False
     return any(isinstance(getattr(given, name, None), FunctionType) for name in _WRAPPED)

@@ -1,4 +1,4 @@
-"""`instrument` hooks methods and functions of code that you did not write, and can undo this."""
+"""`instrument` makes methods and functions of existing code hookable, and can undo this."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def instrument_with(
         A function that restores everything.
 
     Raises:
-        HookError: as `instrument` does, and for a function that is already async.
+        HookError: as in `instrument`, and for a function that is already async.
     """
     check_bus(bus)
     if kind not in (None, "async"):
@@ -114,7 +114,7 @@ C = TypeVar("C", bound=type)
 
 
 def hook_overrides(cls: C) -> C:
-    """Class decorator: make every override of a hookable method of this class hookable, too.
+    """Class decorator: also make every override of a hookable method of this class hookable.
 
     It applies to present and future subclasses. For classes that you did not write, use
     `instrument(..., subclasses=True)`. An override gets the hook name, bus, `require_guard`,
@@ -162,7 +162,7 @@ def _name_of(owner: type | ModuleType) -> str:
 
 
 class _Made(NamedTuple):
-    """How to make the hookables, and what to put above them."""
+    """The settings for creating hookables, and the function that wraps them."""
 
     bus: Bus
     above: Callable[[Any], Any] | None = None
@@ -187,7 +187,7 @@ class _Made(NamedTuple):
 def _check(
     owner: type | ModuleType, attribute: str, name: str, made: _Made, *, subclasses: bool
 ) -> None:
-    """Reject what cannot be hooked, before anything is changed."""
+    """Reject an attribute that cannot be hooked, before any change."""
     where = f"{_name_of(owner)}.{attribute}"
     raw = inspect.getattr_static(owner, attribute, NOTHING)
     if raw is NOTHING and subclasses and isinstance(owner, type):
@@ -236,8 +236,8 @@ def _wrap(cls: type, attribute: str, name: str, made: _Made, undos: ExitStack) -
     wrapped, hook = made.of(raw, name)
 
     def undo() -> None:
-        # If other code has replaced the attribute since, it stays; the shell below it now only
-        # passes calls through.
+        # If other code has replaced the attribute since, the replacement stays. The shell below it
+        # now only passes calls through.
         if vars(cls).get(attribute) is wrapped:
             if is_own:
                 setattr(cls, attribute, raw)
@@ -262,7 +262,7 @@ def _wrap_function(
     wrapped, hook = made.of(raw, name)
 
     def undo() -> None:
-        _replace_everywhere(wrapped, raw)  # including modules that imported it since
+        _replace_everywhere(wrapped, raw)  # including modules that have imported it since
         hook.retire()
 
     undos.callback(undo)
@@ -270,7 +270,7 @@ def _wrap_function(
 
 
 def _replace_everywhere(old: Any, new: Any) -> None:
-    """Replace one function by another in every module that holds it, under any name."""
+    """Replace one function with another in every module that contains it, under any name."""
     for module in list(sys.modules.values()):
         held = module.__dict__ if isinstance(module, ModuleType) else {}
         for name in [name for name, value in list(held.items()) if value is old]:
@@ -279,7 +279,8 @@ def _replace_everywhere(old: Any, new: Any) -> None:
 
 def _wrap_overrides(cls: type, names: Mapping[str, str], made: _Made, undos: ExitStack) -> None:
     for attribute, name in names.items():
-        # A mixin ahead in the MRO may hold the override; then the class itself gets the hookable.
+        # A mixin earlier in the MRO may contain the override; then the class itself gets the
+        # hookable.
         raw = inspect.getattr_static(cls, attribute, None)
         if inspect.isfunction(getattr(raw, "__func__", raw)) and hook_of(raw) is None:
             _wrap(cls, attribute, name, made, undos)

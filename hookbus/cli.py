@@ -17,7 +17,7 @@ def __dir__() -> list[str]:
 
 
 ABOUT: Final = "Guard, observe and approve the calls of a Python agent."
-EXTRAS: Final = {"demo": "demo", "serve": "page"}
+EXTRAS: Final = {"demo": "demo", "mcp": "cli,fastmcp", "serve": "page"}
 """The extra that a command needs. All other commands need `cli`."""
 BY_PACKAGE: Final = {"opentelemetry": "otel"}
 """The extra of a package that only one option needs."""
@@ -32,20 +32,22 @@ Usage: hookbus COMMAND
 {ABOUT}
 
 Commands, and what to install for each:
-  hooks      pip install 'hookbus[cli]'     list the hooks that a module declares
-  explain    pip install 'hookbus[cli]'     show the receivers of one method, in order
-  check      pip install 'hookbus[cli]'     find mistakes in the hooks of a module
-  run        pip install 'hookbus[cli]'     run any Python program unchanged, under guards
-  log        pip install 'hookbus[cli]'     list the calls in a journal
-  replay     pip install 'hookbus[cli]'     check recorded calls with today's guards
-  trace      pip install 'hookbus[cli]'     write the calls of a journal for a trace viewer
-  top        pip install 'hookbus[cli]'     watch the calls that happen now
-  serve      pip install 'hookbus[page]'    watch and approve calls in a browser
-  attach     pip install 'hookbus[cli]'     inspect a running program, and switch its receivers
-  approvals  pip install 'hookbus[cli]'     list and answer requests for approval
-  doctor     pip install 'hookbus[cli]'     check versions, adapters, plugins and files
-  gate       pip install 'hookbus[cli]'     put the tools of a coding agent under your guards
-  demo       pip install 'hookbus[demo]'    run AgentDojo's attacks against a guarded agent
+  hooks      pip install 'hookbus[cli]'         list the hooks that a module declares
+  explain    pip install 'hookbus[cli]'         show the receivers of one method, in order
+  check      pip install 'hookbus[cli]'         find mistakes in the hooks of a module
+  run        pip install 'hookbus[cli]'         run any Python program unchanged, under guards
+  mcp        pip install 'hookbus[cli,fastmcp]' guard the tools of an MCP server
+  log        pip install 'hookbus[cli]'         list the calls in a journal
+  replay     pip install 'hookbus[cli]'         check recorded calls with today's guards
+  trace      pip install 'hookbus[cli]'         write the calls of a journal for a trace viewer
+  top        pip install 'hookbus[cli]'         watch the calls that happen now
+  serve      pip install 'hookbus[page]'        watch and approve calls in a browser
+  attach     pip install 'hookbus[cli]'         inspect a running program, and switch its receivers
+  approvals  pip install 'hookbus[cli]'         list and answer requests for approval
+  policy     pip install 'hookbus[cli]'         check, test and compare policies in Cedar
+  doctor     pip install 'hookbus[cli]'         check versions, adapters, plugins and files
+  gate       pip install 'hookbus[cli]'         put the tools of a coding agent under your guards
+  demo       pip install 'hookbus[demo]'        run AgentDojo's attacks against a guarded agent
 
 Options:
   --help     show this help

@@ -1,4 +1,4 @@
-"""Immutable records of what happened. Listeners of `bus.events` get these and nothing else.
+"""Immutable records of events on a bus. Listeners of `bus.events` get these objects.
 
 A listener is called as `listener(bus, event)`. Values (arguments, results, changed values) are
 `HIDDEN` unless the bus was created with `values=True`; exceptions and reasons are always present.
@@ -19,7 +19,7 @@ from ._ground.plain import copy_containers, name_of_type, place_of_raise, plain
 
 __all__ = [
     "HIDDEN", "KINDS", "Attempted", "Blocked", "Event", "Failed", "Finished", "Invoked", "Lost",
-    "Mutated", "Started", "Switched",
+    "Mutated", "Reloaded", "Started", "Switched",
 ]  # fmt: skip
 
 
@@ -37,7 +37,7 @@ class _Hidden(enum.Enum):
 
 
 HIDDEN: Final = _Hidden.HIDDEN
-"""Replaces a value in an event of a bus that was made without `values=True`."""
+"""Replaces a value in an event of a bus that was created without `values=True`."""
 
 
 def _as_type(error: BaseException | None) -> str:
@@ -45,7 +45,7 @@ def _as_type(error: BaseException | None) -> str:
 
 
 def copy_baggage() -> Baggage:
-    """Return the values that `hookbus.baggage` attached to the running code, as of now."""
+    """Return a copy of the values that `hookbus.baggage` has attached to the running code."""
     around = current_baggage()
     return around if around.is_fixed else Baggage(copy_containers(around))
 
@@ -56,7 +56,7 @@ class Event:
 
     Attributes:
         call_id: the number of the call, unique in this process; 0 for an event that is not about a
-            call (`Lost`, `Switched`).
+            call (`Lost`, `Switched`, `Reloaded`).
         parent_id: the number of the observed call that made this call, else None.
         hook: the name of the hook.
         sender: a description of the sender, never the object itself.
@@ -74,9 +74,9 @@ class Event:
     def as_dict(self) -> dict[str, Any]:
         """Return the event as JSON data: the name of its class as `event`, then its fields.
 
-        Fields that are `HIDDEN` are left out. Of an exception, only its `type` and its `place`
+        Fields that are `HIDDEN` are left out. For an exception, only its `type` and its `place`
         (`file:line`) are included, never its message. Placeholders such as `<Agent>` replace other
-        objects, and values that are too large.
+        objects and values that are too large.
         """
         kind: Any = type(self)
         said: dict[str, Any] = {"event": kind.__name__}
@@ -110,10 +110,11 @@ class Invoked(Event):
     """A receiver was called, with its `role` and `phase`. The event is emitted only to listeners
     that list this class in `kinds=`.
 
-    The answer is `"nothing"`, `"changed"`, `"blocked"`, `"asked"` (for an approval), `"answered"`
-    (a question), `"failed"`, or `"not asked"` if its `when=` returned false. After an approval, the
-    guard that required it is reported once more as `"approved"`, with the time that the approver
-    took in `seconds` and the approver in `by`.
+    The answer is `"nothing"`, `"changed"`, `"blocked"`, `"asked"` (approval is required),
+    `"answered"` (a question), `"failed"`, or `"not asked"` if its `when=` returned false. After an
+    approval, the guard that required it is reported once more as `"approved"`, with the time that
+    the approver took in `seconds` and the approver in `by`. If a coding agent asked its own user,
+    the answer is `"handed on"`, and `by` is the name of the agent.
     """
 
     receiver: str
@@ -121,7 +122,8 @@ class Invoked(Event):
     phase: str
     seconds: float
     answer: Literal[
-        "nothing", "changed", "blocked", "asked", "answered", "failed", "not asked", "approved"
+        "nothing", "changed", "blocked", "asked", "answered", "failed", "not asked", "approved",
+        "handed on",
     ]
     by: str | None = None
 
@@ -141,7 +143,7 @@ class Attempted(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Mutated(Event):
-    """A receiver changed something, from `before` to `after`.
+    """A receiver changed a value from `before` to `after`.
 
     `name` is the name of the argument, or `"result"`, or `"item"` for an item of a stream. `index`
     is the number of the item, from 0; `dropped` means that the item does not reach the consumer.
@@ -163,7 +165,7 @@ class Blocked(Event):
         reason: the reason, as a sentence for people.
         code: the reason, as a short identifier for programs.
         details: additional data that only events contain.
-        enforced: whether the call was really blocked; False for a guard in shadow.
+        enforced: whether the call was really blocked; False for a guard in shadow mode.
     """
 
     receiver: str
@@ -180,9 +182,9 @@ class Failed(Event):
 
     Attributes:
         exception: the exception of the receiver. `repr` and `as_dict` show only its type and its
-            place.
+            location.
         action: the consequence: `"isolated"` (the call continued), `"blocked"` or `"raised"`.
-        enforced: False for a guard in shadow, which blocks nothing.
+        enforced: False for a guard in shadow mode, which does not block.
         place: `file:line` of the receiver.
         message: hookbus's description of the failure if it knows more than the type, else None.
     """
@@ -209,9 +211,9 @@ class Finished(Event):
             provided the result), `blocked`, `raised`, `cancelled` (also for a stream that its
             consumer left), or `paused` (the method handed control back with an exception of
             `passes=`).
-        seconds: how long the call took.
-        error: the exception that a `raised` or `cancelled` call ended with, else None. `repr` and
-            `as_dict` show only its type and its place.
+        seconds: the duration of the call.
+        error: the exception that a `raised` or `cancelled` call raised, else None. `repr` and
+            `as_dict` show only its type and its location.
         result: the result that the caller gets, with `values=True`; None for a blocked call.
         labels: the labels of `Started`.
     """
@@ -238,7 +240,7 @@ class Switched(Event):
     Attributes:
         receiver: the name of the receiver.
         act: the action: `"disable"` switches the receiver off, `"enable"` switches it on again, and
-            `"shadow"` puts it in shadow.
+            `"shadow"` puts it in shadow mode.
         by: the name of the operator.
     """
 
@@ -247,13 +249,26 @@ class Switched(Event):
     by: str
 
 
+@attrs.frozen(kw_only=True, slots=False)
+class Reloaded(Event):
+    """A guard read its files again, because they had changed.
+
+    Attributes:
+        receiver: the name of the guard.
+        problem: why the earlier content remains in force, or None if the new content is in force.
+    """
+
+    receiver: str
+    problem: str | None = None
+
+
 new_event: Final[Any] = object.__new__
 set_fields: Final[Any] = Event.__dict__["__dict__"].__set__
-"""Make an event without its `__init__`, which takes longer than all else that an event costs."""
+"""Creates an event without its `__init__`, which would take most of the time of an event."""
 
 
 def make_event(kind: type[Event], fields: dict[str, Any]) -> Event:
-    """Return an event that has these fields: all those of its class, in their order."""
+    """Return an event with these fields, which must be all fields of its class in their order."""
     event: Event = new_event(kind)
     set_fields(event, fields)
     return event
@@ -261,8 +276,8 @@ def make_event(kind: type[Event], fields: dict[str, Any]) -> Event:
 
 @functools.cache
 def default_fields(kind: type[Event]) -> dict[str, Any]:
-    """Return all fields of a kind of events in their order, each with its default or None. The
-    dict is the same each time: copy it before you change it.
+    """Return all fields of a kind of event in their order, each with its default or None. All calls
+    return the same dict, so copy it before you change it.
     """
     factory: Any = attrs.Factory
     fields = {field.name: field.default for field in attrs.fields(kind)}
@@ -274,5 +289,6 @@ def default_fields(kind: type[Event]) -> dict[str, Any]:
 
 KINDS: Final[tuple[type[Event], ...]] = (
     Started, Invoked, Mutated, Blocked, Failed, Attempted, Finished, Lost, Switched,
+    Reloaded,
 )  # fmt: skip
 """Every kind of event. `bus.events.connect(listener, kinds=...)` selects from these."""

@@ -56,7 +56,7 @@ class HookBlocked(HookError):
         return self._said(2)
 
     def _said(self, number: int) -> str:
-        return self.args[number] if number < len(self.args) else "?"  # e.g. made elsewhere
+        return self.args[number] if number < len(self.args) else "?"  # created elsewhere
 
     def __str__(self) -> str:
         return f"{self.hook} was blocked by {self.receiver}: {self.reason}"

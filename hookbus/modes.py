@@ -33,8 +33,7 @@ from typing import Any, Generic, TypeVar, overload
 
 import attrs
 
-from ._ground import merging as _modes
-from ._ground import rules
+from ._ground import merging, rules
 from ._ground.merging import Merged, Rule
 from .exceptions import HookError
 
@@ -59,9 +58,9 @@ class Receiver(Generic[T_co]):
     """One receiver of a question, for a mode. A mode yields receivers to call them.
 
     Attributes:
-        name: its name in events and errors.
+        name: the receiver's name in events and errors.
         where: the file and line of its definition.
-        priority: the priority it was connected with.
+        priority: the priority with which it was connected.
     """
 
     name: str
@@ -77,7 +76,7 @@ class Answer(Generic[T_co]):
         receiver: the name of the receiver.
         where: the file and line of the receiver.
         value: the answer, or None if the receiver returned None, failed or was not called.
-        error: the exception it failed with, else None.
+        error: the exception with which it failed, else None.
         asked: whether the receiver was called; False if its `when=` returned false.
     """
 
@@ -106,7 +105,8 @@ class Answers(Generic[T_co, R_co]):
 
 @attrs.frozen
 class Reject:
-    """A mode yields it to reject an answer, which then counts as a failure of its receiver.
+    """A mode yields this object to reject an answer. The answer then counts as a failure of its
+    receiver.
 
     Attributes:
         answer: the answer that was sent to the mode.
@@ -119,7 +119,7 @@ class Reject:
 
 @attrs.frozen
 class Result:
-    """A mode that is an async generator yields it last.
+    """A mode that is an async generator yields this object last.
 
     Attributes:
         value: the result of the question.
@@ -129,7 +129,7 @@ class Result:
 
 
 Asking = Sequence[Receiver[T]] | tuple[Sequence[Receiver[T]], Mapping[str, Any]] | Reject
-"""What a mode yields: receivers to call, optional changed arguments, or an answer to reject."""
+"""A value that a mode yields: receivers to call, maybe with arguments, or an answer to reject."""
 
 Steps = Generator[Asking[T], list[Answer[T]], R]
 """The return type of a generator function that is a mode:
@@ -142,12 +142,12 @@ Mode = Callable[..., Any]
 
 
 def void(receivers: Sequence[Receiver[object]]) -> Steps[object, None]:
-    """Call all receivers concurrently; return None."""
+    """Call all receivers concurrently, and return None."""
     yield receivers
 
 
 def broadcast(receivers: Sequence[Receiver[T]]) -> Steps[T, list[T]]:
-    """Call the receivers one after the other; return a list of their answers."""
+    """Call the receivers one after the other, and return a list of their answers."""
     answers: list[T] = []
     for receiver in receivers:
         [answer] = yield [receiver]
@@ -157,7 +157,9 @@ def broadcast(receivers: Sequence[Receiver[T]]) -> Steps[T, list[T]]:
 
 
 def firstresult(receivers: Sequence[Receiver[T]]) -> Steps[T, T | None]:
-    """Call the receivers one after the other until one answers; the rest are not called."""
+    """Call the receivers one after the other until one answers. The remaining receivers are not
+    called.
+    """
     for receiver in receivers:
         [answer] = yield [receiver]
         if answer.value is not None:
@@ -184,22 +186,22 @@ def merge(
     Raises:
         HookError: if a rule is not valid.
     """
-    of_key = {key: _modes.rule_of(key, rule) for key, rule in of_keys.items()}
-    of_rest = None if rest is None else _modes.rule_of("every other key", rest)
+    of_key = {key: merging.rule_of(key, rule) for key, rule in of_keys.items()}
+    of_rest = None if rest is None else merging.rule_of("every other key", rest)
 
     def mode(receivers: Sequence[Receiver[object]]) -> Steps[object, Merged]:
         merged: Merged = {}
         for receiver in receivers:
             [answer] = yield [receiver]
             if answer.value is not None:
-                merged, reason = _modes.merged_with(merged, answer.value, of_key, of_rest)
+                merged, reason = merging.merged_with(merged, answer.value, of_key, of_rest)
                 if reason is not None:
                     yield Reject(answer, reason)
         return merged
 
-    said = [] if of_rest is None else [_modes.name_of(of_rest)]
-    said += [f"{key}={_modes.name_of(rule)}" for key, rule in of_key.items()]
-    mode.__name__ = f"merge({', '.join(said)})"
+    rules_of_keys = [] if of_rest is None else [merging.name_of(of_rest)]
+    rules_of_keys += [f"{key}={merging.name_of(rule)}" for key, rule in of_key.items()]
+    mode.__name__ = f"merge({', '.join(rules_of_keys)})"
     return mode
 
 
@@ -229,8 +231,8 @@ def unique(key: Callable[[Any], Any]) -> Callable[[Sequence[Receiver[T]]], Steps
     """Return a mode like `broadcast` that keeps only the first of several answers with the same
     `key`.
 
-    If an answer is a list or tuple, each of its items has a key. If `key` raises an exception, the
-    receiver that returned the answer fails.
+    If an answer is a list or tuple, each of its items is compared separately. If `key` raises an
+    exception, the receiver that returned the answer fails.
     """
 
     def mode(receivers: Sequence[Receiver[Any]]) -> Steps[Any, list[Any]]:
@@ -253,7 +255,7 @@ def unique(key: Callable[[Any], Any]) -> Callable[[Sequence[Receiver[T]]], Steps
             answers += [kept] if is_many and new else new
         return answers
 
-    mode.__name__ = f"unique({_modes.name_of(key)})"
+    mode.__name__ = f"unique({merging.name_of(key)})"
     return mode
 
 
@@ -274,12 +276,12 @@ def with_default(mode: Mode, fallback: Callable[..., Any]) -> _Asks[Any]:
         HookError: if the mode or the fallback is not valid.
     """
     steps = steps_of(mode)
-    if _modes.is_async(mode) or not callable(fallback):
+    if merging.is_async(mode) or not callable(fallback):
         raise HookError(
             f"with_default cannot take {mode!r:.60} and {fallback!r:.60}: "
             "write with_default(mode, function), where the mode is a plain def"
         )
-    named, needed = _modes.named_by(fallback)
+    named, needed = merging.named_by(fallback)
 
     def either(receivers: Sequence[Receiver[Any]], arguments: Mapping[str, Any]) -> Any:
         result = yield from steps(receivers, arguments)
@@ -287,7 +289,7 @@ def with_default(mode: Mode, fallback: Callable[..., Any]) -> _Asks[Any]:
             return fallback(**{name: arguments[name] for name in named if name in arguments})
         return result
 
-    either.__name__ = f"with_default({_modes.name_of(mode)})"
+    either.__name__ = f"with_default({merging.name_of(mode)})"
     either.__dict__["needs"] = (*getattr(mode, "needs", ()), *needed)
     return either
 
@@ -298,10 +300,10 @@ def steps_of(mode: Mode) -> Callable[[Any, Mapping[str, Any]], Any]:
     Raises:
         HookError: if the object is not a mode.
     """
-    makers = (merge, fold, unique, with_default, *_modes.RULES.values())
+    makers = (merge, fold, unique, with_default, *merging.RULES.values())
     if any(mode is each for each in makers):
         raise HookError(
-            f"{_modes.name_of(mode)} is not a mode: "
+            f"{merging.name_of(mode)} is not a mode: "
             "write modes.merge(key=rule), or modes.firstresult for the first answer"
         )
-    return _modes.steps_of(mode, broadcast)
+    return merging.steps_of(mode, broadcast)

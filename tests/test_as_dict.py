@@ -138,7 +138,8 @@ def told():
 
 
 def test_every_kind_of_event_is_json_and_says_its_fields_and_no_strangers_text(told):
-    assert {type(event) for event in told} == set(KINDS)
+    from_files = {events.Reloaded}  # tests/guards/test_policy.py
+    assert {type(event) for event in told} == set(KINDS) - from_files
     for event in told:
         said = json.loads(json.dumps(event.as_dict(), allow_nan=False))
         assert list(said)[:7] == [

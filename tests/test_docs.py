@@ -97,7 +97,8 @@ def test_a_page_runs_and_prints_what_it_says(page, tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(Path(hookbus.__file__).parent.parent)}
     environment.pop("COLUMNS", None)
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # others take seconds to import
-    run = [sys.executable, "-W", "error", *(PYTEST if "\ndef test_" in text else ()), str(path)]
+    has_tests = re.search(r"^(def test_|Test\w+ = )", text, re.MULTILINE)
+    run = [sys.executable, "-W", "error", *(PYTEST if has_tests else ()), str(path)]
     ran = subprocess.run(
         run, capture_output=True, text=True, timeout=120, cwd=tmp_path, env=environment
     )

@@ -16,8 +16,9 @@ from hookbus import adapters, events, exceptions, modes, plugins, testing
 from hookbus._connections import broadcast
 from hookbus._questions import protocols
 from hookbus._views import explain, report
+from hookbus.adapters import kit
 
-MODULES = (events, exceptions, modes, testing)
+MODULES = (events, exceptions, kit, modes, testing)
 OTHERS = (
     broadcast.Broadcast,
     *(protocols.Hookspec, protocols.AsyncHookspec, protocols.Connects),

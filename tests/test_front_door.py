@@ -45,7 +45,8 @@ def test_the_public_names_are_these():
 
 
 PUBLIC_MODULES = (
-    "hookbus", "hookbus.adapters", "hookbus.approvals", "hookbus.cli", "hookbus.demo",
+    "hookbus", "hookbus.adapters", "hookbus.adapters.kit", "hookbus.approvals", "hookbus.cli",
+    "hookbus.demo",
     "hookbus.events", "hookbus.exceptions", "hookbus.exporters", "hookbus.exporters.chrome",
     "hookbus.exporters.jsonl", "hookbus.exporters.log", "hookbus.exporters.otel", "hookbus.gate",
     "hookbus.guards",

@@ -387,7 +387,7 @@ def test_a_plugin_with_one_method_that_does_not_fit_is_not_plugged_at_all(bus, r
 
     with pytest.raises(
         HookError,
-        match="does_not .* asks for 'mesage', which resolve does not have; did you mean 'message'",
+        match="does_not .* parameter 'mesage', which resolve does not have; did you mean 'message'",
     ):
         bus.register(Plugin())
     assert collect() == [] and resolve("a") is None
@@ -401,10 +401,10 @@ def test_a_receiver_that_asks_for_what_the_question_lacks_is_refused_and_nothing
 
     with pytest.raises(
         HookError,
-        match=rf"by_chat \({__file__}:\d+\) on resolve asks for 'mesage'.*did you mean 'message'",
+        match=rf"by_chat \({__file__}:\d+\) on resolve .* 'mesage'.*did you mean 'message'",
     ):
         resolve.connect(by_chat)
-    with pytest.raises(HookError, match="has a when= that asks for 'limits'.*did you mean 'limit'"):
+    with pytest.raises(HookError, match="has a when= that needs 'limits'.*did you mean 'limit'"):
         resolve.connect(lambda message: 1, when={"limits": "*"})
     assert list(resolve.signal.receivers_for(None)) == []
 

@@ -114,7 +114,7 @@ def test_void_decides_nothing_so_a_block_of_one_is_misuse_and_the_others_are_ask
 def test_other_verdicts_are_no_answers(bus, declare, verdict):
     result, failed = failures(bus, declare(modes.broadcast, verdict, 2))
     assert result == [2]
-    assert "a question has nothing to drop or replace" in failed[0][1]
+    assert "a question does not take Replace or Drop" in failed[0][1]
 
 
 # -- merge -----------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def test_a_locked_guard_stays_and_nothing_else_of_its_name_is_switched(bus, hear
 
 @pytest.mark.parametrize("name, act, problem", [
     ("dobule", "disable", "no receiver is connected as 'dobule'; did you mean 'double'"),
-    ("double", "shadow", "is not a guard, and only guards can be in shadow"),
+    ("double", "shadow", "is not a guard, and only guards can be in shadow mode"),
     ("double", "disabel", "act='disabel' is not valid; did you mean 'disable'"),
 ])  # fmt: skip
 def test_what_cannot_be_switched_is_refused(bus, heard, pay, name, act, problem):
@@ -102,7 +102,7 @@ def test_what_cannot_be_switched_is_refused(bus, heard, pay, name, act, problem)
 
 @pytest.mark.parametrize("options", [{}, {"role": "observe"}, {"role": "guard", "shadow": True}])
 def test_only_a_guard_that_is_enforced_can_be_locked(bus, options):
-    with pytest.raises(HookError, match="locked=True keeps a guard in force"):
+    with pytest.raises(HookError, match="locked=True prevents an operator from switching"):
         bus.signal("pre_pay").connect(no, locked=True, **options)
 
 

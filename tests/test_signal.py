@@ -640,7 +640,7 @@ def test_send_heeds_once_and_when_and_report_knows_who_was_called(bus, is_async)
     assert ran == ["once", "glob", "glob"]
     states = {row["receiver"]: row["state"] for row in report(bus).receivers}
     assert sorted(states.values()) == ["fired", "never fired"]
-    with pytest.raises(HookError, match=r"asks for 'name', but greeting was sent without it"):
+    with pytest.raises(HookError, match=r"needs 'name', but greeting was sent without it"):
         send(nam="ada")
 
 

@@ -175,5 +175,5 @@ def test_a_receiver_of_anybody_may_ask_for_the_first_argument_of_a_static_method
         bus.signal("pre_send").connect(lambda sender, to: asked.append(to), role="guard")
     assert Base.send("ada") == "sent to ada" and asked == ["ada"]
     assert report(bus).findings == ()
-    with pytest.raises(HookError, match="asks for 'too', which send does not have"):
+    with pytest.raises(HookError, match="has a parameter 'too', which send does not have"):
         bus.signal("pre_send").connect(lambda sender, too: None)

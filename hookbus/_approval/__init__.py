@@ -1,1 +1,1 @@
-"""How a call asks for an approval, and which calls inside it need no second one."""
+"""Approvals of calls, and passed-on calls that need no second approval."""

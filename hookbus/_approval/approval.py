@@ -1,4 +1,4 @@
-"""Approval of one call: which guards ask for it, the approver's answer, and what it covers."""
+"""The approval of one call: the guards that require it, the approver's answer, and its scope."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ __tracebackhide__: Final = True
 
 
 class Approver(Protocol):
-    """The approver of a bus, as `hookbus.approvals` makes it from the value of `bus.approver`.
+    """The approver of a bus, created by `hookbus.approvals` from the argument of `bus.approver`.
 
     Attributes:
         name: its name in events.
-        function: the original value, for its place.
-        timeout: how many seconds the approver has; None is no deadline.
-        ask: asks from a plain call; `ask_async` from an awaited one.
+        function: the original argument, for its location.
+        timeout: the time limit for the approver in seconds, or None for no limit.
+        ask: requests an answer in a plain call; `ask_async` does so in an awaited call.
     """
 
     name: str
@@ -50,29 +50,29 @@ class Approver(Protocol):
         ...
 
     def digest(self, facts: Mapping[str, Any]) -> str:
-        """Return the digest of the call to approve; raise HookError if it cannot have one."""
+        """Return the digest of the call to approve, or raise HookError if it cannot be computed."""
         ...
 
     def is_inner(self, outer: Approval, facts: Mapping[str, Any]) -> bool:
-        """Return whether a call inside an approved call is that same call, passed on."""
+        """Return whether a nested call is the approved call itself, passed on by its body."""
         ...
 
     def request(self, facts: Mapping[str, Any]) -> Any:
-        """Return the request for a call, with its `digest`. Raises as `digest` does."""
+        """Return the request for a call, with its `digest`. Raise as `digest` does."""
         ...
 
     def verdict(
         self, request: Any, answer: Any, facts: Mapping[str, Any]
     ) -> Block | tuple[str, dict[str, Any], bool]:
-        """Return the denial; or who approved, the arguments as the approver edited them, and
-        whether the call has waited for the answer.
+        """Return the denial, or a tuple of the approver's name, the arguments edited by the
+        approver, and whether the call has waited for the answer.
         """
         ...
 
 
 GuardsNow = Callable[[Call, set[Any]], Callable[[tuple[Any, ...]], Any]]
-"""Makes a function that calls the guards that are connected now, except some receivers. It returns
-the `Approval` of the guards that ask; the answer is awaited if the hook is async.
+"""Creates a function that calls the currently connected guards, except some receivers. It returns
+the `Approval` of the guards that ask, as an awaitable if the hook is async.
 """
 
 
@@ -80,13 +80,13 @@ class Approval(Unapproved):
     """The approval of one attempt: which guards ask, and for which arguments it was given.
 
     Attributes:
-        asks: the guards that ask, with their questions. If the approver edits the arguments, those
-            of the current round.
-        values: the arguments as the approver edited them, until the guards have checked them.
-        by: the person who approved.
+        asks: the guards that ask, with their questions. After the approver edits the arguments,
+            only the guards of the current round.
+        values: the arguments edited by the approver, until the guards have checked them.
+        by: the name of the approver.
         facts: the description of the call that the approver got, with the approved arguments.
         digest: the digest of these facts.
-        outer: the approval of the enclosing call, if it covers this one, too.
+        outer: the approval of the enclosing call, if it also covers this call.
     """
 
     approver: Approver
@@ -100,15 +100,15 @@ class Approval(Unapproved):
         self._inner: dict[str, Approval] = {}
 
     def approve(self, values: tuple[Any, ...], guards_now: GuardsNow) -> None:
-        """Get an approval of these arguments in a plain call, or block the call."""
+        """Get approval for these arguments in a plain call, or block the call."""
         unwaited(self.approve_async(values, guards_now))
 
     async def approve_async(self, values: tuple[Any, ...], guards_now: GuardsNow) -> None:
         """Get approval for a call, or block it. In a sync call, this never awaits.
 
-        While the approver decides, receivers may be connected. So the guards that did not ask are
-        called once more, and new guards, too. If the approver edited the arguments, the next round
-        calls all guards of the call, and this round only the new ones.
+        Other code may connect receivers while the approver decides. Therefore, new guards and
+        guards that did not ask are called afterwards. If the approver edited the arguments, this
+        round calls only new guards, and the next round calls all guards.
         """
         if self._has_outer(values):
             return
@@ -128,7 +128,7 @@ class Approval(Unapproved):
             block(self.call, seat, Block(unapproved(ask.question, why), code="drift"))
 
     async def _ask(self, values: tuple[Any, ...]) -> bool:
-        """Ask the approver; return whether the call has waited for the approval."""
+        """Ask the approver. Return whether the call has waited for the approval."""
         seat, request, facts = self._requesting(values)
         try:
             ask = self.approver.ask_async
@@ -147,27 +147,27 @@ class Approval(Unapproved):
             return self._accept(seat, values, self.approver.verdict(request, answer, facts))
         except BaseException as error:
             failed(self.call, seat, error)
-            raise  # never reached: the approver's seat fails closed
+            raise  # not reached: the approver's seat fails closed
 
     def check(self, values: tuple[Any, ...]) -> None:
-        """Block the call if, right before the method, it is not the call that was approved."""
+        """Right before the method runs, block the call if it differs from the approved call."""
         if not self._is_of(values):
             reason = "the arguments or the identity of the call changed after it was approved"
             block(self.call, self._approved[0][0], Block(reason, code="drift"))
 
     def cover(self, body: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap the body, so that inside it the same call, passed on, counts as approved."""
+        """Wrap the body, so that the same call counts as approved if the body passes it on."""
         hook = self.call.plan.hook
         return run_inside(self, body, is_async=hook.is_async, is_stream=hook.is_stream)
 
     @property
     def questions(self) -> list[tuple[str, Ask]]:
-        """What was approved: the names of the guards, each with its question."""
+        """The approved questions, each with the name of its guard."""
         return _questions([*self._approved, *self.asks])
 
     def _has_outer(self, values: tuple[Any, ...]) -> bool:
-        """Return whether this is a call that was approved already and is now passed on by the body
-        of that call. Each attempt of that body covers one such call.
+        """Return whether the body of an approved call passes that call on here. Each attempt of the
+        body covers one such call.
         """
         outer, began = enclosing_attempt(), time.perf_counter()
         if outer is None or self._approved or OWN_CALL in self.call.state:
@@ -179,7 +179,7 @@ class Approval(Unapproved):
             facts = {**self._facts(values), "asks": self.questions}
             digest, is_inner = approver.digest(facts), approver.is_inner(outer, facts)
         except HookError:
-            return False  # it is rejected when it asks
+            return False  # `_ask` rejects the call for the same reason
         if not is_inner or outer._inner.setdefault("first", self) is not self:
             return False
         self.approver, self.outer, self.digest = approver, outer, digest
@@ -195,7 +195,7 @@ class Approval(Unapproved):
         return is_given
 
     def _requesting(self, values: tuple[Any, ...]) -> tuple[Seat, Any, dict[str, Any]]:
-        """Return the approver's seat, the request, and the facts it was made from."""
+        """Return the approver's seat, the request, and the facts that it is based on."""
         approver = self.call.plan.hook.bus._approver
         if approver is None:
             self.refuse()
@@ -212,7 +212,7 @@ class Approval(Unapproved):
     def _facts(self, values: tuple[Any, ...]) -> dict[str, Any]:
         """Return the facts of a call with these arguments, for the approver."""
         call, hook = self.call, self.call.plan.hook
-        # What an adapter uses to make the call is not an argument of the vocabulary.
+        # The objects that an adapter uses to make the call are not arguments of the common hooks.
         not_asked = hook.given.sender, *getattr(hook.body, "__hookbus_carriers__", ())
         given = zip(call.plan.signature.names, values)
         events = hook.bus.events
@@ -244,25 +244,24 @@ class Approval(Unapproved):
         return self._digest(values) == self.digest
 
     def _accept(self, seat: Seat, values: tuple[Any, ...], verdict: Any) -> bool:
-        """Apply an approval; a denial ends the call. Return whether the call waited for it.
-        """
+        """Apply an approval, or end the call on a denial. Return whether the call has waited."""
         call, (asking, ask) = self.call, self._approved[0]
         if isinstance(verdict, Block):
             block(call, asking, attrs.evolve(verdict, code=verdict.code or ask.code))
-        by, edited, is_waited_for = verdict
+        by, edited, is_waited_for, answer = verdict
         if edited:
-            self.check(values)  # the unedited arguments must be as they were shown
+            self.check(values)  # unedited arguments must equal those in the request
             self.values = patched(call, seat, values, edited)
             self.digest = self._digest(self.values)
-        self._emit_approved(by, self._began)
+        self._emit_approved(by, self._began, answer)
         return bool(is_waited_for)
 
-    def _emit_approved(self, by: str, began: float) -> None:
+    def _emit_approved(self, by: str, began: float, answer: str = "approved") -> None:
         self.by, seconds = by, time.perf_counter() - began
         for seat, _ in self._approved:
             tell(
                 self.call, Invoked, receiver=seat.receiver.name, role="guard", phase="pre",
-                seconds=seconds, answer="approved", by=by,
+                seconds=seconds, answer=answer, by=by,
             )  # fmt: skip
 
     def _on_own_loop(self, seat: Seat, answer: Any) -> Any:
@@ -279,7 +278,7 @@ def _questions(asks: list[tuple[Seat, Ask]]) -> list[tuple[str, Ask]]:
 
 
 def _seat_of(call: Call, approver: Approver) -> Seat:
-    """Return the seat of the approver; it fails as a guard does."""
+    """Return the seat of the approver. Its failures are handled like those of a guard."""
     signal = call.plan.hook.bus.signal(f"pre_{call.plan.hook.name}")
     options = {"name": approver.name, "timeout": approver.timeout}
     seat = seat_of_guard(signal, approver.ask_async, approver.function, **options)

@@ -1,7 +1,6 @@
-"""Calls made inside the body of a call that was approved.
-
-A server that is mounted in another one, or a client whose server is in the same process, passes a
-call on. The passed-on call is the same call, so its guards need no second approval.
+"""Calls made inside the body of an approved call. A server that is mounted in another server, or a
+client whose server is in the same process, passes a call on. This is still the same call, so its
+guards need no second approval.
 """
 
 from __future__ import annotations
@@ -14,18 +13,18 @@ from typing import Any, Final
 __tracebackhide__: Final = True
 
 OWN_CALL: Final = object()
-"""Key in `ctx.state`, set by a guard that follows calls from layer to layer by itself and has found
-that this call was not passed on.
+"""A key in `ctx.state`. A guard that tracks passed-on calls itself sets it to mark a call as a
+separate call.
 """
 
 _BOUNDARIES: Final = "_./:-"
-"""Separators between a prefix that a layer adds to the name of a tool, and the name."""
+"""Separators between the name of a tool and a prefix that a layer adds."""
 
 
 def run_inside(
     attempt: Any, body: Callable[..., Any], *, is_async: bool, is_stream: bool
 ) -> Callable[..., Any]:
-    """Wrap a body, so that inside it `enclosing_attempt` returns this attempt."""
+    """Wrap a body so that `enclosing_attempt` returns this attempt inside it."""
     enter = partial(_Running, attempt)
 
     def call_body(*args: Any, **kwargs: Any) -> Any:
@@ -45,20 +44,20 @@ def run_inside(
 
 
 def stream_inside(enter: Callable[[], Any], items: Any, *, is_async: bool) -> Any:
-    """Return a generator that makes each item of another one inside a context manager, which is
-    left while the reader runs.
+    """Return a generator that produces each item of another generator inside a context manager, and
+    leaves the context manager while the reader runs.
     """
     return (_AsyncStream if is_async else _Stream)(enter, items)
 
 
 def enclosing_attempt() -> Any:
-    """Return the innermost approved attempt whose body the running code is in, or None."""
+    """Return the innermost approved attempt whose body contains the running code, or None."""
     running = _RUNNING.get()
     return None if running is None else running.attempt
 
 
 def is_behind(outer: Any, name: Any) -> bool:
-    """Return whether a tool name is the approved name with a prefix that another layer added."""
+    """Return whether one tool name is the other one with a prefix that another layer added."""
     if not isinstance(outer, str) or not isinstance(name, str) or not name:
         return False
     before = outer.removesuffix(name)
@@ -66,8 +65,8 @@ def is_behind(outer: Any, name: Any) -> bool:
 
 
 class _Running:
-    """A running body; of a stream, from item to item. A task that outlives the body has a copy of
-    the context, but finds no attempt in it.
+    """A running body; for a stream, only while it produces an item. A task that outlives the body
+    has a copy of the context, but finds no attempt in it.
     """
 
     __slots__ = ("_above", "attempt")
@@ -81,10 +80,10 @@ class _Running:
 
     def __exit__(self, *_: object) -> None:
         self.attempt = None
-        # Without a token: a coroutine may be closed in another context than it ran in.
+        # No token is used, because a coroutine may be closed in another context than it ran in.
         if _RUNNING.get() is self:
             _RUNNING.set(self._above)
-        self._above = None  # a copy of the context may live for long
+        self._above = None  # a copy of the context may exist for a long time
 
 
 _RUNNING: Final[ContextVar[_Running | None]] = ContextVar("hookbus_approved_body", default=None)

@@ -1,4 +1,4 @@
-"""The background observers of a bus that are running: limited, counted and waited for."""
+"""The running background observers of a bus: limit them, count them, and wait for them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 EXIT_SECONDS: Final = 2.0
-"""How many seconds the exit of the program waits for background observers, on all buses."""
+"""The time in seconds that the interpreter waits at exit for the background observers of all
+buses.
+"""
 
 SWEEP_SECONDS: Final = 1.0
 
 _RUN: ContextVar[Any] = ContextVar("hookbus_background", default=None)
-"""The background run that the running code belongs to."""
+"""The background run to which the running code belongs."""
 
 _all: Final[weakref.WeakSet[UnderWay]] = weakref.WeakSet()
 
@@ -33,16 +35,17 @@ _all: Final[weakref.WeakSet[UnderWay]] = weakref.WeakSet()
 class UnderWay:
     """The background runs of one bus, including those that wait for a thread.
 
-    A run has a `label`, a `loop` once an event loop runs it, and `ended(answer, error)`.
+    A run has a `label`, a `loop` after an event loop has started it, and `ended(answer, error)`.
 
     Attributes:
-        limit: how many may run at once.
-        dropped: how many did not start because the limit was reached.
+        limit: the maximum number of runs at the same time.
+        dropped: the number of runs that did not start because the limit was reached.
     """
 
     def __init__(self, limit: int) -> None:
         self.limit, self.dropped, self._swept = limit, 0, 0.0
-        # Re-entrant: a signal handler or finalizer may make a call while this thread holds it.
+        # Reentrant, because a signal handler or finalizer may make a call while this thread holds
+        # it.
         self._lock = Lock()
         self.reset()
         _all.add(self)
@@ -55,7 +58,7 @@ class UnderWay:
         """Count a run.
 
         Raises:
-            HookError: if the limit is reached; the run is dropped.
+            HookError: if the limit is reached. In that case, the run is dropped.
         """
         if len(self._runs) >= self.limit and time.monotonic() - self._swept > SWEEP_SECONDS:
             self._swept = time.monotonic()
@@ -71,15 +74,14 @@ class UnderWay:
         )
 
     def release(self, run: Any) -> None:
-        """Stop counting a run; do nothing if it is not counted."""
+        """Stop counting a run. Do nothing if it is not counted."""
         with self._lock:
             self._runs.discard(run)
         self._wake()
 
     def left(self, run: Any = None) -> int:
-        """Return how many are running. For a run: how many others, except those that wait, too.
-
-        A run whose event loop was closed has ended; it counts as failed.
+        """Return the number of running observers. If `run` is passed, exclude it and other runs
+        that also wait. A run whose event loop was closed has ended and counts as failed.
         """
         with self._lock:
             runs = self._runs.copy()
@@ -95,7 +97,7 @@ class UnderWay:
         return sorted({run.label for run in self._runs.copy()})
 
     async def drain(self, seconds: float) -> int:
-        """Wait until none is running; see `Bus.drain`."""
+        """Wait until no observer is running; see `Bus.drain`."""
         _check(seconds)
         asyncio = running_asyncio()
         if asyncio is None:
@@ -114,8 +116,7 @@ class UnderWay:
     @contextmanager
     def awaited(self) -> Iterator[tuple[Future[None], Any]]:
         """Yield a future that is done when no observer is running, and the run that waits, or None.
-
-        A run does not wait for other waiting runs, because that would never end.
+        A run does not wait for other waiting runs, because both would wait forever.
         """
         from concurrent.futures import Future
 
@@ -163,7 +164,7 @@ def _check(seconds: float) -> None:
 
 @atexit.register
 def _at_exit() -> None:
-    """Wait a moment for background observers, and log those that have not finished by then."""
+    """Wait briefly for background observers, and log those that have not finished by then."""
     end = time.monotonic() + EXIT_SECONDS
     busy = [under_way for under_way in list(_all) if under_way.left()]
     left = sum(_wait(under_way, max(0.0, end - time.monotonic())) for under_way in busy)
@@ -179,7 +180,7 @@ def _at_exit() -> None:
 
 
 def _at_fork() -> None:
-    # Background observers continue in the parent, and nowhere else.
+    # Background observers continue only in the parent process.
     for under_way in list(_all):
         under_way.reset()
 

@@ -1,4 +1,4 @@
-"""Background observers: started with the arguments they need, and not awaited by the call."""
+"""Start background observers. Calls do not wait for them."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class Background(UnderWay):
         """Start an observer: in a task if it is async, else in a worker thread.
 
         Raises:
-            HookError: if too many are running, in which case it is dropped; or for an async
+            HookError: if too many observers are running (this one is then dropped), or for an async
                 observer if no asyncio event loop is running.
         """
-        if not call.inside:  # the call may be over when the event is emitted
+        if not call.inside:  # the call may have ended when the event is emitted
             call.parent_id = enclosing()
         run, asked = Run(self, call, seat, view), partial(function, *args, **kwargs)
         asyncio = running_asyncio() if call.plan.hook.is_async else None
@@ -59,7 +59,7 @@ class Background(UnderWay):
 
 
 class Run:
-    """One background run. It keeps its receiver and the arguments alive."""
+    """One run of a background observer. It keeps the receiver and the arguments alive."""
 
     loop: Any = None
     task: Any = None
@@ -74,7 +74,7 @@ class Run:
         return self.seat.receiver.label
 
     def work(self, asked: Callable[[], Any], loop: Any) -> None:
-        """Call it in this thread; await its result on the loop if possible."""
+        """Call the observer in this thread. Await its result on the loop if possible."""
         belong_to(self)
         end, seconds = time.monotonic(), self.seat.timeout
         try:
@@ -91,7 +91,7 @@ class Run:
             self.ended(answer, None)
 
     def await_it(self, asked: Callable[[], Any], loop: Any) -> None:
-        """Start a task that calls it and awaits its result."""
+        """Start a task that calls the observer and awaits its result."""
         # The event loop itself keeps only weak references to its tasks.
         self.loop, self.task = loop, loop.create_task(self._awaited(asked))
         self.task.add_done_callback(self._done)
@@ -101,7 +101,7 @@ class Run:
         try:
             answer = resolved(asked())
             return await (answer if self.seat.timeout is None else within(self.seat, answer)), None
-        except SystemExit as error:  # raised from a task, it would end the loop
+        except SystemExit as error:  # an interrupt raised in a task would end the loop
             return None, error
 
     def _done(self, task: Any) -> None:
@@ -112,10 +112,10 @@ class Run:
             self.ended(*(task.result() if error is None else (None, error)))
 
     def ended(self, answer: Any, error: BaseException | None) -> None:
-        """Emit its failure, if it failed, and stop counting it as running."""
+        """Emit the failure if the observer failed, and stop counting the observer as running."""
         call, seat = self.call, self.seat
         failure = self._misuse(answer) if error is None else error
-        # A Ctrl-C must leave the loop, whatever code it interrupts.
+        # A Ctrl-C must end the loop, regardless of the code that it interrupts.
         goes_out = self.task is not None and is_a(failure, KeyboardInterrupt)
         try:
             if failure is not None:
@@ -125,7 +125,9 @@ class Run:
             self.runs.release(self)
 
     def _misuse(self, answer: Any) -> Exception | None:
-        """Return what is wrong with its answer, or with writes to its read-only arguments."""
+        """Return the problem with the observer's answer, or with writes to its read-only
+        arguments.
+        """
         try:
             if self.view is not None:
                 check_untampered(self.seat, self.view)

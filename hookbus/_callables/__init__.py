@@ -1,1 +1,1 @@
-"""What is known about a callable: its code, its parameters, and its bytecode."""
+"""Inspect callables: their code, their parameters, and their bytecode."""

@@ -1,4 +1,4 @@
-"""What is known about a callable without calling it: its code, name, place, kind and identity."""
+"""Inspect a callable without calling it: its code, name, location, kind and identity."""
 
 from __future__ import annotations
 
@@ -15,11 +15,8 @@ YIELDS: Final = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
 
 def code_of(function: object) -> CodeType | None:
-    """Return the code of a plain function or method, if that code says everything about it; else
-    None.
-
-    Attributes of a function may override its code: `__wrapped__`, `__signature__`, the mark of a
-    coroutine function.
+    """Return the code of a plain function or method if its attributes override nothing, else None.
+    `__wrapped__`, `__signature__` or the mark of a coroutine function can override the code.
     """
     plain = function.__func__ if type(function) is MethodType else function
     return plain.__code__ if type(plain) is FunctionType and not plain.__dict__ else None
@@ -36,18 +33,17 @@ def is_running(function: Any) -> bool:
 
 
 def is_plain(function: Any) -> bool:
-    """Return whether a callable is a function or method whose visible parameters are its own."""
+    """Return whether a callable is a function or method whose signature is not overridden."""
     function = getattr(function, "__func__", function)
     is_other = hasattr(function, "__wrapped__") or hasattr(function, "__signature__")
     return isinstance(function, FunctionType) and not is_other
 
 
 def layers(raw: Any) -> Iterator[FunctionType]:
-    """Yield the functions behind an attribute of a class, outermost first, as far as decorators
-    say what they wrap.
+    """Yield the functions behind an attribute of a class, outermost first, following `__wrapped__`.
     """
     below: tuple[Any, ...] = ()
-    kind = type(raw)  # a proxy is not asked which class it imitates
+    kind = type(raw)  # `isinstance` would read the `__class__` of a proxy
     if kind is FunctionType:
         yield raw
         below = (raw.__dict__.get("__wrapped__"),)
@@ -78,7 +74,7 @@ def name_of(function: Any) -> str:
 
 
 def place_of(function: Any) -> CodeType | str:
-    """Return the code where a callable was written, or the name of the module that defines it."""
+    """Return the code object of a callable, or the name of the module that defines it."""
     while isinstance(function, functools.partial):
         function = function.func
     for candidate in (inspect.unwrap(function), _call_of(function)):
@@ -89,13 +85,13 @@ def place_of(function: Any) -> CodeType | str:
 
 
 def written(place: CodeType | str) -> str:
-    """Format a place as `file:line`, or as the name of a module."""
+    """Format a location as `file:line`, or as the name of a module."""
     return place if isinstance(place, str) else f"{place.co_filename}:{place.co_firstlineno}"
 
 
 def origin_of(function: Any) -> FunctionType | None:
-    """Return the plain function that a module holds under a receiver's name, below wrappers that
-    declare it. None for a lambda, a closure, an object's method, `_` and other callables.
+    """Return the plain function of a receiver, below wrappers that set `__wrapped__`. Return None
+    for a lambda, a closure, an object's method, a function named `_`, and other callables.
     """
     if type(function) is MethodType and isinstance(function.__self__, type):
         function = function.__func__
@@ -108,17 +104,19 @@ def origin_of(function: Any) -> FunctionType | None:
 
 
 _loads: Final[dict[str, tuple[int, Any] | None]] = {}
-"""The id of the globals and the spec that each module had first; None if its source ran again."""
+"""The id of the globals and the spec of each module when first seen; None if its source ran
+again.
+"""
 
 
 def may_be_made_again(origin: FunctionType, spec: Any) -> bool:
-    """Return whether the source of a function's module, with this spec, has run more than once, or
-    might have.
+    """Return whether the source of a function's module, with this spec, may have run more than
+    once.
     """
     module, given = origin.__module__, id(origin.__globals__)
     known = _loads.get(module)
     is_known = known is not None and known[0] == given and known[1] is spec
-    # IPython patches functions of modules in place, and connects functions of no module.
+    # IPython replaces functions of modules in place, and runs code that belongs to no module.
     if not (is_known and spec is not None) and (is_session() or "IPython" in sys.modules):
         return True
     is_first = module not in _loads
@@ -130,8 +128,8 @@ def is_made_again(old: Any, old_load: Any, new: Any) -> bool:
     """Return whether a receiver is a redefinition of an earlier one: the same `def`, executed
     again.
 
-    Two functions with one name in one source are two receivers. So are functions that a loop makes:
-    they have the same code.
+    Two functions with one name in one source are two receivers. Functions that a loop creates have
+    the same code, but are also different receivers.
 
     Args:
         old: the earlier receiver.
@@ -151,15 +149,18 @@ def is_made_again(old: Any, old_load: Any, new: Any) -> bool:
     if is_typed_in(second.__module__):
         return not (is_same_file and is_there) or lines == 0
     module: Mapping[str, Any] = getattr(sys.modules.get(second.__module__), "__dict__", {})
-    # Sources may run side by side under one module name, as tenants' do; at most one of them is the
-    # module. What `runpy.run_path` runs is not a module.
+    # Several sources, such as those of tenants, may run under one module name; at most one of them
+    # is the module. Code run by `runpy.run_path` is not a module.
     is_module = module is second.__globals__ and second.__module__ != "<run_path>"
-    # A source runs from top to bottom: a later function that is not further down was run again.
+    # A source runs from top to bottom. If a later function is not further down, the source ran
+    # again.
     return is_module and is_same_file and (lines <= 0 or not is_same_load)
 
 
 def _names_of(function: Any, origin: FunctionType) -> tuple[Any, ...]:
-    """Return the names of a redefined receiver, and the class whose method it is."""
+    """Return the module and the qualified name of a receiver, and the class if it is a class
+    method.
+    """
     owner = getattr(function, "__self__", None)
     return origin.__module__, origin.__qualname__, getattr(owner, "__qualname__", None)
 
@@ -176,21 +177,21 @@ def is_typed_in(module: str) -> bool:
 
 
 def is_async_callable(function: Any) -> bool:
-    """Return whether a callable is known to be async, generator or not. If it cannot be known, the
-    call will show it.
+    """Return whether a callable is known to be a coroutine function or async generator function.
+    For other callables, only the call shows whether they are async.
     """
     return is_coroutine_callable(function) or _is_of(function, inspect.isasyncgenfunction)
 
 
 def is_generator_callable(function: Any) -> bool:
-    """Return whether a callable is known to return a generator, async or not, without running."""
+    """Return whether a callable is known to be a generator function, sync or async."""
     return _is_of(function, inspect.isgeneratorfunction) or _is_of(
         function, inspect.isasyncgenfunction
     )
 
 
 def is_coroutine_callable(function: Any) -> bool:
-    """Return whether a callable is known to return a coroutine."""
+    """Return whether a callable is known to be a coroutine function."""
     return _is_of(function, inspect.iscoroutinefunction)
 
 

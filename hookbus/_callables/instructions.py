@@ -1,7 +1,5 @@
-"""What the bytecode of a function shows.
-
-Instructions have different names in every version of Python, so they are learned from samples that
-the running Python has compiled.
+"""Inspect the bytecode of functions. Instructions have different names in different versions of
+Python, so hookbus learns the names from samples compiled by the running interpreter.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ def returns_nothing(code: CodeType) -> bool:
     value_return, returns, nothing = _learn_returns()
     for before, each in pairwise(dis.get_instructions(code)):
         if each.opname in returns:
-            # A jump may lead to a return with another value than the previous instruction loads.
+            # A jump may lead to a return that does not use the value of the previous instruction.
             end = before if each.opname == value_return and not each.is_jump_target else each
             if (end.opname, end.argval) not in nothing:
                 return False
@@ -34,7 +32,9 @@ def awaits(code: CodeType) -> bool:
 
 
 def is_raised_here(trace: TracebackType) -> bool:
-    """Return whether a traceback's own frame raised the exception by `raise` or `assert`."""
+    """Return whether the frame of a traceback entry raised the exception with `raise` or
+    `assert`.
+    """
     return _opcode_at(trace) in _learn_raises()
 
 

@@ -20,11 +20,13 @@ class Asks(NamedTuple):
     """The parameters of a callable.
 
     Attributes:
-        sender: the parameter that takes the sender; None if `*args` takes it or nothing does.
-        by_position: names that must be passed by position, after the sender.
-        by_name: names that may be passed by keyword; the first `leading` of them also by position.
-        needed: the names without a default; the others keep their default if there is no such
-            argument.
+        sender: the parameter that takes the sender, or None if `*args` takes it or if there is no
+            sender.
+        by_position: the arguments to pass only by position, after the sender.
+        by_name: the arguments that can be passed by keyword. The first `leading` of them can also
+            be passed by position.
+        needed: the names without a default. The others use their default if the hook does not have
+            the argument.
         takes_all: whether `**kwargs` gets every argument.
     """
 
@@ -57,17 +59,17 @@ class Asks(NamedTuple):
     def names(self) -> tuple[str, ...]:
         return self.by_position + self.by_name
 
-    def missing(self, on_offer: Collection[str]) -> list[str]:
+    def missing(self, available: Collection[str]) -> list[str]:
         """Return the required names that are not available."""
-        if self.needed.issubset(on_offer):
+        if self.needed.issubset(available):
             return []
-        return [name for name in self.names if name not in on_offer and name in self.needed]
+        return [name for name in self.names if name not in available and name in self.needed]
 
-    def written(self, on_offer: Iterable[str]) -> tuple[tuple[str, str], ...]:
-        """Return what to pass if these names are available, as pairs of a keyword, or "" for by
-        position, and a name.
+    def written(self, available: Iterable[str]) -> tuple[tuple[str, str], ...]:
+        """Return the arguments to pass if these names are available, as pairs of a keyword (or ""
+        to pass it by position) and a name.
         """
-        found = tuple(on_offer)
+        found = tuple(available)
         lacking = self.missing(found)
         if lacking:
             raise HookError(f"there is no argument {lacking[0]!r}{did_you_mean(lacking[0], found)}")
@@ -83,8 +85,8 @@ class Asks(NamedTuple):
 
 
 class When(NamedTuple):
-    """A `when=`: a predicate over named arguments, or globs for arguments as strings, with the
-    names that it needs.
+    """The condition of `when=`: a predicate over named arguments, or globs for arguments as
+    strings, with the names of the arguments that it needs.
     """
 
     condition: Callable[..., Any] | Mapping[str, str]
@@ -102,8 +104,8 @@ class When(NamedTuple):
 def _asked_by_code(
     code: CodeType, defaults: int, by_keyword: tuple[str, ...], is_bound: bool, with_sender: bool
 ) -> Asks | None:
-    """Return the parameters of functions with this code, which all of them share. The values of
-    their defaults do not matter.
+    """Return the parameters that all functions with this code share. The values of their defaults
+    do not matter.
     """
     names, count, only = code.co_varnames, code.co_argcount, code.co_posonlyargcount
     first = 1 if is_bound and count else 0
@@ -116,7 +118,7 @@ def _asked_by_code(
 
 
 def _asked(function: Connectable, with_sender: bool) -> Asks | None:
-    """Return the parameters of a callable, or None if nothing takes the sender."""
+    """Return the parameters of a callable, or None if no parameter takes the sender."""
     try:
         parameters = list(signature_of(function).parameters.values())
     except (TypeError, ValueError):
@@ -136,8 +138,9 @@ def _with_sender(
     with_sender: bool, only: tuple[str, ...], either: tuple[str, ...], has_star: bool,
     keyword_only: tuple[str, ...], takes_all: bool, optional: set[str], *, leads: bool,
 ) -> Asks | None:  # fmt: skip
-    """Return these parameters, of which the first takes the sender; None if nothing takes it.
-    `leads` means that those that may be passed by keyword are passed by position if possible.
+    """Return these parameters, the first of which takes the sender, or None if no parameter takes
+    it. `leads` means that parameters are passed by position if possible, even if keywords are
+    allowed.
     """
     sender = None
     if with_sender and only:
@@ -170,29 +173,29 @@ def is_awaitable(value: Any) -> bool:
         return bool(value.gi_code.co_flags & 0x100)  # made awaitable by types.coroutine
     try:
         return kind is CoroutineType or hasattr(kind, "__await__")
-    except Exception:  # raised by its metaclass, which may run any code
+    except Exception:  # a metaclass may run any code and raise
         return False
 
 
-def not_awaited(value: Any, said: str) -> Any:
-    """Return a value; but close an awaitable, and reject it with this message."""
+def not_awaited(value: Any, message: str) -> Any:
+    """Return a value. If it is awaitable, close it and raise HookError with this message."""
     if is_awaitable(value):
         close_unawaited(value)
-        raise HookError(said)
+        raise HookError(message)
     return value
 
 
 def close_unawaited(awaitable: Any) -> None:
-    """Close a coroutine that will not be awaited, so that it does not warn when it is freed."""
+    """Close a coroutine that will not be awaited, so that Python does not warn when it is freed."""
     close = getattr(awaitable, "close", None) or getattr(awaitable, "cancel", None)
     if close is not None:
         close()
 
 
 def unwaited(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Return the result of a coroutine that never waits."""
+    """Run a coroutine that never waits, and return its result."""
     try:
         coroutine.send(None)
     except StopIteration as end:
         return end.value
-    raise HookError("the code awaits something where nothing can be awaited")
+    raise HookError("the code awaits an object in a place where awaiting is not possible")

@@ -1,1 +1,1 @@
-"""One call: which receivers run, in what order, and what their answers mean."""
+"""One call: the receivers that run, their order, and the meaning of their answers."""

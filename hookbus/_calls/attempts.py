@@ -1,9 +1,8 @@
-"""The rare paths of arounds: an attempt that patches, repeats or comes late, and what an around
-makes of the result inside it.
+"""The rare paths of arounds: attempts that patch, repeat or come late, and changes of the result.
 
-Each level of arounds has a mark. It is 0 before `call_next` is called, and `BEGUN` while the inside
-runs or after it raised.
-Then it says how the inside ended. `ENDED` is added when the around has ended.
+Each level of arounds has a mark. The mark is 0 before `call_next` is called, and `BEGUN` while the
+inner code runs or after it raised. Otherwise, it says how the inner code ended. `ENDED` is added
+when the around has ended.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ MARKS: Final = {
 
 
 def check_open(call: Call, is_late: bool) -> None:
-    """Reject a further attempt after the call, or an around further out, has ended."""
+    """Reject an attempt after the end of the call or of an outer around."""
     if call.blocked is not None:
         stand(call)
     if call.paused is not None:
@@ -46,15 +45,15 @@ def check_open(call: Call, is_late: bool) -> None:
 
 
 def pause(call: Call, error: BaseException) -> CallPaused:
-    """Return what arounds get instead of an exception by which the method hands control back."""
+    """Return the exception that arounds get when the method raises one to hand control back."""
     call.inner = paused = CallPaused(error)
     call.paused = call.paused or paused
     return paused
 
 
 def end_pause(call: Call) -> NoReturn:
-    """Raise the exception by which the method handed control back, as its caller would get it from
-    the undecorated method.
+    """Raise the exception with which the method handed control back, in the form that the
+    undecorated method would raise it.
     """
     error: BaseException = call.paused.error  # type: ignore[union-attr]
     context = error.__context__
@@ -66,8 +65,8 @@ def end_pause(call: Call) -> NoReturn:
 
 
 def judged_around(call: Call, seat: Seat, answer: Any, mark: int, last: Any) -> Any:
-    """Return the result that an around's answer means. Emit a change if it differs from the result
-    inside.
+    """Return the result that an around's answer means. Emit a change if it differs from the inner
+    result.
     """
     has_run = mark in (RETURNED, REPLACED)
     if call.blocked is not None:
@@ -83,14 +82,14 @@ def judged_around(call: Call, seat: Seat, answer: Any, mark: int, last: Any) -> 
 def tried(call: Call, depth: int, mark: int, began: float) -> None:
     """Record how an attempt ended, for `Attempted`."""
     outcome = "returned" if mark == RETURNED else "replaced"
-    # If the attempt returned, an exception that is being handled is one of the caller's.
+    # If the attempt returned, a currently handled exception belongs to the caller.
     if mark not in (RETURNED, REPLACED) and (error := sys.exc_info()[1]) is not None:
         outcome = outcome_of(call, error)
     call.tries.setdefault(depth, []).append((outcome, time.perf_counter() - began, time.time()))
 
 
 def attempted(call: Call, seat: Seat, depth: int) -> None:
-    """Emit the attempts of an around that made more than one."""
+    """Emit the attempts of an around if it made several."""
     tries = call.tries.pop(depth, ())
     if len(tries) > 1:
         for number, (outcome, seconds, ended) in enumerate(tries, 1):
@@ -104,7 +103,9 @@ def attempted(call: Call, seat: Seat, depth: int) -> None:
 
 
 def opened(call: Call, seat: Seat, source: Any) -> Any:
-    """Return the generator that an around of a stream returned, or raise what is wrong with it."""
+    """Return the generator that an around of a stream returned, or raise HookError if it is not
+    one.
+    """
     needed = "asend" if call.plan.hook.is_async else "send"
     if hasattr(type(source), needed) and not is_awaitable(source):
         return source
@@ -116,8 +117,8 @@ def opened(call: Call, seat: Seat, source: Any) -> Any:
 
 
 def recorded(call_next: Any, opened: list[Any]) -> Any:
-    """Return a `call_next` that records each stream it opens, so that a stream that an around
-    leaves is closed when the around ends.
+    """Return a `call_next` that records each stream that it opens, so that streams that an around
+    abandons are closed when the around ends.
     """
 
     def recorded_call_next(**patch: Any) -> Any:
@@ -130,7 +131,7 @@ def recorded(call_next: Any, opened: list[Any]) -> Any:
 
 
 def closed(call: Call, opened: list[Any]) -> None:
-    """Close the streams that an around opened and left, except those still running elsewhere."""
+    """Close the streams that an around opened and abandoned, unless they are still running."""
     inner = call.inner
     for source in opened:
         if not source.gi_running:
@@ -139,7 +140,7 @@ def closed(call: Call, opened: list[Any]) -> None:
 
 
 async def closed_async(call: Call, opened: list[Any]) -> None:
-    """Close the streams that an around opened and left, except those still running elsewhere."""
+    """Close the streams that an around opened and abandoned, unless they are still running."""
     inner = call.inner
     for source in opened:
         if not source.ag_running:
@@ -148,9 +149,8 @@ async def closed_async(call: Call, opened: list[Any]) -> None:
 
 
 def as_items(items: Any, *, is_async: bool, whole: Any = None) -> Any:
-    """Return an object that yields items through `send`, `throw` and `close`.
-
-    If a stream has a result as a whole, that result replaces it and is its only item.
+    """Return an object that yields items through `send`, `throw` and `close`. If the stream has a
+    type for its result as a whole, such a result becomes the only item.
     """
     if whole is not None:
         items = items, whole(items)

@@ -1,5 +1,5 @@
 """Context variables that listeners of `Started` set for a stream, such as the current span. They
-apply while the body runs, and not to its reader between two items.
+apply while the body runs, but not in its reader between two items.
 
 The body runs in the context of its reader, which may be another task or thread for each item.
 """
@@ -15,11 +15,11 @@ _UNSET: Final = object()
 
 
 class Carried:
-    """The context variables that listeners have set, and their values on the other side.
+    """The context variables that listeners have set, with the values of the inactive side.
 
     Attributes:
-        inner: the values of the body, while the reader runs.
-        outer: the values of the reader, while the body runs; else None.
+        inner: the body's values, while the reader runs.
+        outer: the reader's values, while the body runs; else None.
     """
 
     def __init__(self, variables: list[ContextVar[Any]], outer: list[Any]) -> None:
@@ -29,7 +29,9 @@ class Carried:
 
 
 def changes_since(before: Context) -> Carried | None:
-    """Return what has been set since a copy of the context was made, or None."""
+    """Return the variables that were set after the context was copied, or None if there are
+    none.
+    """
     set_now = [
         variable for variable, value in copy_context().items()
         if variable is not ENCLOSING and before.get(variable, _UNSET) is not value
@@ -40,8 +42,8 @@ def changes_since(before: Context) -> Carried | None:
 
 
 def leave_context(carried: Carried) -> None:
-    """Restore the reader's own values, if the body had others. After an interrupt, this may be
-    called a second time.
+    """Restore the reader's values if the body's values are active. An interrupt may cause a second
+    call, which does nothing.
     """
     if carried.outer is not None:
         carried.inner = [_value_of(variable) for variable in carried.variables]
@@ -52,7 +54,7 @@ def leave_context(carried: Carried) -> None:
 
 
 def enter_context(carried: Carried) -> None:
-    """Restore the body's values, and save those of the current reader."""
+    """Restore the body's values, and save the values of the current reader."""
     carried.outer = [_value_of(variable) for variable in carried.variables]
     for variable, value in zip(carried.variables, carried.inner, strict=True):
         if value is not _UNSET:

@@ -1,4 +1,4 @@
-"""One call as its receivers see it, and the record of its rare events."""
+"""The context of one call for its receivers, and the record of rare facts about the call."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ FIXED_CONTEXT: Final = "ctx is read-only: return the changes instead"
 class ReadOnly(MutableMapping[str, Any]):
     """The arguments of a call, for receivers that may not change them.
 
-    A write raises TypeError and is recorded: it is a failure of the receiver even if the receiver
-    catches the exception.
+    A write raises TypeError and is recorded. It counts as a failure of the receiver even if the
+    receiver catches the exception.
     """
 
     __slots__ = ("_bindings", "tampered")
@@ -59,7 +59,7 @@ class ReadOnly(MutableMapping[str, Any]):
 
 @dataclass_transform(frozen_default=True)
 class _Facts:
-    """The attributes of a context before it is read-only."""
+    """The attributes of a context, before it becomes read-only."""
 
     __slots__ = (
         "baggage", "call_id", "error", "hook", "is_async", "kwargs", "outcome", "phase", "result",
@@ -149,7 +149,7 @@ def make_context(
     context.baggage = baggage
     context.state = state
     context.is_async = is_async
-    context.__class__ = HookContext  # from here on, assigning an attribute raises
+    context.__class__ = HookContext  # from now on, assigning an attribute raises
     return context  # type: ignore[no-any-return]
 
 
@@ -175,8 +175,8 @@ class CallNext(Protocol[R_co]):
 next_call_id: Final = count(1).__next__
 
 ENCLOSING: ContextVar[list[int] | None] = ContextVar("hookbus_enclosing_call", default=None)
-"""The number of the observed call that the running code is inside of (observed: a listener receives
-its start or end); empty once that call is over.
+"""The number of the observed call that contains the running code. A call is observed if a listener
+gets its start or end. The list is empty when that call has ended.
 """
 
 
@@ -194,36 +194,38 @@ class _Made:
 
 
 class Call:
-    """The rare facts of one call, and what its receivers share. Most calls never create one.
+    """Rare facts about one call, and data that its receivers share. Most calls never create this
+    object.
 
     Attributes:
         plan: the receivers of the call.
         sender: the object whose method runs.
-        described: the description of the sender, once it was needed.
+        described: the description of the sender, after its first use.
         id: its number.
         parent_id: the number of the observed call that made it.
-        began: when it started, by `time.perf_counter`.
-        labels: its labels, for a call of the vocabulary whose start or end has a listener.
+        began: the value of `time.perf_counter` when it started.
+        labels: its labels, for a call of a common hook whose start or end has a listener.
         state: the value of `ctx.state`.
-        results: the result inside each around, by its depth, if a listener receives changes.
+        results: the inner result of each around, by its depth, if a listener gets changes.
         tries: the attempts of each around, by its depth, for `Attempted`.
-        blocked: the verdict and its receiver, once the call is blocked.
-        parting: what the caller of a blocked call gets instead of an exception, or NOTHING.
-        inner: the last exception raised inside an around; the arounds that it passes through have
-            not failed.
-        broken: the exception that must reach the caller because a receiver with `on_error="raise"`
-            failed, whatever an around does with it.
-        own_cancel: a CancelledError that a receiver raised by itself, which reaches the caller.
-        paused: what arounds get once the method has handed control back to its framework.
-        is_over: whether the arounds have ended; what one of them left running does nothing more.
-        cancels: how many cancellations were requested of the caller's task when the call ended; a
-            further one is the caller's.
-        arguments: the arguments of the last attempt that patched or repeated, for the receivers
-            that run after it.
-        outer: the value of `ENCLOSING` around the call; `inside` is its value within the call.
-        carried: what listeners of `Started` set in the context of a stream; it applies while the
-            body runs, and not to the reader.
-        said: the answer of the receiver that is being called, for `Invoked`.
+        blocked: the seat of the receiver and its verdict, when the call is blocked.
+        parting: the value that the caller of a blocked call gets instead of an exception, or
+            NOTHING.
+        inner: the last exception raised inside an around. Arounds that it merely passes through
+            have not failed.
+        broken: the exception of a failed receiver with `on_error="raise"`. It must reach the
+            caller, even if an around suppresses it.
+        own_cancel: a CancelledError that a receiver raised itself. It reaches the caller.
+        paused: the exception that arounds get after the method has handed control back to its
+            framework.
+        is_over: whether the arounds have ended. After that, attempts that they left running have no
+            effect.
+        cancels: the number of cancellation requests to the caller's task when the call ended. Any
+            further request concerns the caller.
+        arguments: the arguments of the last attempt that patched or repeated, for later receivers.
+        outer: the value of `ENCLOSING` outside the call; `inside` is the value within the call.
+        carried: the context variables that listeners of `Started` set for the body of a stream.
+        said: the answer of the current receiver, for `Invoked`.
     """
 
     results = _Made(lambda call: {})
@@ -254,7 +256,7 @@ class Call:
 
     @property
     def description(self) -> str:
-        """The description of the sender in events, made at the first access."""
+        """The description of the sender in events, created on first access."""
         if not self.described:
             self.described = self.plan.describe_sender(self.sender)
         return self.described

@@ -1,4 +1,4 @@
-"""Records which receivers were called: at the first call of each, and at no other."""
+"""Record that a receiver was called, at its first call and without overhead for later calls."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from typing import Any
 from .._hooks.shell import HIDDEN
 from .plan import Seat
 
-globals().update(HIDDEN)  # called like the compiled function
+globals().update(HIDDEN)  # it has the parameters of the compiled function
 
 
 class FirstCall:
-    """Called in place of a receiver until its first call, which it records. Then it installs the
-    receiver itself.
-
-    So later calls have no overhead.
+    """A placeholder for a receiver until its first call. That call is recorded and replaces the
+    placeholder with the receiver, so later calls have no overhead.
     """
 
     def __init__(self, seat: Seat, function: Callable[..., Any]) -> None:
@@ -25,10 +23,11 @@ class FirstCall:
         self._places: list[tuple[weakref.ref[FunctionType], str, int | None]] = []
 
     def stand_in(self, run: FunctionType, name: str, index: int | None = None) -> None:
-        """Replace the receiver in the globals of the compiled function, under this name, or in the
-        list that contains it.
+        """Remember that this placeholder is in the globals of a compiled function, under this name,
+        or at an index of the list with this name.
         """
-        # Weakly: the function must be freed with its owner, and not by a later collection.
+        # A weak reference, so that the function is freed with its owner and not by a later
+        # collection.
         self._places.append((weakref.ref(run), name, index))
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -44,12 +43,14 @@ class FirstCall:
 
 
 def first_call(seat: Seat, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what to call for a receiver: itself, once it was called in any plan."""
+    """Return the function to call for a receiver: itself if it was called before, else a
+    placeholder.
+    """
     return function if seat.receiver.has_fired else FirstCall(seat, function)
 
 
 def stand_in(run: FunctionType) -> None:
-    """Tell the placeholders in a compiled function where to install their receivers."""
+    """Find the placeholders in a compiled function, and let each remember its position."""
     for name, value in run.__globals__.items():
         if type(value) is FirstCall:
             value.stand_in(run, name)

@@ -1,7 +1,7 @@
-"""What answers mean: written here once, in plain Python, for every kind of function.
+"""The meaning of answers, implemented once for every kind of function.
 
-The template of a call (`story.txt`) handles the usual cases in line and calls this module for all
-others. A function here that ends the call raises; one that returns lets the call go on.
+The template of a call (`story.txt`) handles the usual cases inline and calls this module for all
+others. A function in this module raises to end the call, and returns to continue it.
 """
 
 from __future__ import annotations
@@ -23,22 +23,21 @@ from .telling import ONLY_A_MODIFIER, tell_change, tell_failed
 from .verdicts import VERDICTS, Ask, Block, Drop, Replace
 
 DROPPED: Final = object()
-"""The value of an item that does not reach the consumer."""
+"""Represents an item that does not reach the consumer."""
 
 PLAIN: Final = frozenset({str, int, float, bytes, dict, list, tuple, set, type(None)})
-"""Types of answers that need no second check: neither verdicts nor awaitables. A bool is not among
-them, because it may be meant as a judgement of the result.
+"""Types of answers that need no second check: neither verdicts nor awaitables. A bool is not
+included, because it may be meant as a verdict on the result.
 """
 
 READY: Final = PLAIN.union(VERDICTS, [bool])
-"""Types of answers that are not awaitable."""
+"""Types of answers that are never awaitable."""
 
 
 def revised(
     call: Call, seat: Seat, answer: Any, values: tuple[Any, ...], draft: Any = None
 ) -> tuple[Any, ...]:
-    """Return the arguments after a modifier of `pre`: what it wrote to its draft, and what it
-    returned.
+    """Return the arguments after a modifier of `pre`, from its changes to the draft and its answer.
     """
     signature, kind = call.plan.signature, type(answer)
     before = dict(zip(signature.names, values))
@@ -69,7 +68,7 @@ def revised(
 def patched(
     call: Call, seat: Seat, values: tuple[Any, ...], patch: Mapping[str, Any]
 ) -> tuple[Any, ...]:
-    """Return the arguments with some of them changed; check and emit the change."""
+    """Return the arguments with a patch applied. Check and emit the change."""
     signature = call.plan.signature
     before = dict(zip(signature.names, values))
     after = {**before, **patch}
@@ -80,13 +79,13 @@ def patched(
 def _changed_values(
     call: Call, seat: Seat, before: dict[str, Any], after: dict[str, Any]
 ) -> tuple[Any, ...]:
-    """Return the values of the arguments; record and emit those that changed."""
+    """Return the values of the arguments. Record and emit the changes."""
     shown, is_approval = call.plan.hook.given.read_only, seat.receiver.role == "guard"
     for name, value in before.items():
         if after[name] is not value:
-            if not is_approval and issubclass(type(value), dict):  # an approver may drop any key
+            if not is_approval and issubclass(type(value), dict):  # an approver may remove any key
                 with_keys(seat, name, value, after[name])
-            if name in shown:  # receivers may only read its contents
+            if name in shown:  # its contents are read-only for receivers
                 after[name] = read_only(after[name], name)
     values = []
     for name, value in before.items():
@@ -97,7 +96,7 @@ def _changed_values(
 
 
 def judged(call: Call, seat: Seat, answer: Any, before: Any, index: int | None = None) -> Any:
-    """Return what an answer of `post` or `item` makes of a value, or `DROPPED`."""
+    """Return the value after an answer of `post` or `item`, or `DROPPED`."""
     after = answer if type(answer) in PLAIN else meant(call, seat, answer)
     if type(answer) is bool:
         note_bool(seat, before)
@@ -109,7 +108,7 @@ def judged(call: Call, seat: Seat, answer: Any, before: Any, index: int | None =
 
 
 def meant(call: Call, seat: Seat, answer: Any) -> Any:
-    """Return the value that an answer of `post`, `item` or an around means, or `DROPPED`."""
+    """Return the value that an answer of `post`, `item` or an around represents, or `DROPPED`."""
     kind = type(answer)
     if issubclass(kind, Block):
         block(call, seat, answer)
@@ -132,8 +131,8 @@ def meant(call: Call, seat: Seat, answer: Any) -> Any:
 
 
 def block_asking(call: Call, seat: Seat, answer: Ask) -> NoReturn:
-    """Block the call because a receiver returned `Ask` that is not a guard of `pre`. No approver is
-    asked, and the call must not go on as if it were approved.
+    """Block the call because a receiver that is not a guard of `pre` returned `Ask`. No approver is
+    asked, and the call must not continue as if it were approved.
     """
     try:
         wrong_return(seat, answer, "None or Block(reason)")
@@ -144,18 +143,20 @@ def block_asking(call: Call, seat: Seat, answer: Ask) -> NoReturn:
 
 
 def ruled(call: Call, seat: Seat, answer: Any) -> None:
-    """Apply the answer of a guard; an invalid answer is a failure of the guard, which blocks."""
+    """Apply the answer of a guard. An invalid answer is a failure of the guard and blocks the
+    call.
+    """
     if issubclass(type(answer), Block):
         (tell_block if seat.receiver.options.shadow else block)(call, seat, answer)
         return
     try:
         wrong_return(seat, answer, "None or Block(reason)")
-    except Exception as error:  # the answer itself may raise, as it may be any object
+    except Exception as error:  # the answer may be any object, so its own code may raise
         failed(call, seat, error)
 
 
 def decided(call: Call, seat: Seat, answer: Any) -> None:
-    """Report an observer that returns a verdict or a patch; ignore anything else it returns."""
+    """Report an observer that returns a verdict or a patch. Ignore any other answer."""
     kind = type(answer)
     if kind in PLAIN and (kind is not dict or seat.phase != "pre"):
         return
@@ -168,7 +169,7 @@ def decided(call: Call, seat: Seat, answer: Any) -> None:
 
 
 def _is_attempt(code: CodeType) -> bool:
-    """Return whether a coroutine with this code comes from `call_next`."""
+    """Return whether a coroutine with this code was created by `call_next`."""
     return is_of_engine(code) and code.co_name.startswith("next_")
 
 
@@ -183,7 +184,7 @@ def rescued(call: Call, seat: Seat, answer: Any) -> Replace:
 
 
 def check_items(call: Call, seat: Seat, verdict: Replace) -> None:
-    """Reject a `Replace` for a stream if its result has no items."""
+    """Reject a `Replace` for a stream if its result is not iterable."""
     hook = call.plan.hook
     if hook.is_stream and hook.whole is None:
         kinds = ("__iter__", "__aiter__") if hook.is_async else ("__iter__",)
@@ -213,12 +214,12 @@ def wrong_return(seat: Seat, value: Any, allowed: str) -> NoReturn:
 
 
 def is_verdict_class(value: Any) -> bool:
-    """Return whether a value is the class of a verdict instead of an instance."""
+    """Return whether a value is a verdict class instead of an instance."""
     return issubclass(type(value), type) and issubclass(value, VERDICTS)
 
 
 def not_to_await(value: Any, who_gave: str = "it returned") -> Any:
-    """Return a value of a plain call, or raise if it is awaitable."""
+    """Return a value in a plain call, or raise HookError if the value is awaitable."""
     if not is_awaitable(value):
         return value
     but = "but the hook is a plain def, which cannot await it: write a plain def receiver"
@@ -226,17 +227,21 @@ def not_to_await(value: Any, who_gave: str = "it returned") -> Any:
 
 
 async def resolved(answer: Any) -> Any:
-    """Await an answer if it is awaitable: what a plain receiver of an async hook returned."""
+    """Return the answer of a plain receiver of an async hook. Await it first if it is awaitable."""
     return await answer if is_awaitable(answer) else answer
 
 
 def unawaited(answer: Any) -> Any:
-    """Return an answer while a coroutine is being closed, when nothing can be awaited."""
-    return not_awaited(answer, "the call is being closed, so it cannot await anything any more")
+    """Return an answer while a coroutine is being closed. Reject an awaitable, because nothing can
+    be awaited then.
+    """
+    return not_awaited(answer, "the call is being closed, so it cannot await anything anymore")
 
 
 def misfit(seat: Seat) -> NoReturn:
-    """Raise the reason why a receiver does not fit this hook; that is its failure."""
+    """Raise HookError with the reason why a receiver does not fit this hook, as a failure of the
+    receiver.
+    """
     raise HookError(seat.problem or "it guards a phase that this hook does not have")
 
 
@@ -247,7 +252,7 @@ def holds(answer: Any) -> bool:
 
 
 def claimed(seat: Seat) -> bool:
-    """Claim the only call of a receiver connected with `once=`; return False if it is taken."""
+    """Claim the only call of a receiver with `once=True`. Return False if it is already claimed."""
     if not seat.receiver.claim():
         return False
     seat.signal._drop(seat.receiver)

@@ -1,4 +1,4 @@
-"""Answers that are allowed but probably not intended: recorded on the receiver, for `report`."""
+"""Record answers that are allowed but probably not intended, for `report`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _DEEPEST: Final = 8
 
 
 def with_keys(seat: Seat, name: str, before: Any, after: Any) -> Any:
-    """Return the new value of an argument. If it is a dict that lost keys, record that, because a
-    patch replaces a value and does not merge it.
+    """Return the new value of an argument. If it is a dict with fewer keys than before, record
+    that: a patch replaces a dict and does not merge it.
     """
     if _is_other_dict(before, after):
         _look_for_lost(seat, name, "", before, after)
@@ -27,7 +27,7 @@ def _is_other_dict(before: Any, after: Any) -> bool:
 
 
 def _look_for_lost(seat: Seat, name: str, place: str, before: Any, after: Any) -> None:
-    """Record the keys that a dict lost, and those that the dicts in it lost."""
+    """Record the keys that a dict and its nested dicts lost."""
     if lost := dict.keys(before) - dict.keys(after):
         _note_lost(seat, name, place, sorted(map(_key, lost)), _is_new(before, after))
     if place.count("[") < _DEEPEST:
@@ -59,7 +59,9 @@ def _is_new(before: dict[Any, Any], after: dict[Any, Any]) -> bool:
 
 
 def _key(key: object) -> str:
-    """Return a key as it may be shown: only if it is a name, because other keys may be data."""
+    """Return a key for a message. Only keys that are names are shown, because other keys may be
+    data.
+    """
     is_name = type(key) is str and key.isidentifier() and len(key) <= _LONGEST_KEY
     return repr(key) if is_name else "a key"
 

@@ -1,4 +1,6 @@
-"""How a call ends early: by a block, a failure (which emits an event), or a cancellation."""
+"""End a call early, because of a block, a failure or a cancellation, and emit failures as
+events.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,8 @@ __tracebackhide__: Final = True
 
 
 def over(call: Call | None, error: BaseException) -> tuple[str, BaseException | None]:
-    """Return how a call ends by this exception, and what its caller gets: None if the caller gets
-    `call.parting`.
+    """Return the outcome of a call that this exception ends, and the exception for its caller, or
+    None if the caller gets `call.parting` instead.
     """
     outcome = outcome_of(call, error)
     is_parted = is_a(error, HookBlocked) and parted(call, error)
@@ -44,7 +46,7 @@ def over(call: Call | None, error: BaseException) -> tuple[str, BaseException | 
 
 
 def outcome_of(call: Call | None, error: BaseException) -> str:
-    """Return how a call, or an attempt, ends by this exception."""
+    """Return the outcome of a call or an attempt that this exception ends."""
     if is_own_block(call, error):
         return "blocked"
     is_cancelled = is_cancelled_error(error) or is_a(error, GeneratorExit)
@@ -56,14 +58,14 @@ def outcome_of(call: Call | None, error: BaseException) -> str:
 
 
 def parted(call: Call | None, blocked: HookBlocked) -> bool:
-    """Return whether this ends this very call, with a value instead of an exception for its caller.
+    """Return whether the caller of this blocked call gets a value instead of this exception.
     """
     if call is None or call.blocked is None or call_id_of(blocked) != call.id:
         clear(blocked)
         return False
-    # The exception that is being handled must not be shown, because a model may read it.
-    is_deep = bool(call.plan.phases["around"].modify)  # only they add frames to the own block
-    if type(blocked) is HookBlocked and not is_deep:  # the usual case, without descriptors
+    # The currently handled exception must not be visible, because a model may read it.
+    is_deep = bool(call.plan.phases["around"].modify)  # arounds add frames
+    if type(blocked) is HookBlocked and not is_deep:  # the usual case
         blocked.__traceback__ = blocked.__context__ = None
         return call.parting is not NOTHING
     if is_deep:
@@ -75,7 +77,9 @@ def parted(call: Call | None, blocked: HookBlocked) -> bool:
 
 
 def clear(blocked: HookBlocked) -> None:
-    """Remove hookbus's own frames from the traceback of a block; keep those of receivers."""
+    """Remove the frames of hookbus from the traceback of a block, and keep the frames of
+    receivers.
+    """
     trace = None
     for each in reversed([*traces_of(blocked)]):
         if not is_of_engine(each.tb_frame.f_code):
@@ -84,7 +88,7 @@ def clear(blocked: HookBlocked) -> None:
 
 
 def block(call: Call, seat: Seat, verdict: Block) -> NoReturn:
-    """End the call with this verdict; only `finally` follows."""
+    """End the call with this verdict. Only the phase `finally` follows."""
     _throw(blocking(call, seat, verdict))
 
 
@@ -93,7 +97,7 @@ def blocking(call: Call, seat: Seat, verdict: Block) -> HookBlocked:
     plan, receiver = call.plan, seat.receiver
     if plan.heard or not receiver.has_blocked:
         tell_block(call, seat, verdict)
-    if call.blocked is not None:  # of parallel attempts, the first block gives the reason
+    if call.blocked is not None:  # the first block of parallel attempts counts
         return _blocked(call)
     call.blocked = seat, verdict
     if verdict.result is not NOTHING:
@@ -106,7 +110,7 @@ def blocking(call: Call, seat: Seat, verdict: Block) -> HookBlocked:
 
 
 def tell_block(call: Call, seat: Seat, verdict: Block) -> None:
-    """Emit a verdict; a verdict of a guard in shadow has no other effect."""
+    """Emit a verdict. The verdict of a guard in shadow mode has no other effect."""
     receiver = seat.receiver
     call.said = "blocked"
     receiver.has_blocked = True
@@ -120,7 +124,7 @@ def tell_block(call: Call, seat: Seat, verdict: Block) -> None:
 
 
 def _of_host(call: Call) -> Any:
-    """Return what the host's `on_block=` gives the caller, or NOTHING: then it gets `HookBlocked`.
+    """Return the value of `on_block=` for the caller, or NOTHING if the caller gets `HookBlocked`.
     """
     ask = call.plan.site.on_block
     try:
@@ -144,7 +148,9 @@ def _blocked(call: Call) -> HookBlocked:
 
 
 def stand(call: Call) -> NoReturn:
-    """Raise that the call is blocked: a block is final, whatever an around does with it."""
+    """Raise `HookBlocked` again for a blocked call. A block is final, even if an around suppresses
+    it.
+    """
     _throw(_blocked(call))
 
 
@@ -152,14 +158,14 @@ def _throw(blocked: HookBlocked) -> NoReturn:
     try:
         raise blocked
     finally:
-        # It must not show the exception that is being handled, because a model may read it. And it
-        # must not create a reference cycle.
+        # The currently handled exception must not be visible, because a model may read it. A
+        # reference cycle must not be created.
         blocked.__context__ = None
         del blocked
 
 
 def is_own_block(call: Call | None, error: BaseException) -> bool:
-    """Return whether an exception means that this very call is blocked, not one made inside it."""
+    """Return whether an exception is the block of this call, and not of a nested call."""
     if call is None or call.blocked is None:  # call ids are unique only within a process
         return False
     return is_a(error, HookBlocked) and call_id_of(error) == call.id
@@ -168,10 +174,10 @@ def is_own_block(call: Call | None, error: BaseException) -> bool:
 def failed(
     call: Call, seat: Seat, error: BaseException, noted: BaseException | None = None
 ) -> None:
-    """Handle the failure of a receiver: go on, or end the call.
+    """Handle the failure of a receiver: continue, or end the call.
 
     Args:
-        noted: the exception on its way to the caller, which gets a note about the failure.
+        noted: the exception that the caller will get. A note about the failure is added to it.
     """
     receiver, is_failure = seat.receiver, issubclass(type(error), Exception)
     if not is_failure or issubclass(type(error), (HookBlocked, RuntimeError)):
@@ -203,7 +209,9 @@ def failed(
 
 
 def worst(out: BaseException | None, ending: BaseException) -> BaseException:
-    """Return which of two exceptions goes out: the first, but one that is not an Exception wins."""
+    """Return the more urgent of two exceptions: the first one, unless only the other is not an
+    Exception.
+    """
     if out is None or (is_a(out, Exception) and not is_a(ending, Exception)):
         return ending
     return out
@@ -213,7 +221,7 @@ def deferred(
     call: Call, seat: Seat, error: BaseException, noted: BaseException | None,
     out: BaseException | None,
 ) -> BaseException | None:  # fmt: skip
-    """Return what goes out after all observers were called: the most urgent exception."""
+    """Return the most urgent exception so far. It is raised after all observers were called."""
     try:
         failed(call, seat, error, noted)
     except BaseException as ending:
@@ -224,7 +232,8 @@ def deferred(
 
 
 def escaped(call: Call, seat: Seat, error: BaseException) -> None:
-    """Emit that an around failed, unless the exception only passed through it, or is the caller's.
+    """Emit the failure of an around, unless the exception only passed through it or is the
+    caller's.
     """
     is_late = call.is_over and not call.plan.hook.is_stream
     if is_late or is_own_block(call, error) or is_closing(error):
@@ -265,23 +274,23 @@ def is_cancelled_error(error: BaseException | None) -> bool:
 
 
 def cancelling() -> int | None:
-    """Return how many cancellations were requested of the running task, or None without a task."""
+    """Return the number of cancellation requests to the running task, or None without a task."""
     task = running_task()
     return None if task is None else task.cancelling()
 
 
 def _is_of_caller(call: Call) -> bool:
-    """Return whether a CancelledError is the caller's: its task was cancelled, or there is no task.
+    """Return whether a CancelledError concerns the caller: its task was cancelled, or there is no
+    task.
     """
     requested = cancelling()
     return requested is None or requested > call.cancels
 
 
 def is_closing(error: BaseException) -> bool:
-    """Return whether an exception raised at an `await` means that the coroutine is being closed.
-
-    Then Python itself raised it. An exception that the receiver raised has the receiver's frame in
-    its traceback.
+    """Return whether an exception at an `await` means that the coroutine is being closed. In that
+    case, Python itself raised it. The traceback of an exception raised by the receiver contains the
+    receiver's frame.
     """
     trace = traceback_of(error)
     if trace is not None and trace.tb_next is not None:

@@ -1,5 +1,5 @@
-"""The receivers of one sender: an ordered, immutable list per phase. Calls and `explain` read the
-same plan.
+"""The plan of calls of one sender: its receivers in an ordered, immutable list per phase. Calls and
+`explain` read the same plan.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from .verdicts import Block
 
 @attrs.frozen(eq=False)
 class Seat:
-    """One receiver's place in a plan.
+    """The position of one receiver in a plan.
 
     Attributes:
-        problem: why it cannot serve this hook, if that was not known when it was connected. It
-            then fails according to its role.
-        timeout: its deadline in seconds: its own, or the default of the bus.
+        problem: the reason why it does not fit this hook, if this was unknown when it was
+            connected. In that case, it fails according to its role.
+        timeout: its own deadline in seconds, or the default of the bus.
         is_muted_somewhere: whether any task or thread has muted its signal, so that each call must
             check.
-        is_own: whether it is a method of the sender, which exists as long as its calls.
+        is_own: whether it is a method of the sender. The sender exists as long as its calls.
     """
 
     receiver: Connected
@@ -61,19 +61,21 @@ class Phase:
 
 @attrs.frozen(eq=False)
 class Plan:
-    """Everything that runs around one hookable for one sender.
+    """All receivers that run around one hookable for one sender, and the facts that its calls need.
 
     Attributes:
-        unaskable: guards of a phase that this hookable does not have. They block, because a guard
-            that cannot check has not agreed.
+        unaskable: guards of a phase that this hookable does not have. They block every call,
+            because they cannot check it.
         heard: the kinds of events that have a listener.
         shows_values: whether events contain values.
-        signature: the parameters that receivers may have; of a method, without the first.
+        signature: the parameters that receivers may have. For a method, the first parameter is left
+            out.
         answers: the receivers of a question.
-        turns: a function to call each receiver alone, if a mode decides which ones to call.
+        turns: for each receiver, a function that calls only it, if a mode decides which receivers
+            to call.
         describe_sender: returns the description of the sender of a call, for its events.
-        templates: by kind of event that has a listener, its fields as far as they are the same in
-            every call.
+        templates: for each kind of event with a listener, the fields that are the same in every
+            call.
     """
 
     hook: Hook
@@ -104,7 +106,7 @@ NO_PHASE: Final = Phase()
 
 
 def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
-    """Decide which receivers run for this sender; a class stands for any of its instances."""
+    """Decide which receivers run for this sender. A class represents any of its instances."""
     bus = hook.bus
     site, more = inherited(hook, site, sender)
     is_method = site.attribute is not None
@@ -131,13 +133,15 @@ def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
 
 
 def _template(kind: Any, hook: str, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields of a kind of events as far as they are the same in every call."""
+    """Return the fields of a kind of event that are the same in every call."""
     known: dict[str, Any] = {"hook": hook, "arguments": names}
     return {name: known.get(name, each) for name, each in default_fields(kind).items()}
 
 
 def _closing_seat(hook: Hook) -> Seat:
-    """Return the seat of a guard that blocks every call: `require_guard=True` without a guard."""
+    """Return the seat of a guard that blocks every call, for `require_guard=True` without a
+    guard.
+    """
     signal = hook.bus.signal(f"pre_{hook.name}")
 
     def guarded(_: object) -> Block:
@@ -152,7 +156,7 @@ def _closing_seat(hook: Hook) -> Seat:
 def seat_of_guard(
     signal: HookSignal, function: Callable[..., Any], written: Any, **options: Any
 ) -> Seat:
-    """Return the seat of an internal guard, whose place in messages is that of another function."""
+    """Return the seat of an internal guard. Messages show the location of `written` for it."""
     receiver = Connected(signal, function, None, options_of(role="guard", **options), 0)
     receiver.place = place_of(written)
     return Seat(receiver, signal, "pre", receiver.options.timeout)
@@ -161,7 +165,9 @@ def seat_of_guard(
 def _phase(
     hook: Hook, served: Served, sender: Any, signal: HookSignal, more: list[Any]
 ) -> Phase:  # fmt: skip
-    """Return the seats of the connections that match a sender, then those of further senders."""
+    """Return the seats of the connections that match a sender, followed by those of further
+    senders.
+    """
     by_role: dict[str, list[tuple[float, Connected]]] = {}
     seen: set[int] = set()
     for far, each in enumerate((sender, *more)):
@@ -180,9 +186,8 @@ def seats_of(
     hook: Hook, signal: HookSignal, found: Iterable[tuple[float, Connected]], served: Served,
     sender: Any = None,
 ) -> tuple[Seat, ...]:  # fmt: skip
-    """Return the seats of receivers at a hook, in order, given each with the distance of its scope.
-
-    A receiver that has several seats with the same options runs once, at the first of them.
+    """Return the seats of receivers at a hook, in order. Each receiver is passed with the distance
+    of its scope. If a receiver has several seats with the same options, it runs only at the first.
     """
     seats: list[Seat] = []
     ahead: dict[tuple[int, ...], list[Any]] = {}

@@ -1,4 +1,4 @@
-"""What a call hands to packages that are loaded only then: background observers and approvals."""
+"""Calls of packages that are loaded only when needed: background observers and approvals."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ def start(
     """Start a background observer.
 
     Raises:
-        HookError: if too many are running, or if it is async and no asyncio event loop is running.
+        HookError: if too many observers are running, or for an async observer if no asyncio event
+            loop is running.
     """
     call.plan.hook.bus._background.start(call, seat, view, function, *args, **kwargs)
 
 
 def weighed(call: Call, seat: Seat, answer: Any, asking: Any) -> Any:
-    """Return the approval that is needed after this guard's answer; apply any other answer."""
+    """Return the approval that is required after this guard's answer. Apply any other answer."""
     if not issubclass(type(answer), Ask):
         ruled(call, seat, answer)
-    elif seat.receiver.options.shadow:  # a guard in shadow never asks for an approval
+    elif seat.receiver.options.shadow:  # a guard in shadow mode never requires approval
         tell_block(call, seat, Block(answer.question, code=answer.code, details=answer.details))
     elif _has_question(call, seat, answer.question):
         call.said = "asked"
@@ -49,17 +50,17 @@ def _has_question(call: Call, seat: Seat, question: Any) -> bool:
         if not issubclass(type(question), str) or not question.strip():
             said = "returned an Ask without a question: describe the action to approve"
             raise HookError(f"{seat.receiver.name} {said}")
-    except Exception as error:  # the question itself may raise, as it may be any object
+    except Exception as error:  # the question may be any object, so its own code may raise
         failed(call, seat, error)
     return True
 
 
 class Unapproved:
-    """The guards of an attempt that ask for an approval, on a bus without an approver.
+    """The guards of an attempt that require approval, on a bus without an approver.
 
     Attributes:
         asks: the guards that ask, with their questions.
-        values: the arguments as an approver edited them; None here.
+        values: always None, because no approver has edited the arguments.
     """
 
     values: tuple[Any, ...] | None = None

@@ -22,7 +22,7 @@ def choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
     bus = hook.bus
     if not hook.is_looked_at:
         bus._checks.report_misplaced(hook)
-    place = Placement(hook, values)  # before reading anything that its plan depends on
+    place = Placement(hook, values)  # created before reading anything that the plan depends on
     run = hook.body
     hook.see(values)
     if place.site.is_owner:
@@ -36,8 +36,8 @@ def choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
 
 
 def _meet(plan: Plan, sender: Any) -> None:
-    """Note that a call has had these receivers; log what the first one that blocks does not see of
-    a method.
+    """Mark these receivers as part of a call. For the first one that can block, log the overrides
+    whose calls it does not see.
     """
     closing = None
     for seat in plan.seats():
@@ -52,7 +52,7 @@ def _meet(plan: Plan, sender: Any) -> None:
 
 
 def written_for(hook: Hook, site: Site, sender: Any) -> tuple[Plan, Written | None]:
-    """Return the plan of a sender and the function that runs its calls; None if there are no
+    """Return the plan of a sender and the function that runs its calls, or None if there are no
     receivers.
     """
     plan = build_plan(hook, site, sender)

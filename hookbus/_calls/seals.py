@@ -1,5 +1,5 @@
-"""Seals: the contents of the plain containers of a call when its guards check them, and whether
-they are still the same when the method runs.
+"""Seals: record the contents of plain containers when guards check a call, and detect changes
+before the method runs.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .verdicts import Block
 __tracebackhide__: Final = True
 
 CONTAINERS: Final = frozenset(READERS)
-"""The types whose contents are sealed, exactly these; a tuple only for what is inside it."""
+"""The exact types whose contents are sealed. A tuple is included because of its items."""
 
 Seal = list[tuple[Any, Any, Reader]]
-"""Each container or object that was reached, outermost first, with its contents and its reader."""
+"""Each container or object that was found, outermost first, with its contents and its reader."""
 
 
 def sealed_contents(values: Iterable[Any], readers: dict[type, Reader] = READERS) -> Seal:
-    """Return the seal of the contents of these values, at any depth, as far as readers exist.
+    """Return the seal of the contents of these values, at any depth, for types that have a reader.
 
     Raises:
         HookError: if another thread is writing to one of them.
@@ -37,7 +37,7 @@ def sealed_contents(values: Iterable[Any], readers: dict[type, Reader] = READERS
     seen: set[int] = set()
     kinds = readers.keys()
     pending = [value for value in values if type(value) in kinds]
-    for value in pending:  # the list grows during the loop
+    for value in pending:  # the loop body appends to this list
         if (number := id(value)) in seen:
             continue
         seen.add(number)
@@ -56,8 +56,8 @@ def sealed_contents(values: Iterable[Any], readers: dict[type, Reader] = READERS
 
 
 def sealed_objects(objects: tuple[Any, ...], values: tuple[Any, ...] = ()) -> Seal:
-    """Return the seal of objects and their contents, including their declared fields, and of the
-    containers in other values. Raises as `sealed_contents` does.
+    """Return the seal of objects, including their declared fields, and of the containers in other
+    values. Raise as `sealed_contents` does.
     """
     return sealed_contents(objects, ObjectReaders(objects)) + sealed_contents(values)
 
@@ -79,7 +79,7 @@ def is_broken(seal: Seal) -> bool:
 
 
 def _change(now: Any, held: Any, reader: Reader) -> str | None:
-    """Return the first place that differs, as written after the container, or None."""
+    """Return the first location that differs, in the form of a Python expression, or None."""
     if type(held) is not tuple or (reader is not items_of and len(now) != len(held)):
         return ""
     if reader is items_of:
@@ -95,21 +95,21 @@ def _change(now: Any, held: Any, reader: Reader) -> str | None:
 
 
 def _typed(key: Any) -> tuple[type, Any]:
-    return type(key), key  # 1, 1.0 and True are equal, but not the same to a method
+    return type(key), key  # 1, 1.0 and True are equal, but a method can distinguish them
 
 
 def _is_equal(now: Any, before: Any) -> bool:
-    """Return whether two immutable values are the same to any method."""
+    """Return whether no method can distinguish two immutable values."""
     kind = type(now)
     return kind is type(before) and kind in ATOMS and repr(now) == repr(before)
 
 
 def break_seal(call: Call, seal: Seal, values: dict[str, Any], phase: str) -> NoReturn:
-    """Block a call whose contents were changed after its guards checked them. That is one failure,
-    of the receivers that ran in between.
+    """Block a call whose contents were changed after its guards checked them. This counts as one
+    failure of the receivers that ran in between.
 
     Args:
-        values: what was sealed, by name: the arguments, or `"result"` or `"item"`.
+        values: the sealed values by name: the arguments, or `"result"` or `"item"`.
         phase: the phase of the guards that checked them.
     """
     suspects = _suspects(call, phase)
@@ -136,14 +136,14 @@ def _sealed(_: object) -> None:
 
 
 def _suspects(call: Call, phase: str) -> list[Seat]:
-    """Return the receivers that ran since the seal was taken, and may have changed it."""
+    """Return the receivers that ran after the sealing and may have made the change."""
     phases = call.plan.phases
     later = {"pre": phases["around"].modify, "post": phases["finally"].observe}
     return [*phases[phase].guard, *phases[phase].observe, *later.get(phase, ())]
 
 
 def _place_of(seal: Seal, values: dict[str, Any]) -> str:
-    """Return the first place that changed, such as `arguments['to']`."""
+    """Return the first location that changed, such as `arguments['to']`."""
     places = {id(value): name for name, value in values.items()}
     for value, held, reader in seal:
         place = places.setdefault(id(value), "an argument")

@@ -1,4 +1,4 @@
-"""Awaited receivers in parallel: all of them have ended before the call goes on."""
+"""Await receivers in parallel. All of them end before the call continues."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .plan import Seat
 from .telling import tell_turn
 
 _depth: ContextVar[int] = ContextVar("hookbus_depth", default=0)
-"""How many nested tasks of receivers the running code is in."""
+"""The number of nested receiver tasks that contain the running code."""
 
 Note = Callable[[float], None] | None
 Pair = tuple[Any, BaseException | None]
@@ -33,9 +33,8 @@ async def beside(
     call: Call, waiting: Waiting, take: Callable[[Call, Seat, Any], None],
     noted: BaseException | None, out: BaseException | None,
 ) -> BaseException | None:  # fmt: skip
-    """Await all of them; then apply each answer and handle each failure, in order.
-
-    Return the exception that goes out after all were called: the most urgent one.
+    """Await all receivers. Then apply each answer and handle each failure, in order. Return the
+    most urgent exception, to be raised after all were called.
     """
     lasted: dict[Seat, float] | None = {} if Invoked in call.plan.heard else None
     notes = [_noting(seat, lasted) for seat, _, _ in waiting]
@@ -62,7 +61,7 @@ async def beside(
 
 
 def _noting(seat: Seat, lasted: dict[Seat, float] | None) -> Note:
-    """Return a function that records how long a receiver took, if that is needed."""
+    """Return a function that records the duration of a receiver, or None if it is not needed."""
     is_watched = seat.timeout is None and seat.receiver.watched
     if lasted is None:
         return seat.receiver.note_turn if is_watched else None
@@ -78,8 +77,8 @@ def _noting(seat: Seat, lasted: dict[Seat, float] | None) -> Note:
 async def all_of(
     given: Iterable[Awaitable[Any]], notes: Iterable[Note] = ()
 ) -> tuple[list[Any], BaseException | None]:
-    """Return the result of each as a pair of a value and an exception, and the cancellation that
-    arrived meanwhile. Receivers with a note function get their durations, in order.
+    """Return the result of each awaitable as a pair of a value and an exception, and a cancellation
+    that arrived in the meantime. Each note function gets the duration of its awaitable.
     """
     awaitables = list(given)
     noted = list(zip_longest(awaitables, notes))
@@ -87,17 +86,17 @@ async def all_of(
     if asyncio is None:  # e.g. under trio: await them one after the other
         return [await pair_of(*each) for each in noted], None
     depth = _depth.get() + 1
-    if depth > sys.getrecursionlimit():  # Python's own limit does not count across tasks
+    if depth > sys.getrecursionlimit():  # Python's recursion limit does not apply across tasks
         for awaitable in awaitables:
             close_unawaited(awaitable)
-        endless = "it calls the hook that calls it, without end; stop the recursion by a condition"
+        endless = "it calls the hook that calls it, endlessly; stop the recursion with a condition"
         return [(None, HookError(endless)) for _ in awaitables], None
     token = None
     try:
         token = _depth.set(depth)
         tasks = [asyncio.create_task(pair_of(*each)) for each in noted]
     finally:
-        if token is not None:  # an interrupt may have arrived earlier
+        if token is not None:  # an interrupt may have arrived before this
             _depth.reset(token)
     cancel = None
     try:
@@ -106,14 +105,14 @@ async def all_of(
         cancel = came
     brought = []
     for task, each in zip(tasks, noted):
-        # A task that was cancelled before it started does start: each receiver is called.
+        # Every receiver is called, even if its task is cancelled before it starts.
         value, error = await pair_of(*each) if task.cancelled() else task.result()
         brought.append((value, None if cancel is not None and is_cancelled_error(error) else error))
     return brought, cancel
 
 
 async def pair_of(awaitable: Awaitable[Any], note: Note = None) -> Pair:
-    """Return the result of an awaitable: a value, or an exception in its place."""
+    """Return the result of an awaitable as a pair of a value and an exception."""
     began = time.perf_counter() if note is not None else 0.0
     # An interrupt must not end the loop while other tasks are running.
     try:

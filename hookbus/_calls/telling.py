@@ -1,4 +1,4 @@
-"""Emits the events of a call: start, end, changes and failures, each to the listeners of its kind.
+"""Emit the events of a call (start, end, changes, failures), each to the listeners of its kind.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _NAMES: Final = ("name", "model_name", "model", "model_id", "_model_name", "ai_m
 """The attributes in which objects of frameworks keep their names."""
 
 _SETTINGS: Final = ("config", "_create_args")
-"""The attributes in which they keep their configuration, which may contain the name."""
+"""The attributes in which these objects keep their settings, which may contain the name."""
 
 _LONGEST_LABEL: Final = 200
 
 _OF_MISUSE: Final = (HookError, PermissionError, TypeError, AttributeError, RecursionError)
-"""The exceptions by which a misuse of hookbus can show."""
+"""The types of exceptions that a misuse of hookbus can cause."""
 
 
 def begun(
@@ -74,8 +74,8 @@ def begun(
 def begun_stream(
     call: Call, values: Mapping[str, Any] | None, labels: Mapping[str, Any] | None = None
 ) -> Carried | None:
-    """Start a stream in the same way. Return what listeners set in the context, which is only for
-    the body of the stream.
+    """Start a stream in the same way. Return the context variables that listeners set. They apply
+    only in the body of the stream.
     """
     before = copy_context()
     try:
@@ -86,7 +86,9 @@ def begun_stream(
 
 
 def _label(value: Any) -> str:
-    """Return a short string: the value if it is one, else the name of the object, or its class."""
+    """Return a short string: the value if it is a short string, else the object's name or its
+    class.
+    """
     if type(value) is int:
         value = str(value)
     elif type(value) is not str:
@@ -99,14 +101,16 @@ def _label(value: Any) -> str:
 
 
 def enclosing() -> int | None:
-    """Return the number of the observed call that the running code is in; None once it is over."""
+    """Return the number of the observed call that contains the running code, or None if that call
+    has ended.
+    """
     inside = ENCLOSING.get()
     return inside[0] if inside else None
 
 
 def finished(call: Call, outcome: str, error: BaseException | None, result: Any) -> None:
-    """Emit the end of a call that was started. An interrupt may have arrived before the start, or
-    make this run a second time.
+    """Emit the end of a call whose start was emitted. An interrupt may have prevented the start, or
+    may cause a second call of this function.
     """
     if ENCLOSING.get() is call.inside:
         ENCLOSING.set(call.outer)
@@ -131,8 +135,8 @@ def finished(call: Call, outcome: str, error: BaseException | None, result: Any)
 
 
 def tell(call: Call, kind: type[Event], **facts: Any) -> bool:
-    """Emit an event to the listeners of its kind. Return whether there was any. Its time is now,
-    unless `at` is among the facts.
+    """Emit an event to the listeners of its kind. Return whether there was a listener. The event
+    gets the current time, unless `facts` contains `at`.
     """
     template = call.plan.templates.get(kind)
     return template is not None and _emit(call, kind, {**template, "at": time.time(), **facts})
@@ -140,7 +144,7 @@ def tell(call: Call, kind: type[Event], **facts: Any) -> bool:
 
 def _emit(call: Call, kind: type[Event], fields: dict[str, Any]) -> bool:
     """Complete the fields of an event and deliver it. Return whether it had a listener."""
-    around = current_baggage()  # in line, like `events.emit` below: it runs for every event
+    around = current_baggage()  # inlined, because this runs for every event
     if not around.is_fixed:
         around = Baggage(copy_containers(around))
     fields["call_id"] = call.id
@@ -153,7 +157,9 @@ def _emit(call: Call, kind: type[Event], fields: dict[str, Any]) -> bool:
 
 
 def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) -> str:
-    """Count a failure and emit it; log it if it has no listener. Return what a model may read."""
+    """Count a failure and emit it, or log it if there is no listener. Return a description that
+    models may read.
+    """
     receiver, is_open, kind = seat.receiver, action == "isolated", type(error)
     meant, sentence = error, None
     if issubclass(kind, _OF_MISUSE):
@@ -207,8 +213,8 @@ def tell_turn(call: Call, seat: Seat, began: float) -> None:
 
 
 def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
-    """Return a message if a receiver failed because it misused hookbus: it wrote to something
-    read-only, or called its own hook and blocked that.
+    """Return a message if a receiver failed because it misused hookbus: it wrote to read-only data,
+    or called its own hook and blocked that call.
     """
     hook, kind = seat.signal.hook, name_of_class(type(error))
     if seat.phase == "around":
@@ -224,27 +230,27 @@ def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
     if said is not None and is_a(error, HookError):
         return f"{name} changed an argument in place: {said}"
     if is_a(error, HookBlocked) and _texts(error)[1:3] == (name, hook):
-        return f"{name} calls {hook}, which calls it again; stop the recursion by a condition"
+        return f"{name} calls {hook}, which calls it again; stop the recursion with a condition"
     return None
 
 
 def _texts(error: BaseException) -> tuple[str | None, ...]:
-    """Return the arguments of an exception, with None for those that are not strings."""
+    """Return the arguments of an exception. None replaces arguments that are not strings."""
     return tuple(each if type(each) is str else None for each in args_of(error))
 
 
 def _meant(seat: Seat, error: BaseException) -> BaseException:
-    """Return the real cause of a failure that Python reports in other words."""
+    """Return the real cause of a failure for which Python reports a misleading exception."""
     receiver, hook = seat.receiver, seat.signal.hook
     is_deep = is_a(error, RecursionError) and seat.phase != "around"
     if is_deep and is_running(receiver.function):
         meant = HookError(
-            f"{receiver.label} calls {hook}, which calls it again, without end; "
-            "stop the recursion by a condition"
+            f"{receiver.label} calls {hook}, which calls it again, endlessly; "
+            "stop the recursion with a condition"
         )
     elif is_verdict_raised(error):
         meant = HookError(
-            f"{receiver.label} raised something that is not an exception; a verdict is returned: "
+            f"{receiver.label} raised an object that is not an exception; to return a verdict, "
             "write return Block(reason)"
         )
     else:

@@ -24,17 +24,18 @@ NOTHING: Final[Any] = _Nothing.NOTHING
 
 
 @named_options
-@attrs.frozen(slots=False)  # its `__init__` then fills `__dict__`, in half the time
+@attrs.frozen(slots=False)  # without slots, `__init__` fills `__dict__` in half the time
 class Block:
     """A verdict: this call must not run, or its result must not be returned.
 
     Attributes:
-        reason: the reason; the caller reads it, and a model may read it, too.
+        reason: the reason, which the caller and possibly a model can read.
         result: the value that the caller gets instead of `HookBlocked`; the call still counts as
             blocked.
         code: a short identifier for programs.
         details: additional data for events and journals; messages never contain it.
-        raises: the class of the exception that is raised without a `result`; subclasses set it.
+        raises: the class of the exception that the caller gets if there is no `result`. Subclasses
+            set it.
     """
 
     raises: ClassVar[type[HookBlocked]] = HookBlocked

@@ -1,5 +1,4 @@
-"""Times the first calls of a plain receiver of an async hook, because it could block the event
-loop.
+"""Time the first calls of a plain receiver of an async hook, because it could block the event loop.
 """
 
 from __future__ import annotations
@@ -11,14 +10,14 @@ from typing import Any, Final
 from .._connections.receiver import Connected
 
 WATCHED: Final = 8
-"""How many calls of each plan are timed; after that, its code calls the receiver directly."""
+"""The number of calls to time in each plan. After that, the code calls the receiver directly."""
 
 
 def watching(
     receiver: Connected, function: Callable[..., Any]
 ) -> tuple[Callable[..., Any], list[bool]]:
-    """Return a wrapper that calls a function and records how long it took, and a list that is empty
-    until that has happened often enough.
+    """Return a wrapper that calls a function and records the duration, and a list that stays empty
+    until enough calls are recorded.
     """
     over: list[bool] = []
     turns: list[None] = []

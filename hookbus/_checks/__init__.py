@@ -1,1 +1,1 @@
-"""What is wrong with a connection: checked outside of any call."""
+"""Checks of connections and of required guards. They never run inside a call."""

@@ -1,4 +1,4 @@
-"""What is wrong with a connection: checked when it is made, and never part of a call."""
+"""Check each connection when it is made, so that no call needs to check it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _VERDICTS: Final = {"Block": "a Block", "Ask": "an Ask"}
 class Checks:
     """The checks of the connections of one bus.
 
-    They reject a connection that cannot work, and warn about a guard that can be bypassed.
+    They reject connections that cannot work, and warn about guards that can be bypassed.
     """
 
     def __init__(self, bus: Any) -> None:
@@ -40,15 +40,15 @@ class Checks:
     # -- one connection ----------------------------------------------------------------------------
 
     def check_sender(self, signal: HookSignal, sender: Any) -> None:
-        """Reject what is never a sender of this signal.
+        """Reject an object that can never be a sender of this signal.
 
         Raises:
-            HookError: naming what to write instead.
+            HookError: with a message that says what to write instead.
         """
         if signal is self._board.events and sender is not self._bus:
             raise HookError(
-                "the sender of events is always the bus: leave out sender=, and to decorate "
-                "write @events.connect_via()"
+                "the sender of events is always the bus: leave out sender=; to decorate a "
+                "listener, write @events.connect_via()"
             )
         if signal.phase == ANSWER:
             name = signal.name
@@ -63,10 +63,10 @@ class Checks:
                 check_sender(hooks, sender, self._board.looked_at.owners)
 
     def check(self, receiver: Connected, sender: Any) -> None:
-        """Reject a receiver that cannot work; warn about a guard that can be bypassed.
+        """Reject a receiver that cannot work, and warn about a guard that can be bypassed.
 
         Raises:
-            HookError: saying what does not fit, and what to write instead.
+            HookError: with a message that says what does not fit, and what to write instead.
         """
         signal = receiver.signal
         is_met = check_serves(receiver, self._board.declared(signal.hook), sender)
@@ -79,21 +79,22 @@ class Checks:
             self.report_overrides(receiver, signal.hook, classes, warn)
 
     def warn_of_lost_verdict(self, guard: Connected) -> None:
-        """Warn about a guard that can never block, because it does not return the verdict it makes.
+        """Warn about a guard that can never block, because it creates a verdict but never returns
+        it.
         """
         code = code_of(guard.held)
-        for name, said in _VERDICTS.items():
+        for name, verdict in _VERDICTS.items():
             if code is not None and name in code.co_names:
                 if returns_nothing(code):
                     write = f"write return {name}({'reason' if name == 'Block' else 'question'})"
                     guards = f"{guard.label} on {guard.signal.name}"
-                    warn(f"{guards} makes {said} but never returns it: {write}")
+                    warn(f"{guards} creates {verdict} but never returns it: {write}")
                 return
 
     def report_overrides(
         self, receiver: Connected, hook: str, classes: list[type], say: Callable[[str], Any]
     ) -> None:
-        """Report for some classes what a receiver that blocks does not see."""
+        """Report the overrides in these classes whose calls a blocking receiver does not see."""
         for cls in classes:
             self._board.look_at(cls).add(hook)
         for override in uncovered_overrides(self._bus, classes, hook):
@@ -106,15 +107,17 @@ class Checks:
         check_required(self._bus, hook, phase, sender, default)
 
     def uncovered(self) -> list[str]:
-        """List the overrides of hookable methods that are not hooked, and what receivers see of
-        them. Only classes that were a sender, or were called, are listed.
+        """Describe overrides of hookable methods that are not hooked, and what receivers see of
+        their calls. Only classes that receivers were connected to, or whose methods were called,
+        are listed.
         """
-        held = (cls for _, cls in static_holders(self._board.hooks()))
-        classes = [*self._board.looked_at.owners(), *held]
+        owners = (cls for _, cls in static_holders(self._board.hooks()))
+        classes = [*self._board.looked_at.owners(), *owners]
         return uncovered_overrides(self._bus, with_subclasses(classes))
 
     def class_of(self, hook: Hook) -> type | None:
-        """Return the class whose method a hook is, or None if it is not known. It is known once it
-        was a sender, was called, or can be imported by name.
+        """Return the class that defines the method of a hook, or None if that class is not known. A
+        class is known if a receiver was connected to it, if its method was called, or if it can be
+        imported by name.
         """
         return class_of(hook, self._board.looked_at.owners)

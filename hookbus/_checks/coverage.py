@@ -1,4 +1,4 @@
-"""Whether every call of a hook has a guard: the check of `Bus.require_guard` at start-up."""
+"""Check at start-up that every call of a hook has a guard, for `Bus.require_guard`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from blinker import ANY
 
 from .._callables.callables import code_of
 from .._connections.receiver import Connected
-from .._connections.senders import Bearer, describe, is_class, name_of_sender, own_class
+from .._connections.senders import NamedSender, describe, is_class, name_of_sender, own_class
 from .._connections.signal import HookSignal
 from .._ground.errors import undeclared
 from .._hooks.hook import Hook, hook_of, hooks_in
@@ -25,15 +25,15 @@ PHASES_WITH_GUARDS: Final = ("pre", "item", "post")
 
 
 def check_required(bus: Any, name: str, phase: str, sender: Any, default: Any) -> None:
-    """Check that guards of this phase cover every call of the hooks of one name.
+    """Check that guards of this phase cover every call of the hooks with one name.
 
     Args:
         bus: the bus of the hooks.
-        sender: the sender to check; None is every class that declares one, and every function.
+        sender: the sender to check; None means every class and function that declares a hook.
         default: the bus where a guard may have been connected by mistake.
 
     Raises:
-        HookError: as `check_guarded`; also if nothing declares the hook; and for `tool_call` if an
+        HookError: as in `check_guarded`; if nothing declares the hook; and for `tool_call`, if an
             agent framework is imported without its adapter.
     """
     if name == TOOL_HOOK and sender is None:
@@ -49,23 +49,24 @@ def check_required(bus: Any, name: str, phase: str, sender: Any, default: Any) -
 def check_guarded(
     hooks: list[Hook], signals: list[HookSignal], phase: str, sender: Any = None
 ) -> None:
-    """Check that guards of this phase cover every call of hooks of one name.
+    """Check that guards of this phase cover every call of hooks with the same name.
 
     Args:
-        hooks: all hooks of the name.
-        signals: their signals, and those of their name on a bus without such a hook.
-        sender: the sender to check; None is every class that declares one, and every function.
+        hooks: all hooks with the name.
+        signals: their signals, and signals for the same name on a bus where the hook is not
+            declared.
+        sender: the sender to check; None means every class and function that declares a hook.
 
     Raises:
-        HookError: with a message that names what has no guard, and why each existing guard does not
-            count.
+        HookError: with a message that names the methods without a guard, and says why each existing
+            guard does not count.
     """
     if phase not in PHASES_WITH_GUARDS:
         raise HookError(f"phase={phase!r} cannot have guards: write 'pre', 'item' or 'post'")
     name, bus = hooks[0].name, hooks[0].bus
     here = [signal for signal in signals if signal.phase == phase and signal._home is bus]
-    held = _holders(hooks) if sender is None else []
-    found = _callers(hooks, held) if sender is None else [_caller(hooks, sender)]
+    holders = _holders(hooks) if sender is None else []
+    found = _callers(hooks, holders) if sender is None else [_caller(hooks, sender)]
     bare = [who for who, whose in found if not any(_watches(each, whose) for each in here)]
     if bare:
         is_one = sender is not None and not is_class(sender)
@@ -76,18 +77,18 @@ def check_guarded(
             f"no guard covers every {name!r} call of {', '.join(sorted(set(bare)))}: "
             f"{advice}" + "".join(f"; {each}" for each in vain)
         )
-    classes = [cls for _, cls, *_ in held]
+    classes = [cls for _, cls, *_ in holders]
     classes += [cls for _, cls in static_holders(hooks)] if sender is None else []
     overrides = uncovered_overrides(bus, with_subclasses(classes), name)
-    # What an override adds to a result or a stream comes after these guards.
+    # These guards run before an override can change the result or the stream.
     is_behind = phase != "pre"
     if unseen := [each for each in overrides if is_behind or "no receiver sees it" in each]:
         raise HookError(f"{name} is guarded, but not every override is: {'; '.join(unseen)}")
 
 
 Whose = tuple[Any, ...]
-"""A sender; the MRO of the objects if it is a class that stands for these, else None; and further
-senders whose guards apply to it.
+"""A sender; the MRO of its instances if the sender is a class that represents them, else None; and
+further senders whose guards apply to it.
 """
 
 
@@ -102,22 +103,26 @@ def _watches(signal: HookSignal, whose: Whose) -> bool:
 
 
 def _is_of_any(sender: Callable[[], Any] | None, classes: tuple[type, ...]) -> bool:
-    """Return whether a scope belongs to one of these classes, or to its name."""
-    if isinstance(sender, Bearer):
+    """Return whether a connection applies to one of these classes, or to a class with its name."""
+    if isinstance(sender, NamedSender):
         return any(name_of_sender(cls) == sender.name for cls in classes)
     return sender is None or any(sender() is cls for cls in classes)
 
 
 Held = tuple[Hook, type, str, bool]
-"""A hook, a class that holds its hookable, its name there, and whether as a classmethod."""
+"""A hook, a class that has its hookable, the name of that attribute, and whether it is a
+classmethod.
+"""
 
 
-def _callers(hooks: list[Hook], held: list[Held]) -> Iterator[tuple[str, Whose]]:
-    """Yield everything that declares one of the hooks, with a description, each as a sender."""
+def _callers(hooks: list[Hook], holders: list[Held]) -> Iterator[tuple[str, Whose]]:
+    """Yield each class or function that declares one of the hooks: its description, and its data as
+    a sender.
+    """
     for hook in hooks:
         if getattr(hook.body, "__isabstractmethod__", False):
             continue  # only its overrides are called
-        own = [place for place in held if place[0] is hook]
+        own = [place for place in holders if place[0] is hook]
         for _, cls, attribute, is_classmethod in own:
             _, more = inherited(hook, site_as(hook, attribute), cls)
             yield cls.__qualname__, (cls, None if is_classmethod else cls.__mro__, *more)
@@ -131,20 +136,22 @@ def _callers(hooks: list[Hook], held: list[Held]) -> Iterator[tuple[str, Whose]]
 
 
 def _holders(hooks: list[Hook]) -> list[Held]:
-    """Return every class that holds one of the hookables; classes are searched only once."""
-    held: list[Held] = []
+    """Return every class that has one of the hookables. This searches all classes once for all
+    hooks.
+    """
+    holders: list[Held] = []
     for cls in with_subclasses([object]):
         for as_class in (False, True):
             names = {hook: attribute for attribute, hook in hooks_in((cls,), as_class)}
-            held += [(hook, cls, names[hook], as_class) for hook in hooks if hook in names]
-    return held
+            holders += [(hook, cls, names[hook], as_class) for hook in hooks if hook in names]
+    return holders
 
 
 def _caller(hooks: list[Hook], sender: Any) -> tuple[str, Whose]:
-    """Return one sender, with a description.
+    """Return the description of one sender, and its data.
 
     Raises:
-        HookError: if it can call none of the hooks.
+        HookError: if the sender can call none of the hooks.
     """
     if sender is ANY or not any(True for _ in hooks_called_by(hooks, sender)):
         own = " (is it hookable on another bus?)" if hook_of(sender) else ""
@@ -170,13 +177,13 @@ def _further(hooks: list[Hook], sender: Any) -> list[Any]:
 
 
 def _in_vain(signals: list[HookSignal], phase: str) -> Iterator[str]:
-    """Yield for each existing guard why it does not count."""
+    """Yield, for each existing guard, the reason why it does not count."""
     for signal in signals:
         for receiver in signal.connections():
             if receiver.role == "guard":
                 yield f"{receiver.label} does not count: it {_why(receiver, signal, phase)}"
             elif signal.phase == phase and may_block(receiver):
-                yield f"{receiver.label} does not count: it is not a guard, write role='guard'"
+                yield f"{receiver.label} does not count: it is not a guard; write role='guard'"
 
 
 def may_block(receiver: Connected) -> bool:
@@ -192,9 +199,9 @@ def _why(receiver: Connected, signal: HookSignal, phase: str) -> str:
     if signal.phase != phase:
         return f"is on {signal.name}"
     if receiver.options.shadow:
-        return "is in shadow"
+        return "is in shadow mode"
     if receiver.options.when is not None:
-        return "has a when="
+        return "has a when= condition"
     if not receiver.is_enabled:
         return "is disabled"
     owner = receiver.owner

@@ -1,4 +1,4 @@
-"""Which hookables a sender can call, and whether a receiver fits one of them."""
+"""Find the hookables that a sender can call, and check whether a receiver fits one of them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ..exceptions import HookError
 def check_sender(
     hooks: list[Hook], sender: FunctionType, looked_at: Callable[[], list[type]]
 ) -> None:
-    """Reject a function that is never the sender of a call: a method, or one that is not hookable
-    although others of the hook are.
+    """Reject a function that is never the sender of a call: a method, or a function that is not
+    hookable.
 
     Raises:
         HookError: with a message that says why, and what to write instead.
@@ -36,11 +36,12 @@ def check_sender(
     if own is None and hooks:
         raise HookError(
             f"{named} is not hookable, so it is never the sender of a call; "
-            "to decorate a receiver, write @connect_via(); to connect one, pass it first"
+            "to decorate a receiver, write @connect_via(); to connect one, pass it as the first "
+            "argument"
         )
     cls = class_of(own, looked_at) if own is not None else None
     if cls is None and own in hooks and name_of_sender(sender) is None:
-        # The class may not be held by any module, for instance if a function defines it.
+        # Possibly no module contains the class, for example because a function defines it.
         cls = class_of(own, lambda: with_subclasses([object]))
     if cls is not None:
         raise HookError(
@@ -50,8 +51,8 @@ def check_sender(
 
 
 def check_serves(receiver: Connected, hooks: list[Hook], sender: Any) -> bool:
-    """Reject a receiver that fits none of these hookables that the sender can call. Return whether
-    it fits one.
+    """Return whether a receiver fits one of these hookables that the sender can call. Reject a
+    receiver that fits none of them.
 
     Raises:
         HookError: with a message that says which of its parameters is not available.
@@ -70,13 +71,13 @@ def check_serves(receiver: Connected, hooks: list[Hook], sender: Any) -> bool:
 
 
 def _check_functions_of(hooks: list[Hook], sender: Any) -> None:
-    """Reject a class or an object in which these hooks are only functions, which are their own
-    senders.
+    """Reject a class or object whose hookables are static methods or bound functions: each is its
+    own sender.
     """
     cls = own_class(sender)
     holders = [*cls.__mro__, *([sender] if cls is not sender else [])]
-    held = [list(getattr(each, "__dict__", {}).items()) for each in holders]
-    for attribute, raw in [pair for pairs in held for pair in pairs]:
+    attributes = [list(getattr(each, "__dict__", {}).items()) for each in holders]
+    for attribute, raw in [pair for pairs in attributes for pair in pairs]:
         hook = hook_of(raw) if isinstance(raw, (staticmethod, MethodType)) else None
         if hook in hooks:
             is_static = isinstance(raw, staticmethod)
@@ -88,7 +89,9 @@ def _check_functions_of(hooks: list[Hook], sender: Any) -> None:
 
 
 def hooks_called_by(hooks: list[Hook], sender: Any) -> Iterator[tuple[Hook, bool]]:
-    """Yield all hooks that the sender can call, and whether as a method; the likely ones first."""
+    """Yield all hooks that the sender can call, the most likely ones first, and whether each is a
+    method.
+    """
     if sender is ANY:
         yield from ((hook, hook.looks_like_method) for hook in hooks)
         yield from ((hook, False) for hook in hooks if hook.looks_like_method and holder_of(hook))

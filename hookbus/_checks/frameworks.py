@@ -1,4 +1,6 @@
-"""Agent frameworks that are imported without their adapter: their tools are not guarded."""
+"""Find agent frameworks that are imported without their adapter, so that their tools have no
+guards.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +12,16 @@ from typing import Final, NamedTuple
 from ..exceptions import HookError
 
 TOOL_HOOK: Final = "tool_call"
-"""The hook that every adapter of a framework with tools uses."""
+"""The hook that adapters use for the tools of a framework."""
 
 
 class Framework(NamedTuple):
-    """A framework that has tools.
+    """A framework with tools.
 
     Attributes:
-        module: the module that is loaded if its tools may be used.
+        module: the module that a program has loaded if it can use the framework's tools.
         package: the name of its distribution.
-        adapter: the name of its adapter; AgentScope has two, by its major version.
+        adapter: the name of its adapter. AgentScope has one adapter for each of two major versions.
     """
 
     module: str
@@ -50,15 +52,14 @@ FRAMEWORKS: Final = (
 )
 
 _ADAPTERS: Final = "hookbus.adapters._patches"
-"""The module that every installed adapter has loaded. The kernel does not import adapters."""
+"""The module that every installed adapter loads. This package does not import adapters itself."""
 
 _NAME: Final = re.compile(r"[\w.-]+")
 
 
 def check_adapters() -> None:
-    """Check that the tools of every imported framework go through hookbus.
-
-    A framework that is a requirement of another one with an adapter counts as a part of that one.
+    """Check that every imported framework has its adapter installed. A framework that an adapted
+    framework requires counts as part of that framework.
 
     Raises:
         HookError: with a message that names each framework without its adapter, and how to install
@@ -87,7 +88,7 @@ def _adapter(framework: Framework) -> str:
 
 
 def _version(package: str) -> str:
-    from importlib import metadata  # imports email, so only when it is needed
+    from importlib import metadata  # imports email, so import it only when needed
 
     try:
         return metadata.version(package)
@@ -96,7 +97,7 @@ def _version(package: str) -> str:
 
 
 def _required_by(packages: list[str]) -> set[str]:
-    """Return all requirements of packages, extras included, and the requirements of those."""
+    """Return all requirements of packages, including extras, and the requirements of these."""
     found: set[str] = set()
     waiting = [(package, True) for package in packages]
     while waiting:

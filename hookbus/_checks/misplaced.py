@@ -1,5 +1,5 @@
-"""Guards on signals that belong to no hook, or for senders without the hook: logged when the hook
-that was probably meant is first called.
+"""Log guards on signals that belong to no hook, or for senders without the hook. This happens when
+the hook that was probably meant is first called.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ NEAR: Final = 0.75
 
 
 class MisplacedGuards:
-    """The signals of a bus with a guard whose sender has no such hook. While there are none, calls
-    check nothing.
+    """The signals with a guard that fits no declared hook of its sender. If there are none, calls
+    perform no check.
     """
 
     def __init__(self, board: Switchboard) -> None:
@@ -32,7 +32,9 @@ class MisplacedGuards:
         self._signals: dict[str, HookSignal] = {}
 
     def wait(self, signal: HookSignal) -> None:
-        """Make every hook check at its next call whether it was meant by this signal."""
+        """Make every hook check at its next call whether a guard on this signal was meant for
+        it.
+        """
         self._signals[signal.name] = signal
         board = self._board
         is_named = signal.phase is not None and board.declared(signal.hook)
@@ -44,7 +46,7 @@ class MisplacedGuards:
                     board.route(hook)
 
     def expect(self, hook: Hook) -> None:
-        """Make a new hook check at its first call."""
+        """If there are such signals, make a new hook check at its first call."""
         hook.is_looked_at = not self._signals
 
     def look(self, hook: Hook) -> None:
@@ -55,18 +57,20 @@ class MisplacedGuards:
             declared = self._board.declared(signal.hook) if signal.phase is not None else []
             if declared:
                 is_over = hook in declared
-                said = [self._of_strangers(g, hook, declared) for g in guards if is_over]
+                texts = [self._of_strangers(g, hook, declared) for g in guards if is_over]
             else:
-                said = [_of_name(guard, signal, hook) for guard in guards if not signal._was_asked]
-                is_over = signal._was_asked or any(said)
+                texts = [_of_name(guard, signal, hook) for guard in guards if not signal._was_asked]
+                is_over = signal._was_asked or any(texts)
             if is_over:
                 self._signals.pop(name, None)
-            for text in filter(None, said):
+            for text in filter(None, texts):
                 log(WARNING, text)
         self._board.route(hook)
 
     def _of_strangers(self, guard: Connected, hook: Hook, declared: list[Hook]) -> str | None:
-        """Return a message if a guard's sender has none of these hooks; one of them was called."""
+        """Return a message if a guard's sender has none of these hooks. `hook` is currently being
+        called.
+        """
         sender = guard.sender() if guard.sender is not None else None
         if sender is None or may_call(sender, declared):
             return None
@@ -86,16 +90,18 @@ class MisplacedGuards:
 
 
 def _of_name(guard: Connected, signal: HookSignal, hook: Hook) -> str | None:
-    """Return a message if a guard's signal, which nothing emits, was meant for this hook."""
-    meant = meant_by(signal, hook.name)
-    return meant and (
+    """Return a message if a guard's signal, which nothing emits, was probably meant for this
+    hook.
+    """
+    likely = likely_target(signal, hook.name)
+    return likely and (
         f"{guard.label} is connected to {signal.name}, which no hook emits, but {hook.name} was "
-        f"called: did you mean {meant!r}?"
+        f"called: did you mean {likely!r}?"
     )
 
 
-def meant_by(signal: HookSignal, hook: str) -> str | None:
-    """Return the signal of a hook that was probably meant by this one, or None."""
+def likely_target(signal: HookSignal, hook: str) -> str | None:
+    """Return the name of the hook's signal that was probably meant by this signal, or None."""
     from difflib import get_close_matches  # only needed for wrong names
 
     if signal.phase is not None:
@@ -123,11 +129,11 @@ _WORDS: Final = {
     "before": "pre", "begin": "pre", "start": "pre", "on": "pre", "after": "post", "done": "post",
     "end": "finally", "failed": "error", "exception": "error", "wrap": "around", "each": "item",
 }  # fmt: skip
-"""Words of other systems for the phases."""
+"""Words that other systems use for the phases."""
 
 
 def _phase_of(word: str) -> str | None:
-    """Return the phase that was probably meant by a word, or None."""
+    """Return the phase that a word probably means, or None."""
     from difflib import get_close_matches
 
     word = word.lower()

@@ -1,4 +1,4 @@
-"""Methods that override a hookable without being hooked themselves."""
+"""Find methods that override a hookable but are not hookable themselves."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .._hooks.identity import attributes_of_class, mro_of
 def uncovered_overrides(
     bus: object, classes: Iterable[type], hook_name: str | None = None
 ) -> list[str]:
-    """Return a message for each override in these classes of a hookable of this bus that is not
-    hookable, saying what receivers see of it.
+    """Describe the methods of these classes that override a hookable of this bus but are not
+    hookable themselves. Each message says what receivers see of the calls.
     """
     found: set[str] = set()
     for cls in classes:
@@ -50,13 +50,12 @@ def _uncovered(cls: type, attribute: str, hook: Hook) -> Iterator[str]:
 
 
 def _passes_on(above: tuple[type, ...], attribute: str, override: Any) -> bool | None:
-    """Tell from its code whether an override calls the method above it; None if it is hookable.
-
-    That it claims to wrap that method, as `functools.wraps` does, does not prove that it calls it.
+    """Return whether the code of an override calls the overridden method, or None if it is hookable
+    itself. `functools.wraps` is not proof of such a call.
     """
     inherited = {hook for _, hook, _ in held_in(above)}
-    held = layers(getattr(override, "__func__", override))
-    own = list(takewhile(lambda layer: hook_of(layer) not in inherited, held))
+    functions = layers(getattr(override, "__func__", override))
+    own = list(takewhile(lambda layer: hook_of(layer) not in inherited, functions))
     if any(hook_of(layer) is not None for layer in own):
         return None
     parents = {"super", *(base.__name__ for base in above)}

@@ -21,6 +21,8 @@ from .doctor import doctor
 from .gate import gate
 from .log import log
 from .looking import explain, hooks
+from .policies import policy
+from .proxying import mcp, server_words
 from .replaying import replay
 from .running import Ended, program_words, run
 from .serving import serve
@@ -28,24 +30,26 @@ from .top import top
 from .trace import trace
 
 DETAILS = "HOOKBUS_TRACEBACK"
+_MCP = "Usage: hookbus mcp [OPTIONS] [PLUGINS] -- COMMAND [ARGS] | URL"
 
 
 def made(about: str, *more: Any) -> App:
-    """Return the command-line app. `more` are commands of `hookbus.cli` itself."""
+    """Return the command-line app. `more` contains the commands that `hookbus.cli` defines."""
     app = App(
         name="hookbus", help=about, version=__version__,
         default_parameter=Parameter(negative=()),
     )  # fmt: skip
-    for each in (hooks, explain, check, run, log, replay, trace, top, serve, attach,
-                 approvals, doctor, gate, *more):
+    for each in (hooks, explain, check, run, mcp, log, replay, trace, top, serve, attach,
+                 approvals, policy, doctor, gate, *more):
         app.command(each)
+    app["mcp"].usage = _MCP
     return app
 
 
 def play(words: Sequence[str], about: str, *more: Any) -> int | Ended:
     """Run a command. Return the exit code, or the way in which the program of `run` ended."""
     try:
-        words = program_words(words)
+        words = server_words(program_words(words))
     except HookError as wrong:
         return _failed(str(wrong), is_whole=False)
     own = words[: words.index("--")] if "--" in words else words
@@ -56,7 +60,7 @@ def play(words: Sequence[str], about: str, *more: Any) -> int | Ended:
         app = made(about, *more)
         command, bound, *_ = app.parse_args(words, exit_on_error=False, print_error=False)
         ended = command(*bound.args, **bound.kwargs)
-        if command is not run:  # its output comes from the program
+        if command is not run:  # the output of `run` comes from the program
             sys.stdout.flush()
     except KeyboardInterrupt:
         return _failed("interrupted", is_whole, 130)
@@ -68,20 +72,20 @@ def play(words: Sequence[str], about: str, *more: Any) -> int | Ended:
     except HookError as wrong:
         return _failed(str(wrong), is_whole)
     except ModuleNotFoundError:
-        raise  # an extra is not installed: hookbus.cli names it
+        raise  # an extra is not installed: hookbus.cli reports which one
     except OSError as wrong:
         where = f"{wrong.filename}: " if wrong.filename else ""
         return _failed(f"{where}{wrong.strerror or wrong}", is_whole)
     except Exception as wrong:
-        said = f"{type(wrong).__name__}: {wrong}"
-        return _failed(f"{said}. This is a bug in hookbus; see --traceback", is_whole)
+        message = f"{type(wrong).__name__}: {wrong}"
+        return _failed(f"{message}. This is a bug in hookbus; see --traceback", is_whole)
     return ended if isinstance(ended, (int, Ended)) else 0
 
 
-def _failed(said: str, is_whole: bool, code: int = 2) -> int:
+def _failed(message: str, is_whole: bool, code: int = 2) -> int:
     if is_whole:
         traceback.print_exc()
     from .._views.tables import printable
 
-    print("hookbus:", printable(" ".join(said.split())), file=sys.stderr)
+    print("hookbus:", printable(" ".join(message.split())), file=sys.stderr)
     return code

@@ -36,7 +36,7 @@ approvals = App(
 @Parameter(name="*")
 @attrs.frozen
 class Kept:
-    """The store of the approvals."""
+    """The store of requests and approvals."""
 
     store: Path | None = None
     """the file of approvals.Store. Default: the file in the settings."""
@@ -48,7 +48,7 @@ class Kept:
         """Return the store.
 
         Raises:
-            HookError: if no store is configured, or the file does not exist. It is not created.
+            HookError: if no store is configured, or if the file does not exist.
         """
         settings = find_settings()
         file = self.store or settings.approvals
@@ -244,15 +244,15 @@ def _answer(store: Store, id: str, answer: Approved | Denied, shown: Shown) -> N
     if now.state == "pending":
         say(f"approved by {', '.join(now.approved_by)}; missing: {'; '.join(now.missing)}")
         return
-    left = max(0, (now.until or 0) - time.time())
-    say(f"{now.state}: {now.request.question} The answer is valid for {left / 60:.0f} minutes.")
+    rest = max(0, (now.until or 0) - time.time())
+    say(f"{now.state}: {now.request.question} The answer is valid for {rest / 60:.0f} minutes.")
 
 
 def _case(store: Store, id: str) -> ApprovalRecord:
     """Return the request with an id, or the only one with this prefix.
 
     Raises:
-        HookError: if there is no such request, or more than one.
+        HookError: if the request does not exist, or if several requests match.
     """
     alike = [case for case in store.history() if case.request.id.startswith(id)] if id else []
     if len(alike) == 1:
@@ -269,7 +269,8 @@ def _show(case: ApprovalRecord, shown: Shown) -> None:
         return
     from ..approvals._shown import lines_of, printable, written
 
-    # Print in full, without markup: nothing that would run is shortened or styled.
+    # Print every argument in full and without markup, so that the person sees exactly what would
+    # run.
     for line in lines_of(case.request):
         print(line)
     print(f"  asked: {clock(case.asked, is_long=True)}")

@@ -18,7 +18,7 @@ def attach(
     act: Literal["report", "tail", "disable", "enable", "shadow"],
     receiver: str | None = None, /, *, shown: Shown = TABLES,
 ) -> None:  # fmt: skip
-    """Inspect a running program of yours, or switch its receivers.
+    """Inspect a program that you are running, or switch its receivers.
 
     Start the program with hookbus run, or set HOOKBUS_JOURNAL. Its journal records every switch. A
     guard with locked=True cannot be switched.
@@ -91,6 +91,6 @@ def _show(report: dict[str, Any]) -> None:
 
 
 def _tell(event: dict[str, Any]) -> None:
-    from .telling import line_of
+    from .describing import line_of
 
     say(line_of(event))

@@ -63,7 +63,7 @@ class Wanted:
     def conditions(self) -> tuple[list[str], list[Any]]:
         """Return SQL conditions on the rows of `chain`, and their values."""
         kind = "started" if self.outcome == "unfinished" else "finished"
-        found = [f"type = '{kind}'", "attempt IS NULL"]  # to use the indexes of calls
+        found = [f"type = '{kind}'", "attempt IS NULL"]  # makes SQLite use the indexes of calls
         values: list[Any] = []
         for column, value in (("hook = ?", self.hook), ("time >= ?", self.since)):
             if value is not None:
@@ -142,7 +142,9 @@ def calls(
 def _among(
     db: sqlite3.Connection, wanted: Wanted, conditions: str, values: list[Any]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the selected calls that are unfinished or in which a receiver acted, latest first."""
+    """Yield the selected calls that are unfinished or that have a receiver's event, latest
+    first.
+    """
     is_named = wanted.receiver is not None
     turns = f"receiver {'= ?' if is_named else 'IS NOT NULL'}"
     turns += " AND type = 'failed'" * (wanted.outcome == "failed")
@@ -189,21 +191,21 @@ def call_named(journal: Journal, named: str) -> tuple[int, str, int]:
     """Return the number and id of the run, and the number of the call, for `17` or `RUN:17`.
 
     Raises:
-        HookError: if there is no such call, or more than one.
+        HookError: if the call does not exist, or if several calls match.
     """
     begins, _, number = named.rpartition(":")
     if not number.isdecimal():
         raise HookError(f"{named!r:.60} is not the number of a call: write 17, or RUN:17")
     runs = asked(journal, "SELECT number, id FROM runs WHERE substr(id, 1, ?) = ? ORDER BY number",
                  [len(begins), begins])  # fmt: skip
-    held = [
+    matching = [
         (run, name) for run, name in runs
         if asked(journal, "SELECT 1 FROM chain WHERE run = ? AND call_id = ? LIMIT 1",
                  [run, int(number)])
     ]  # fmt: skip
-    if not held:
+    if not matching:
         raise HookError(f"{journal.path} has no call {named}: list the calls with hookbus log")
-    if len(held) > 1:
-        names = ", ".join(f"{name}:{number}" for _, name in held[-3:])
-        raise HookError(f"{len(held)} runs have a call {number}: add the run, such as {names}")
-    return (*held[0], int(number))
+    if len(matching) > 1:
+        names = ", ".join(f"{name}:{number}" for _, name in matching[-3:])
+        raise HookError(f"{len(matching)} runs have a call {number}: add the run, such as {names}")
+    return (*matching[0], int(number))

@@ -33,16 +33,16 @@ def check(
     from .._views.findings import Note
 
     loaded = [(file, _rules(file)) for file in rules]
-    found, held = _found(module, find_settings())
-    tools = [*tool, *(_tools_in(held) if held else ())]
-    if rules and not tools and held is not None:
+    found, imported = _found(module, find_settings())
+    tools = [*tool, *(_tools_in(imported) if imported else ())]
+    if rules and not tools and imported is not None:
         raise HookError(
             f"{module} contains no tools to check the rules against: name them with --tool"
         )
     for file, each in loaded:
         found += [f"{file}: {problem}" for problem in (each.unused_rules(tools) if tools else ())]
     mistakes = [each for each in found if not isinstance(each, Note)]
-    # Nothing has run yet, so "never fired" is expected.
+    # No call has been made yet, so "never fired" is expected.
     notes = [each for each in found if isinstance(each, Note) and "never fired" not in each]
     if shown.json:
         print_json({"module": module, "findings": mistakes, "notes": notes})
@@ -80,16 +80,16 @@ def _found(module: str, settings: Settings) -> tuple[list[str], ModuleType | Non
         except HookError as error:
             return [f"{settings.file}: {error}"], None
         try:
-            held = module_of(module)
+            imported = module_of(module)
         except HookError as error:
             if not isinstance(error.__cause__, HookError):
                 raise
             return [str(error)], None
     found = [str(each.message) for each in warned if issubclass(each.category, HookWarning)]
-    for name, bus in buses_of(held).items():
+    for name, bus in buses_of(imported).items():
         where = f"{name}: " if bus is not default_bus else ""
         found += [type(each)(f"{where}{each}") for each in report(bus).findings]
-    return [*found, *_required(settings)], held
+    return [*found, *_required(settings)], imported
 
 
 def _required(settings: Settings) -> Iterator[str]:
@@ -104,8 +104,8 @@ def _tools_in(module: ModuleType) -> Iterator[str]:
     """Yield the names of the tools in a module: objects with a name and a description, like the
     tools of frameworks.
     """
-    for held in vars(module).values():
-        for each in held if isinstance(held, (list, tuple)) else [held]:
+    for value in vars(module).values():
+        for each in value if isinstance(value, (list, tuple)) else [value]:
             name, says = getattr(each, "name", None), getattr(each, "description", None)
             if isinstance(name, str) and isinstance(says, str):
                 yield name

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from .calls import Wanted
+from .describing import call_line, line_of
 from .screen import as_json
-from .telling import call_line, line_of
 
 if TYPE_CHECKING:
     from ..journal import Journal, Record
@@ -20,8 +20,8 @@ MOST_OPEN: Final = 100_000
 
 
 def records_from(journal: Journal, after: int) -> Iterator[list[Record]]:
-    """Yield lists of new records of a journal, at most 5,000 at a time. A list is empty if there
-    are no new records.
+    """Yield lists of new records of a journal, at most 5,000 at a time. A list is empty if no new
+    records were written.
     """
     while True:
         new = list[Any]()

@@ -1,4 +1,4 @@
-"""`hookbus gate`: your coding agent under your guards."""
+"""`hookbus gate`: check the tool calls of a coding agent with your guards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .._ground.platform import IS_WINDOWS
 from .screen import TABLES, Flag, Shown, print_items, print_json, say
 
 gate = App(
-    name="gate", help="Put the tools of a coding agent under your guards.",
+    name="gate", help="Check the tool calls of a coding agent with your guards.",
     default_parameter=Parameter(negative=()),
 )  # fmt: skip
 
@@ -29,14 +29,14 @@ class GateFile:
     """The settings of the gate."""
 
     settings: Path | None = None
-    """the settings. Default: ~/.config/hookbus/hookbus.toml."""
+    """the settings file. Default: ~/.config/hookbus/hookbus.toml."""
 
     @property
     def file(self) -> Path:
-        """The absolute path of the settings.
+        """The absolute path of the settings file.
 
         Raises:
-            HookError: on Windows, where there is no gate.
+            HookError: on Windows, which the gate does not support.
         """
         if IS_WINDOWS:
             raise HookError("hookbus gate needs Linux or macOS")
@@ -53,15 +53,17 @@ def answer(
     event: str | None = None,
     where: GateFile = GateFile(),
 ) -> int:
-    """Answer one event of an agent, read from stdin, in the agent's language.
+    """Read one event of an agent from stdin, and print the answer in the agent's own format.
 
-    The exit code is 0 if the event goes on, and 2 if it is refused. Everything that goes wrong
-    refuses it. The server that decides is started if none runs.
+    The exit code is 0 if the event may continue, and 2 if it is refused. Any failure refuses the
+    event. If the server that decides is not running, it is started.
 
     Args:
-        agent: claude, codex or gemini.
-        deadline: how many seconds the event may take. Default: the settings, or 10.
-        event: the name of the event. Default: the one in the event.
+        agent: claude, codex, gemini, cursor, copilot or opencode.
+        deadline: the time limit for the event in seconds. Default: the value in the settings, or
+            10.
+        event: the name of the event. Default: the name in the event itself; an
+            event of copilot has none.
     """
     file = where.file
     from ..gate import hook
@@ -70,11 +72,11 @@ def answer(
     try:
         for number in _ENDING:
             signal.signal(number, _raise_ended)
-        given = sys.stdin.buffer.read()
-        name = event if event is not None else _name_in(given)
+        event_bytes = sys.stdin.buffer.read()
+        name = event if event is not None else _name_in(event_bytes)
         words = [agent, str(file), f"{_seconds(file, deadline):g}", name]
         program = [sys.executable, "-I", "-S", hook.__file__, *words]
-        ended = subprocess.run(program, input=given, capture_output=True, check=False)
+        ended = subprocess.run(program, input=event_bytes, capture_output=True, check=False)
         if ended.returncode not in (hook.GO, hook.REFUSED):
             raise HookError(f"the hook ended with {ended.returncode}")
         code, out, err = ended.returncode, ended.stdout, ended.stderr
@@ -89,7 +91,9 @@ def answer(
 
 
 class _Ended(BaseException):
-    """A signal ends the command. No `except Exception` on the way may take it for its own."""
+    """Raised when a signal ends the command. It is not an `Exception`, so that no handler of these
+    swallows it.
+    """
 
 
 _ENDING: Final = tuple(
@@ -99,26 +103,30 @@ _ENDING: Final = tuple(
 
 def _raise_ended(number: int, frame: object) -> None:
     _ignore_signals()
-    raise _Ended(f"the command was ended by signal {number}")
+    raise _Ended(f"the command was stopped by signal {number}")
 
 
 def _ignore_signals() -> None:
-    """Let the answer be written as a whole. The program ends after it, so they stay ignored."""
+    """Ignore signals from now on, so that the answer is written completely before the program
+    exits.
+    """
     for number in _ENDING:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _name_in(given: bytes) -> str:
-    """Return the name of an event; an empty string if it has none, which is refused."""
+def _name_in(event_bytes: bytes) -> str:
+    """Return the name of an event, or an empty string if it has no name. Such an event is
+    refused.
+    """
     try:
-        found: Any = json.loads(given).get("hook_event_name", "")
+        found: Any = json.loads(event_bytes).get("hook_event_name", "")
     except (ValueError, AttributeError, RecursionError):
         return ""
     return found if isinstance(found, str) else ""
 
 
 def _seconds(file: Path, deadline: float | None) -> float:
-    """Return the deadline of an event: that of the option, or of the settings."""
+    """Return the deadline of an event from the option, or else from the settings."""
     from ..gate._settings import DEADLINE_SECONDS, LONGEST_SECONDS, read_gate_settings
 
     if deadline is not None:
@@ -128,7 +136,7 @@ def _seconds(file: Path, deadline: float | None) -> float:
     try:
         return read_gate_settings(file).deadline
     except HookError:
-        return DEADLINE_SECONDS  # what is wrong with the settings is told by the gate
+        return DEADLINE_SECONDS  # the server reports the problem in the settings
 
 
 @gate.command
@@ -136,16 +144,16 @@ def install(
     agent: str, /, *, user: Flag = False, project: Flag = False, deadline: float | None = None,
     where: GateFile = GateFile(),
 ) -> None:  # fmt: skip
-    """Put the gate into the settings file of an agent.
+    """Add the gate to the settings file of an agent.
 
-    Nothing is written if the gate does not answer, or if the file cannot be changed without a loss.
-    For each thing that the gate does not reach, a line says so.
+    If the gate does not answer, or if the file cannot be changed without losing content, nothing is
+    written. The output lists the actions that the gate cannot check.
 
     Args:
-        agent: claude, codex or gemini.
-        user: in the settings of the user, which is the default.
-        project: in the settings of the current folder.
-        deadline: how many seconds an event may take. Default: the settings, or 10.
+        agent: claude, codex, gemini, cursor, copilot or opencode.
+        user: use the settings of the user. This is the default.
+        project: use the settings of the current folder.
+        deadline: the time limit for an event in seconds. Default: the value in the settings, or 10.
     """
     file, from_user = where.file, _is_of_user(user, project)
     from ..gate import _install
@@ -159,12 +167,12 @@ def install(
 
 @gate.command
 def uninstall(agent: str, /, *, user: Flag = False, project: Flag = False) -> None:
-    """Take the gate out of the settings file of an agent.
+    """Remove the gate from the settings file of an agent.
 
     Args:
-        agent: claude, codex or gemini.
-        user: out of the settings of the user, which is the default.
-        project: out of the settings of the current folder.
+        agent: claude, codex, gemini, cursor, copilot or opencode.
+        user: use the settings of the user. This is the default.
+        project: use the settings of the current folder.
     """
     from_user = _is_of_user(user, project)
     from ..gate import _install
@@ -186,11 +194,11 @@ def _is_of_user(user: bool, project: bool) -> bool:
 def status(
     agent: str | None = None, /, *, where: GateFile = GateFile(), shown: Shown = TABLES
 ) -> int:
-    """Show whether the gate of each agent holds. The exit code is 1 if one is installed and has a
+    """Show the state of the gate of each agent. The exit code is 1 if an installed gate has a
     problem.
 
     Args:
-        agent: claude, codex or gemini. Default: all of them.
+        agent: claude, codex, gemini, cursor, copilot or opencode. Default: all of them.
     """
     file = where.file
     from ..gate._agents import AGENTS
@@ -211,16 +219,39 @@ def _show(row: dict[str, Any]) -> None:
     where = ", ".join(row["installed"])
     say(f"{row['agent']}: {row['gate']}{f', in {where}' if where else ''}")
     if row["last"]:
-        say(f"  last asked: {row['last']}")
+        say(f"  last used: {row['last']['at']}, by hookbus {row['last']['version']}")
     if row["problems"]:
         print_items(row["problems"], "bold red")
     if row["installed"]:
         print_items((f"cannot guard: {each}" for each in row["cannot"]), "dim")
 
 
+@gate.command(name="try")
+def run_agent(agent: str, /) -> int:
+    """Run an agent as it is installed here, and see whether the gate is asked about its calls.
+
+    The agent runs in an empty folder, on a scripted model of this machine, with a made-up key. The
+    model calls a shell with a command that the gate always blocks. The exit code is 0 for "live",
+    and 1 for "not live", with the reason.
+
+    Args:
+        agent: claude, codex, gemini, copilot or opencode.
+    """
+    if IS_WINDOWS:
+        raise HookError("hookbus gate needs Linux or macOS")
+    from ..gate._install import agent_named
+    from ..gate._trying import find_gap
+
+    gap = find_gap(agent_named(agent).name)
+    say(f"not live: {gap}" if gap else "live")
+    return int(bool(gap))
+
+
 @gate.command
 def serve(*, where: GateFile = GateFile()) -> None:
-    """Run the server in the foreground, until Ctrl-C. Agents start one themselves."""
+    """Run the server in the foreground until Ctrl-C. Usually, the first event of an agent starts
+    it.
+    """
     file = where.file
     from ..gate import hook
     from ..gate._boot import lock
@@ -231,14 +262,14 @@ def serve(*, where: GateFile = GateFile()) -> None:
     except hook.Closed as error:
         raise HookError(str(error)) from None
     if locked is None:
-        raise HookError(f"a server runs for {file}: end it with hookbus gate stop")
+        raise HookError(f"a server is already running for {file}: stop it with hookbus gate stop")
     run(str(file), locked)
 
 
 @gate.command
 def stop(*, where: GateFile = GateFile()) -> None:
-    """End the server. The next event of an agent starts another."""
+    """Stop the server. The next event of an agent starts a new one."""
     file = where.file
     from ..gate._install import stop as end
 
-    say("stopped" if end(file) else "no server runs")
+    say("stopped" if end(file) else "no server is running")

@@ -10,11 +10,11 @@ from cyclopts import App, Parameter
 
 from .. import HookError
 from .calls import EVERY, Call, Wanted, calls, switches
+from .describing import call_line, line_of
 from .following import follow
 from .reading import ANY_FILE, Read
 from .screen import TABLES, Flag, Shown, as_json, print_items, print_json, say, working
 from .showing import print_call
-from .telling import call_line, line_of
 
 if TYPE_CHECKING:
     from ..journal import Journal

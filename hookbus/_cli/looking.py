@@ -40,11 +40,11 @@ def hooks(module: str, /, *, shown: Shown = TABLES) -> None:
 def explain(
     target: str, /, *, hook: str | None = None, source: Flag = False, shown: Shown = TABLES
 ) -> None:
-    """Show the receivers of one method, in order, with their location, policy and deadline, and the
-    receivers that can never run.
+    """Show the receivers of one method in order, each with its location, policy and deadline, and
+    list the receivers that can never run.
 
     Args:
-        target: module:Class.method or file.py:function; with --hook, a tool as module:tool.
+        target: module:Class.method or file.py:function; with --hook, a tool such as module:tool.
         hook: the hook of a framework's adapter, such as tool_call. The target is its sender.
         source: also print the generated function that runs the calls.
     """
@@ -54,10 +54,10 @@ def explain(
     prepare(find_settings())
     found = object_of(target)
     if hook is None:
-        explanation, meant = explain_calls(found, source=source), hook_for(found)
+        explanation, target_hook = explain_calls(found, source=source), hook_for(found)
     else:
-        explanation, meant = explain_calls(hook, sender=found, source=source), hook_for(hook)
-    never = _never(meant.bus, meant.name)
+        explanation, target_hook = explain_calls(hook, sender=found, source=source), hook_for(hook)
+    never = _never(target_hook.bus, target_hook.name)
     if shown.json:
         rows = [attrs.asdict(row) for row in explanation]
         print_json({

@@ -71,7 +71,7 @@ class Program:
 def _is_there(top: str) -> bool:
     try:
         return importlib.util.find_spec(top) is not None
-    except ValueError:  # an invalid name, or a module without a spec
+    except ValueError:  # invalid name, or a module without a spec
         return top in sys.modules
 
 
@@ -104,11 +104,11 @@ def _of_spec(spec: ModuleSpec | None, name: str) -> tuple[CodeType, ModuleType]:
     )  # fmt: skip
 
 
-def _main(**said: Any) -> ModuleType:
+def _main(**attributes: Any) -> ModuleType:
     """Return a new `__main__` as Python creates it, without any traces of hookbus."""
     main = ModuleType("__main__")
     usual: dict[str, Any] = {"__builtins__": builtins, "__annotations__": {}, "__cached__": None}
-    main.__dict__.update({**usual, **said})
+    main.__dict__.update({**usual, **attributes})
     for name, last in (("__annotations__", (3, 13)), ("__cached__", (3, 14))):
         if sys.version_info[:2] > last:  # the last Python version that sets it
             del main.__dict__[name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,26 +41,31 @@ class Read:
         return named
 
     def opened(self) -> Journal:
-        """Return the journal, open for reading.
+        """Return the journal, open for reading. Recover the records of killed processes first.
 
         Raises:
             HookError: if it does not exist or cannot be read.
         """
         from ..journal import Journal
+        from ..journal._recovery import has_left_spools
 
         file = self.file()
         if not file.is_file():
             raise HookError(
                 f"the journal {file} does not exist: create it with hookbus run --journal"
             )
-        return Journal.reading(file)
+        journal = Journal.reading(file)
+        with suppress(HookError, OSError):  # this user may only read
+            if has_left_spools(journal.path):
+                Journal(file).close()
+        return journal
 
 
 def named_journal(option: Path | None, settings: Settings | None = None) -> Path | None:
     """Return the journal from the option, or else from HOOKBUS_JOURNAL, or else from the settings.
     """
-    if option is None and (said := os.environ.get("HOOKBUS_JOURNAL")):
-        return Path(said)
+    if option is None and (path := os.environ.get("HOOKBUS_JOURNAL")):
+        return Path(path)
     return option or (settings or find_settings()).journal
 
 
@@ -80,7 +86,7 @@ def check_place(file: Path) -> None:
 
 
 def asked(journal: Journal, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-    """Return the rows of a journal for an SQL query.
+    """Return the rows that an SQL query selects in a journal.
 
     Raises:
         HookError: if the file cannot be read.

@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import attrs
 
+from .. import Bus, HookError
 from .._program.preparing import prepare
 from .._program.settings import find_settings
+from .calls_of_policies import PolicyOptions, calls_in, schema_in_force
 from .reading import ANY_FILE, Read
 from .screen import TABLES, Shown, print_json, print_rows, say, working
 from .target import buses_of, module_of
 
+DEFAULTS = PolicyOptions()
 
-def replay(module: str, /, *, read: Read = ANY_FILE, shown: Shown = TABLES) -> int:
-    """Import a module, check the calls in a journal with its guards, and list the calls with a
-    different verdict. The exit code is 1 if any verdict differs. The recorded methods do not run.
+
+def replay(
+    module: str | None = None, /, *, policy: Path | None = None, read: Read = ANY_FILE,
+    given: PolicyOptions = DEFAULTS, shown: Shown = TABLES,
+) -> int:  # fmt: skip
+    """Check the calls in a journal with the guards of a module, or with policies in Cedar, and list
+    the calls with a different verdict. The exit code is 1 if any verdict differs. The recorded
+    methods do not run.
 
     Args:
-        module: the module that connects guards: package.module, or the path of a file.
+        module: the module that connects guards: package.module, or the path of a file. It is
+            imported.
+        policy: a file or folder of policies to use instead. Without --schema, the arguments in the
+            journal are their schema.
     """
     from ..journal import replay as replayed
 
-    prepare(find_settings())
+    if (module is None) == (policy is None):
+        raise HookError("pass either a module with guards, or --policy FILE")
     journal = read.opened()
     calls, differences, unjudged = 0, list[Any](), list[Any]()
-    for bus in buses_of(module_of(module)).values():
+    for bus in _buses(module, policy, given, journal):
         with working("running the guards"):
             found = replayed(journal, bus)
         calls = max(calls, found.calls)
@@ -45,3 +59,25 @@ def replay(module: str, /, *, read: Read = ANY_FILE, shown: Shown = TABLES) -> i
             say("guards that could not be called for some calls", "bold")
             print_rows([attrs.asdict(each) for each in unjudged], "")
     return int(bool(differences))
+
+
+def _buses(
+    module: str | None, policy: Path | None, given: PolicyOptions, journal: Any
+) -> Iterable[Bus]:
+    """Return the buses of a module, or one that has only the guard with these policies."""
+    if module is not None:
+        prepare(find_settings())
+        return buses_of(module_of(module)).values()
+    from ..guards import policy as guard_of
+    from ..guards._cedar.trial import schema_seen
+
+    bus = Bus()
+    if given.schema is not None or given.module is not None:
+        schema: Any = schema_in_force(given)
+    else:
+        schema = schema_seen((each.tool, each.arguments) for each in calls_in(journal, given.hook))
+    bus.register(guard_of(
+        str(policy), schema=schema, entities=given.entities, people=given.people, reload=False,
+        hook=(given.hook, *given.own_hooks()),
+    ))  # fmt: skip
+    return [bus]

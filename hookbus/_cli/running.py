@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from .. import HookError, default_bus
 from .._program.door import listen
-from .._program.preparing import prepare
+from .._program.preparing import ask_at, prepare
 from .._program.settings import find_settings
 from .program import Program, without_ours
 from .reading import check_place, named_journal
@@ -23,6 +23,7 @@ from .target import instrument_named
 
 _VALUED: Final = (
     "--plugin", "--instrument", "--adapters", "--journal", "--trace", "--approvals", "--wait",
+    "--policy", "--policy-schema", "--people",
 )  # fmt: skip
 
 
@@ -33,8 +34,8 @@ class Ended:
     error: BaseException
 
     def as_python_does(self) -> NoReturn:
-        """Exit the interpreter as if the program ran without hookbus: with the same exit code or
-        traceback, and without frames of hookbus.
+        """Exit the interpreter as `python` would: with the same exit code or traceback, and without
+        frames of hookbus.
         """
         shown, trace = sys.excepthook, without_ours(self.error.__traceback__)
         sys.excepthook = lambda kind, error, _: shown(kind, error.with_traceback(trace), trace)
@@ -47,6 +48,7 @@ def run(
     plugin: Several = (), instrument: Several = (), journal: Path | None = None,
     turns: Flag = False, trace: Path | None = None, otel: Flag = False,
     approvals: Path | None = None, wait: float = 0.0, adapters: str | None = None,
+    policy: Path | None = None, policy_schema: Path | None = None, people: Path | None = None,
     module: Annotated[Flag, Parameter(alias="-m")] = False,
     shown: Shown = TABLES,
 ) -> Ended | None:  # fmt: skip
@@ -69,6 +71,11 @@ def run(
         wait: the number of seconds that a call waits for an answer before it is blocked.
         adapters: the frameworks whose adapters to install, separated by commas, such as
             langchain,mcp.
+        policy: a file or folder of policies in Cedar, which decide every tool_call. They are read
+            again when they change.
+        policy_schema: the types of arguments for the policies: a schema of Cedar, or a JSON file
+            with the tools of an MCP server. Default: what the tools declare.
+        people: a TOML file of names and their roles, for the policies.
         journal: the file to record events in. Default: HOOKBUS_JOURNAL, or the file in the
             settings.
         turns: also record every call of every receiver, with its answer and duration.
@@ -78,28 +85,29 @@ def run(
         module: run the program as a module, as python -m does.
     """
     settings = find_settings()
-    kept = named_journal(journal, settings)
-    if turns and kept is None:
+    journal_file = named_journal(journal, settings)
+    if turns and journal_file is None:
         raise HookError("--turns needs a journal: add --journal FILE")
     if trace is not None:
         check_place(trace)
     found = Program(program, arguments, is_module=module)
+    _decide_by(policy, policy_schema, people)
     prepare(settings, plugins=plugin, adapters=adapters or "")
     for target in instrument:
         instrument_named(target)
-    _ask_at(approvals or settings.approvals, wait, settings.people)
+    ask_at(approvals or settings.approvals, wait, people or settings.people)
     if shown.json:
         _count()
-    if kept is not None:
+    if journal_file is not None:
         from .._program.environment import record
 
-        record(kept, turns=turns)
+        record(journal_file, turns=turns)
     _export(trace, is_otel=otel)
     listen()
     try:
         found.run()
     except HookError as error:
-        if without_ours(error.__traceback__) is None:  # of hookbus run itself
+        if without_ours(error.__traceback__) is None:  # an error of hookbus run itself
             raise
         return Ended(error)
     except BaseException as error:
@@ -107,21 +115,18 @@ def run(
     return None
 
 
-def _ask_at(store: Path | None, seconds: float, people: Path | None) -> None:
-    """Send the guards' requests for approval on `default_bus` to a store.
+def _decide_by(policy: Path | None, schema: Path | None, people: Path | None) -> None:
+    """Register a guard with these policies on `default_bus`.
 
     Raises:
-        HookError: if the file cannot be used, or if `--wait` is passed without a store.
+        HookError: if they cannot be used, or if only their schema or people are passed.
     """
-    if not 0 <= seconds <= 86_400:
-        raise HookError(f"--wait {seconds:g} must be a number of seconds from 0 to 86400")
-    if store is not None:
-        from .._program.waiting import Waited
-        from ..approvals import Store
+    if policy is not None:
+        from ..guards import policy as guard_of
 
-        default_bus.approver(Waited(Store(store, people=people), seconds))
-    elif seconds:
-        raise HookError("--wait needs a store of approvals: add --approvals FILE")
+        default_bus.register(guard_of(policy, schema=schema or "tools", people=people))
+    elif schema is not None or people is not None:
+        raise HookError("--policy-schema and --people need policies: add --policy FILE")
 
 
 def _export(trace: Path | None, *, is_otel: bool) -> None:
@@ -180,7 +185,7 @@ def program_words(words: Sequence[str]) -> list[str]:
 
 
 def _check_behind(program: str, words: Sequence[str]) -> None:
-    """Raise for an option of `run` after the program, because it would have no effect.
+    """Raise HookError for an option of `run` after the program, because it would have no effect.
 
     Raises:
         HookError: with a message that shows both ways to write it.

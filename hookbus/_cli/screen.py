@@ -23,8 +23,8 @@ from .._views.tables import WIDTH, brief, columns, printable
 COLOURS: Final = {
     "guard": "bold", "observe": "dim", "blocked": "bold red", "failed": "bold magenta",
     "raised": "bold magenta", "refused": "bold red", "denied": "bold red", "changed": "yellow",
-    "pending": "bold yellow", "returned": "green", "approved": "green", "loaded": "green",
-    "cancelled": "yellow", "paused": "yellow",
+    "pending": "bold yellow", "returned": "green", "approved": "green", "handed on": "green",
+    "loaded": "green", "cancelled": "yellow", "paused": "yellow",
     "disabled": "yellow", "fine": "green", "unfinished": "yellow",
 }  # fmt: skip
 """The styles of cells that contain exactly one of these words."""
@@ -53,7 +53,9 @@ TABLES: Final = Shown()
 
 
 def console() -> Console:
-    """Return the console for output, as wide as the terminal or as COLUMNS says."""
+    """Return the console for output. Its width is that of the terminal, or COLUMNS if that is
+    set.
+    """
     is_wide = sys.stdout.isatty() or "COLUMNS" in os.environ
     return Console(file=sys.stdout, width=None if is_wide else WIDTH, highlight=False)
 
@@ -92,8 +94,8 @@ def table_of(
             min_width=min(16, max(len(word) for cell in (name, *cells) for word in cell.split())),
         )  # fmt: skip
     for line in zip(*shown.values()):
-        said = ("yes" if cell == "True" else cell for cell in line)
-        table.add_row(*(Text(cell, style=COLOURS.get(cell, "")) for cell in said))
+        texts = ("yes" if cell == "True" else cell for cell in line)
+        table.add_row(*(Text(cell, style=COLOURS.get(cell, "")) for cell in texts))
     return table
 
 
@@ -101,7 +103,7 @@ def print_rows(
     rows: Sequence[Mapping[str, Any]], empty: str, title: str | None = None, *,
     is_whole: bool = False,
 ) -> None:  # fmt: skip
-    """Print rows as a table, or a sentence if there are no rows."""
+    """Print rows as a table, or a sentence without rows."""
     if rows:
         console().print(table_of(rows, title, is_whole=is_whole))
     else:

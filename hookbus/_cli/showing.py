@@ -11,9 +11,9 @@ from rich.tree import Tree
 from .._views.tables import brief, printable
 from .._views.values import shortened
 from .calls import call_named
+from .describing import did, of_call
 from .reading import asked
 from .screen import COLOURS, Shown, clock, console, lasted, print_json
-from .telling import did, of_call
 
 if TYPE_CHECKING:
     from ..journal import Journal
@@ -31,7 +31,7 @@ def print_call(journal: Journal, named: str, shown: Shown) -> None:
     """Print a call, and the calls nested in it.
 
     Raises:
-        HookError: if there is no such call, or more than one.
+        HookError: if the call does not exist, or if several calls match.
     """
     number, run, call_id = call_named(journal, named)
     records = _records(journal, number, call_id)
@@ -70,11 +70,11 @@ def _ended(own: list[Data]) -> Data | None:
 
 def _head(own: list[Data]) -> Text:
     first, ended = own[0], _ended(own)
-    begun = first["at"] - (first["seconds"] if first["event"] == "Finished" else 0)
+    start = first["at"] - (first["seconds"] if first["event"] == "Finished" else 0)
     outcome = ended["outcome"] if ended else "unfinished"
     return Text.assemble(
         (printable(of_call(first)), "bold"), f"  call {first['call_id']}  ",
-        (clock(begun, is_long=True), "dim"), "  ", (outcome, COLOURS.get(outcome, "")),
+        (clock(start, is_long=True), "dim"), "  ", (outcome, COLOURS.get(outcome, "")),
         f"  {lasted(ended['seconds'])}" if ended else "",
     )  # fmt: skip
 
@@ -107,8 +107,8 @@ def _lines(data: Data) -> list[Text]:
         has_result = "result" in data and data["outcome"] != "blocked"
         result = f": {shortened(data['result'])}" if has_result else ""
         error = data.get("error") or {}
-        said = f"{error.get('type')} at {brief(str(error.get('place')))}" if error else result
-        return [Text(printable(f"{data['outcome']}{': ' * bool(error)}{said}"),
+        ending = f"{error.get('type')} at {brief(str(error.get('place')))}" if error else result
+        return [Text(printable(f"{data['outcome']}{': ' * bool(error)}{ending}"),
                      style=COLOURS.get(data["outcome"], ""))]  # fmt: skip
     style = {"Blocked": "blocked", "Failed": "failed", "Mutated": "changed"}.get(kind, "")
     return [Text(printable(did(data)), style=COLOURS.get(style, ""))]

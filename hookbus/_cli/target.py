@@ -62,8 +62,8 @@ def _failed(name: str, error: BaseException) -> HookError:
     where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     if isinstance(error, SyntaxError) and error.filename:
         where = f" at {error.filename}:{error.lineno}"
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return HookError(f"importing {name} failed{where}: {said}")
+    message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return HookError(f"importing {name} failed{where}: {message}")
 
 
 def object_of(target: str) -> Any:
@@ -106,12 +106,12 @@ def instrument_named(target: str) -> None:
         raise HookError(f"--instrument {target!r} is incomplete: write module:Class.method")
     from .. import instrument
 
-    held = object_of(f"{module}:{owner}") if owner else module_of(module)
-    instrument(held, {name: hook or name})
+    owner_object = object_of(f"{module}:{owner}") if owner else module_of(module)
+    instrument(owner_object, {name: hook or name})
 
 
 def buses_of(module: ModuleType) -> dict[str, Bus]:
     """Return the buses of a module: the default bus, and those in the module's variables."""
-    held = {name: value for name, value in vars(module).items() if isinstance(value, Bus)}
-    own = {name: bus for name, bus in held.items() if bus is not default_bus}
+    buses = {name: value for name, value in vars(module).items() if isinstance(value, Bus)}
+    own = {name: bus for name, bus in buses.items() if bus is not default_bus}
     return {"default_bus": default_bus, **own}

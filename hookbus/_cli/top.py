@@ -21,7 +21,7 @@ WINDOW_SECONDS: Final = 10.0
 """The period that the figures cover."""
 
 KEPT: Final = 20_000
-"""The maximum number of durations that are kept for a hook."""
+"""The maximum number of durations to keep for each hook."""
 
 
 class Window:
@@ -38,15 +38,16 @@ class Window:
         if kind == "finished":
             self._ended.append((data["at"], data["hook"], data["outcome"], data["seconds"]))
         elif "receiver" in data and data.get("call_id"):
-            took = data.get("seconds") if data.get("answer") != "approved" else None
+            is_of_person = data.get("answer") in ("approved", "handed on")
+            took = None if is_of_person else data.get("seconds")
             self._did.append((data["at"], data["receiver"], data["hook"], kind, took))
 
     def forget(self, now: float) -> None:
         """Drop events that are too old."""
         self._now = now
-        for kept in (self._ended, self._did):
-            while kept and kept[0][0] < now - WINDOW_SECONDS:
-                kept.popleft()
+        for events in (self._ended, self._did):
+            while events and events[0][0] < now - WINDOW_SECONDS:
+                events.popleft()
 
     def hooks(self) -> list[dict[str, Any]]:
         """Return a row for each hook, busiest first."""
@@ -70,8 +71,8 @@ class Window:
     def receivers(self) -> list[dict[str, Any]]:
         """Return a row for each receiver that acted, slowest first, then busiest.
 
-        A journal contains the duration of a receiver if it asked a person, or if `--turns` was
-        used.
+        A journal contains the duration of a receiver only if it waited for a person, or if
+        `--turns` was used.
         """
         did: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         slowest: dict[tuple[str, str], float] = {}

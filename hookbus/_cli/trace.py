@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from .. import HookError
 from .calls import EVERY, Wanted
+from .describing import did
 from .reading import ANY_FILE, Read, check_place
 from .screen import TABLES, Shown, print_json, progress, say
-from .telling import did
 
 if TYPE_CHECKING:
     from ..journal import Journal
@@ -98,9 +98,9 @@ def _turns(db: sqlite3.Connection) -> dict[int, dict[int, list[str]]]:
 
 
 def _arguments(call_id: int, data: dict[str, Any], turns: dict[int, list[str]]) -> dict[str, Any]:
-    said = {"call": call_id, "of": data["sender"], "parent": data["parent_id"],
+    arguments = {"call": call_id, "of": data["sender"], "parent": data["parent_id"],
             "receivers": turns.get(call_id), **(data.get("baggage") or {})}  # fmt: skip
-    return {name: value for name, value in said.items() if value is not None}
+    return {name: value for name, value in arguments.items() if value is not None}
 
 
 def _lane(lanes: list[list[float]], began: float, ended: float) -> int:

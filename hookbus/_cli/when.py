@@ -25,15 +25,15 @@ def moment(text: str, now: datetime | None = None) -> float:
     Raises:
         HookError: if it is not a valid time.
     """
-    said, now = text.strip().lower(), now or datetime.now()
-    if ago := _AGO.fullmatch(said):
+    lower, now = text.strip().lower(), now or datetime.now()
+    if ago := _AGO.fullmatch(lower):
         return now.timestamp() - float(ago[1]) * _UNITS[ago[2]]
-    if said in _DAYS:
-        day = now - timedelta(days=_DAYS[said])
+    if lower in _DAYS:
+        day = now - timedelta(days=_DAYS[lower])
         return day.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
     try:
-        if re.fullmatch(r"\d{1,2}:\d\d(:\d\d)?", said):
-            clock = datetime.strptime(said, "%H:%M:%S" if said.count(":") == 2 else "%H:%M")
+        if re.fullmatch(r"\d{1,2}:\d\d(:\d\d)?", lower):
+            clock = datetime.strptime(lower, "%H:%M:%S" if lower.count(":") == 2 else "%H:%M")
             at = now.replace(hour=clock.hour, minute=clock.minute, second=clock.second,
                              microsecond=0)  # fmt: skip
             return (at if at <= now else at - timedelta(days=1)).timestamp()

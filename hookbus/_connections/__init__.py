@@ -1,1 +1,1 @@
-"""Which receivers are connected to which senders, and in which order."""
+"""Connections of receivers to senders: their options, their order, and their lifetime."""

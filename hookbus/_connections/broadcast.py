@@ -23,7 +23,7 @@ class Broadcast(NamedSignal):
         self._home = home
         self._muted_by: dict[object, object] = {}
 
-    # blinker has a plain flag here, which applies to every task.
+    # blinker has a plain attribute here, which applies to every task.
     @property
     def is_muted(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether the running task (or thread, outside of tasks) is inside a `muted()` block of
@@ -51,7 +51,7 @@ class Broadcast(NamedSignal):
                 yield
             finally:
                 self._muted_by.pop(block, None)
-        finally:  # an interrupt may have arrived earlier
+        finally:  # an interrupt may have arrived before the change
             self._muted_by.pop(block, None)
             self._home._switchboard.muting(self)
 

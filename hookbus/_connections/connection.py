@@ -16,13 +16,13 @@ class Connection:
         return f"<connection of {self._receiver.label} to {self._signal.name}>"
 
     def disconnect(self) -> None:
-        """Remove only this connection; a connection that it replaced applies again. A second call
-        does nothing.
+        """Remove only this connection. If it covered an earlier connection, that one applies again.
+        A second call does nothing.
         """
         self._signal._drop(self._receiver)
 
     def disable(self) -> None:
-        """Keep the connection, but do not call its receiver from the next call on. This is
+        """Keep the connection, but stop calling its receiver from the next call on. This is
         independent of `bus.switch`, which operators use; neither undoes the other.
         """
         self._switch(False)

@@ -1,7 +1,6 @@
-"""What messages may say about a receiver's failure, and the log of failures without a listener.
-
-The message of a foreign exception may contain a secret, so only its type and place are shown. A
-message that hookbus itself has written is shown in full.
+"""Describe a receiver's failure, and log failures without a listener. The message of an exception
+from other code may contain a secret, so only its type and location are shown. A message that
+hookbus itself has written is shown in full.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ _NOT_RAISABLE: Final = ("exceptions must derive from BaseException",)
 
 
 def log(level: int, text: str) -> bool:
-    """Log to the logger `hookbus`. An exception of a handler has no effect, but an interrupt has.
-    Return False if there is not enough stack left.
+    """Log to the logger `hookbus`. Exceptions of handlers are ignored, except interrupts. Return
+    False if there is not enough stack left.
 
-    The exception that is being handled is hidden from handlers, because they may print it.
+    The exception that is currently handled is hidden from log handlers, because they may print it.
     """
     try:
         import logging
@@ -43,8 +42,8 @@ def log(level: int, text: str) -> bool:
 
 
 def place_of_failure(error: BaseException, place: CodeType | str) -> str:
-    """Return `file:line` of the receiver that was written at this place: the deepest frame of the
-    exception in its file, else where the receiver begins.
+    """Return the `file:line` where a receiver failed: the deepest frame of the exception in the
+    receiver's file, or else the start of the receiver. `place` is its code or module.
     """
     found = None
     for trace in traces_of(error):
@@ -59,17 +58,19 @@ def place_of_failure(error: BaseException, place: CodeType | str) -> str:
 
 
 def in_words(kind: type[BaseException], place: str, sentence: str | None) -> str:
-    """Describe a failure by the sentence that hookbus has for it, else by its type and place."""
+    """Describe a failure with a sentence of hookbus, or else with the exception's type and
+    location.
+    """
     is_said = sentence and kind is HookError
     typed = None if is_said else f"{name_of_class(kind)} at {place}"
     return ": ".join(filter(None, (sentence, typed)))
 
 
 def is_worded_here(error: BaseException) -> bool:
-    """Return whether hookbus itself raised an exception, to say what is wrong with a receiver.
+    """Return whether hookbus itself raised an exception to report a problem with a receiver.
 
-    If it passed through other code, or came out of a future, its message may contain values of
-    that code.
+    If the exception passed through other code, or came from a future, its message may contain
+    values of that code.
     """
     if type(error) is not HookError:
         return False
@@ -79,15 +80,15 @@ def is_worded_here(error: BaseException) -> bool:
 
 
 def is_verdict_raised(error: BaseException) -> bool:
-    """Return whether code raised something that is not an exception, such as a verdict."""
+    """Return whether code tried to raise an object that is not an exception, such as a verdict."""
     if type(error) is not TypeError or [type(each) for each in error.args] != [str]:
         return False
     return error.args == _NOT_RAISABLE and _is_raised(list(traces_of(error))[-1:])
 
 
 def is_refusal_raised(error: BaseException) -> bool:
-    """Return whether code raised a refusal: a `HookBlocked` made by hand, or a `PermissionError`. A
-    `HookBlocked` of another call belongs to that call.
+    """Return whether code raised a refusal: a `HookBlocked` that it created itself, or a
+    `PermissionError`. A `HookBlocked` from another call does not count.
     """
     if issubclass(type(error), HookBlocked):
         return call_id_of(error) is None
@@ -95,13 +96,15 @@ def is_refusal_raised(error: BaseException) -> bool:
 
 
 def is_raised_by(error: BaseException, place: CodeType | str) -> bool:
-    """Return whether the code at this place itself raised the exception by `raise` or `assert`."""
+    """Return whether this code itself raised the exception with `raise` or `assert`."""
     last = list(traces_of(error))[-1:]
     return _is_raised(last) and any(trace.tb_frame.f_code is place for trace in last)
 
 
 def refused_write(error: BaseException) -> str | None:
-    """Return the message by which hookbus rejected a receiver's write, if that was its failure."""
+    """Return the message with which hookbus rejected a write by a receiver, or None for other
+    failures.
+    """
     if type(error) not in (TypeError, AttributeError, HookError):
         return None
     codes = [trace.tb_frame.f_code for trace in list(traces_of(error))[-1:]]
@@ -114,7 +117,7 @@ def _is_raised(last: list[TracebackType]) -> bool:
 
 
 def traces_of(error: BaseException) -> Iterator[TracebackType]:
-    """Yield the frames that an exception has passed, the outermost first."""
+    """Yield the traceback entries of an exception, outermost first."""
     trace: TracebackType | None = traceback_of(error)
     while trace is not None:
         yield trace
@@ -128,6 +131,6 @@ def is_of_engine(code: CodeType) -> bool:
 
 _HOME: Final = dirname(dirname(log.__code__.co_filename))
 _ENGINE: Final = ("<hookbus ", join(_HOME, "_"), join(_HOME, "approvals", "_"))
-"""Prefixes of the names of files in which hookbus runs calls. Its demo, guards and similar packages
-contain receivers.
+"""Prefixes of the file names of the engine. Other packages of hookbus, such as its guards and its
+demo, contain receivers.
 """

@@ -1,4 +1,6 @@
-"""The options of `connect` besides a receiver and its sender: checked before anything changes."""
+"""The options of `connect` besides the receiver and its sender. All are checked before any
+change.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ class QuestionOptions(TypedDict, total=False):
 
 
 class ConnectOptions(QuestionOptions, total=False):
-    """The options of a receiver of a signal, except its role, which decides what others it has."""
+    """The options of a receiver of a signal, except its role. The role determines which options
+    apply.
+    """
 
     kinds: type[Event] | Iterable[type[Event]] | None
     shadow: bool
@@ -53,7 +57,7 @@ ROLES: Final[dict[str | None, tuple[str, ...]]] = {
     "answer": ("answer",),
     None: ("modify", "guard", "observe"),
 }
-"""The roles of each phase, its default first; None stands for signals without a phase."""
+"""The roles of each phase, the default first. None represents signals without a phase."""
 
 POLICIES: Final[dict[str, tuple[OnError, ...]]] = {
     "modify": ("isolate", "block", "raise"),
@@ -62,18 +66,18 @@ POLICIES: Final[dict[str, tuple[OnError, ...]]] = {
     "around": ("raise",),
     "answer": ("isolate", "block", "raise"),
 }
-"""The possible reactions to a failure of a receiver in a role, the default first."""
+"""The failure policies of each role, the default first."""
 
 
 def _several(given: Any) -> tuple[Any, ...]:
-    """Return a tuple of one or several values, given alone or together."""
+    """Return a tuple of values, from a single value or several."""
     is_many = isinstance(given, Iterable) and not isinstance(given, (str, type))
     return tuple(given) if is_many else (given,)
 
 
 class Options(NamedTuple):
-    """The options of `connect` besides the receiver and its sender; `options_of` makes and checks
-    them.
+    """The options of `connect` besides the receiver and its sender, created and checked by
+    `options_of`.
     """
 
     priority: float = 0
@@ -91,7 +95,7 @@ class Options(NamedTuple):
     locked: bool = False
 
     def problems(self) -> Iterator[str]:
-        """Yield what is wrong with the values."""
+        """Yield a message for each invalid value."""
         # Only NaN is not equal to itself.
         if not _is_number(self.priority) or self.priority != self.priority:
             yield f"priority={self.priority!r} must be a number; higher runs first"
@@ -106,13 +110,13 @@ class Options(NamedTuple):
             if value is not None and value not in known:
                 yield f"{option}={value!r} is not valid{did_you_mean(str(value), known)}"
         if self.shadow and self.role != "guard":
-            shadow = "shadow=True puts a guard in shadow"
+            shadow = "shadow=True puts a guard in shadow mode"
             yield f"{shadow}: write role='guard' with it, or leave it out"
         if self.locked and (self.role != "guard" or self.shadow):
-            force = "locked=True keeps a guard in force whatever an operator does"
+            force = "locked=True prevents an operator from switching a guard off"
             yield f"{force}: write role='guard' with it, and leave out shadow=True"
         if self.once and self.role == "guard":
-            only = "it would guard only one call and let all others through"
+            only = "it would guard only one call and allow all others"
             yield f"once=True is not allowed for a guard: {only}"
         if self.name is not None and (not isinstance(self.name, str) or not self.name):
             yield f"name={self.name!r} must be a non-empty string"
@@ -142,7 +146,7 @@ _OPERATORS: Final = {
 
 
 def _compared(name: str, glob: str) -> str | None:
-    """Return the predicate that was probably intended by a glob such as `">100"`, or None."""
+    """Return the predicate that a glob such as `">100"` probably means, or None."""
     parts = _JOINED.split(glob)
     for at in range(0, len(parts), 2):
         found = _COMPARISON.fullmatch(parts[at].lstrip().removeprefix(name))
@@ -154,7 +158,7 @@ def _compared(name: str, glob: str) -> str | None:
 
 
 def _literal(text: str) -> str:
-    """Return a value as Python code: a number as it is, anything else as a string."""
+    """Return a value as Python code: a number unchanged, anything else as a string literal."""
     try:
         float(text)
     except ValueError:
@@ -167,11 +171,11 @@ def _is_number(value: object) -> bool:
 
 
 def options_of(**given: Any) -> Options:
-    """Return these options, checked; without options, a shared default object.
+    """Check these options and return them. Without options, return a shared default object.
 
     Raises:
-        HookError: for an unknown option, naming the one that was probably meant; or for an invalid
-            value, naming it and what to write instead.
+        HookError: for an unknown option, with the most similar name; or for an invalid value, with
+            what to write instead.
     """
     if not given:
         return _PLAIN
@@ -190,9 +194,8 @@ def options_of(**given: Any) -> Options:
 
 
 @lru_cache(maxsize=1024)
-def standing(phase: str | None, role: str | None, on_error: str | None) -> tuple[str, str, str]:
-    """Return the role and the failure policy for these options, and what is wrong with them, or an
-    empty string.
+def resolve_role(phase: str | None, role: str | None, on_error: str | None) -> tuple[str, str, str]:
+    """Return the role and the failure policy for these options, and a problem or an empty string.
     """
     roles, problem = ROLES[phase], ""
     found = role or roles[0]
@@ -222,8 +225,8 @@ def check_weak(weak: Any) -> None:
 
 
 LONG_TIMEOUT: Final = 100.0
-"""From this many seconds on, a deadline was probably meant in milliseconds, except whole minutes up
-to `LONGEST_TIMEOUT`.
+"""The number of seconds from which on a deadline was probably meant in milliseconds, except for
+whole minutes up to `LONGEST_TIMEOUT`.
 """
 
 LONGEST_TIMEOUT: Final = 600.0

@@ -10,11 +10,10 @@ from .receiver import Connected
 
 
 def in_order(receivers: Iterable[tuple[float, Connected]]) -> list[Connected]:
-    """Return receivers of one role in the order in which they run, given each with the distance of
-    its scope.
-
-    The order is: higher priority, nearer scope, earlier connection. Then `before=` and `after=`
-    apply: the next receiver is always the first one whose predecessors have all been placed.
+    """Return the receivers of one role in the order in which they run. Each is passed with the
+    distance of its scope. Higher priority comes first, then nearer scope, then earlier connection.
+    `before=` and `after=` take precedence: the next receiver is always the first one whose
+    predecessors have all been placed.
 
     Raises:
         HookError: if `before=` and `after=` form a cycle.

@@ -1,4 +1,6 @@
-"""The phases of a call, the parameters a receiver may have in each, and the names of signals."""
+"""The phases of a call, the parameters that receivers may have in each, and the names of
+signals.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,14 @@ OFFERED: Final[dict[str, tuple[str, ...]]] = {
 
 
 class Served(NamedTuple):
-    """What a receiver must know about a hookable to check whether it fits.
+    """The facts about a hookable that determine whether a receiver fits it.
 
     Attributes:
         hook: the name of the hook.
         colour: its kind: sync, async, generator or async generator.
         arguments: the names that a receiver may have as parameters.
         sender: the argument that is also the sender, or None.
-        awaits: whether a plain call waits for async receivers.
+        awaits: whether a call of a plain function waits for async receivers.
     """
 
     hook: str

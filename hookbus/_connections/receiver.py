@@ -28,9 +28,9 @@ from .._callables.parameters import Asks, Connectable, When
 from .._ground.errors import did_you_mean
 from ..exceptions import HookError
 from .failures import ERROR, WARNING, log
-from .options import Options, standing
+from .options import Options, resolve_role
 from .phases import ANSWER, OFFERED, Colour, Served
-from .senders import Bearer
+from .senders import NamedSender
 from .tally import Tally
 
 if TYPE_CHECKING:
@@ -48,24 +48,25 @@ class Connected(Tally):
     Attributes:
         signal: the signal that it is connected to.
         sender: returns the sender without keeping it alive; None for ANY.
-        said: the options that it was connected with; `options` includes an operator's changes.
-        sequence: its place among the connections of its signal.
-        place: the code that was written for it, or the module that defines it.
-        role: modify, guard or observe; or around; or answer.
-        on_error: what happens when it fails.
+        declared_options: the options as written; `options` also includes an operator's changes.
+        sequence: its position among the connections of its signal.
+        place: the code of the callable, or the name of the module that defines it.
+        role: modify, guard, observe, around or answer.
+        on_error: its failure policy.
         is_weak: whether the callable is weakly referenced.
-        held: the callable; or, if weakly referenced, a function that returns it or None.
+        held: the callable or, if it is weakly referenced, a function that returns it or None.
         key: its identity; a bound method is a new object at each access.
-        load: the spec of its module when it was connected.
-        is_on: whether the program has it enabled; `is_switched_off` belongs to the operator.
-        is_by_name: whether a listener takes the event only by its name.
-        is_layer: whether it covers other connections of the same callable, which apply again when
-            it is removed.
-        lost_results: how often it returned None as an around, although `call_next` returned more.
-        seals_broken: how often it ran between a verdict and a block because contents were changed
-            in between.
-        is_logged: whether a failure of it was logged.
-        is_met: whether any call has had it among its receivers, with any outcome.
+        module_spec: the spec of its module when it was connected.
+        is_on: whether the program has enabled it. `is_switched_off` is set by the operator.
+        is_by_name: whether a listener takes the event only as a keyword argument.
+        is_layer: whether it covers other connections of the same callable. They apply again when it
+            is removed.
+        lost_results: the number of times that it returned None as an around although `call_next`
+            returned a result.
+        seals_broken: the number of blocked calls in which it ran and contents changed after a
+            verdict.
+        is_logged: whether a failure of it has been logged.
+        is_met: whether it was one of the receivers of any call so far, with any outcome.
     """
 
     is_on = True
@@ -73,13 +74,13 @@ class Connected(Tally):
     is_logged = is_met = is_switched_off = False
     lost_results = seals_broken = 0
     when: When | None = None
-    load: Any = None
+    module_spec: Any = None
 
     def __init__(
         self, signal: HookSignal, function: Connectable, sender: Callable[[], Any] | None,
         options: Options, sequence: int,
     ) -> None:  # fmt: skip
-        """Check one connection; nothing is registered yet.
+        """Check the connection, without registering it.
 
         Raises:
             HookError: with a message that names the receiver, where it is written, and what to
@@ -91,11 +92,12 @@ class Connected(Tally):
                 "callable: pass the function itself"
             )
         self.signal, self.held, self.sender, self.sequence = signal, function, sender, sequence
-        self.options, self.said, self.key = options, options, key_of(function)
+        self.options, self.declared_options, self.key = options, options, key_of(function)
         code = code_of(function)
         self.name = options.name or name_of(function)
         self.place = place_of(function) if code is None else code
-        self.role, self.on_error, problem = standing(signal.phase, options.role, options.on_error)
+        role, on_error = options.role, options.on_error
+        self.role, self.on_error, problem = resolve_role(signal.phase, role, on_error)
         if options.shadow:
             self.on_error = "isolate"
         if options.timeout is not None and signal.phase == "around":
@@ -118,31 +120,31 @@ class Connected(Tally):
         if options.when is not None:
             self.when = When.of(options.when)
 
-    def hold(self, weak: bool | None, bury: Callable[[ReceiverKey], None]) -> None:
-        """Reference the callable weakly, if that is requested or it is a method of the sender.
+    def hold(self, weak: bool | None, drop_dead: Callable[[ReceiverKey], None]) -> None:
+        """Reference the callable weakly, if this is requested or if it is a method of the sender.
 
-        `bury` is called when it is freed. It must not reference this connection, because that would
-        be a cycle.
+        `drop_dead` is called when the callable is freed. It must not reference this connection,
+        because that would create a cycle.
 
         Raises:
-            HookError: for a receiver that fails closed, because guarding would end when it is
+            HookError: for a receiver that fails closed, because calls would be unguarded once it is
                 freed.
         """
         function, sender = self.held, self.sender
-        # A class known by its name may be redefined, and the new one may need its guards.
+        # A class with a name may be redefined, and the new class may need its guards.
         is_own = (
             sender is not None and inspect.ismethod(function)
-            and function.__self__ is sender() and not isinstance(sender, Bearer)
+            and function.__self__ is sender() and not isinstance(sender, NamedSender)
         )  # fmt: skip
         if weak and not is_own and self.closes and self.role != "around":
             raise HookError(
                 f"{self._title} fails closed, so weak=True is not allowed: "
-                "calls would be let through once the receiver is garbage collected"
+                "calls would be allowed once the receiver is garbage collected"
             )
         if weak or (weak is None and is_own):
-            # A method of the sender ends with the sender, which the registry notices.
+            # A method of the sender is freed with the sender; the registry handles that.
             key, self.is_weak = self.key, True
-            self.held = _weakly(function, None if is_own else lambda _: bury(key))
+            self.held = _weakly(function, None if is_own else lambda _: drop_dead(key))
 
     @property
     def function(self) -> Connectable | None:
@@ -156,7 +158,7 @@ class Connected(Tally):
 
     @property
     def owner(self) -> Any:
-        """The sender that it is connected to, or `ANY`; None if the sender has been freed."""
+        """The sender of the connection, or `ANY`; None if the sender has been freed."""
         return ANY if self.sender is None else self.sender()
 
     @property
@@ -166,23 +168,25 @@ class Connected(Tally):
 
     @property
     def takes_sender(self) -> bool:
-        """Whether the sender is its first argument; a question has none."""
+        """Whether its first argument is the sender. Questions have no sender."""
         return self.signal.phase != ANSWER
 
     @property
     def binds(self) -> bool:
-        """Whether it guards every call that it sees: a guard that is enforced and has no condition.
+        """Whether it guards every call of its sender: it is an enforced guard without a condition.
         """
         return self.role == "guard" and not self.options.shadow and self.options.when is None
 
     @property
     def closes(self) -> bool:
-        """Whether its failure blocks the call."""
+        """Whether a failure of it blocks the call."""
         return self.on_error != "isolate"
 
     @property
     def is_unmet_guard(self) -> bool:
-        """Whether it should be able to block calls, but no call has had it among its receivers."""
+        """Whether it is meant to block calls, but was not one of the receivers of any call so
+        far.
+        """
         is_guard = self.role == "guard" or self.on_error == "block"
         return is_guard and not (self.is_met or self.has_fired)
 
@@ -192,7 +196,7 @@ class Connected(Tally):
 
     @property
     def names(self) -> tuple[str, str]:
-        """The names for it in `before=` and `after=`: its name, or the last part of that."""
+        """Its names in `before=` and `after=`: its name, and the last part of its name."""
         return self.name, self.name.rpartition(".")[2]
 
     @property
@@ -200,8 +204,8 @@ class Connected(Tally):
         return f"{self.label} on {self.signal.name}"
 
     def become_answer(self) -> None:
-        """Turn this into a receiver of a question: when it was connected, its signal was only a
-        name. Options that do not fit are a problem.
+        """Turn this into a receiver of a question. When it was connected, the hookspec of its
+        signal was unknown. Options that do not fit are a problem.
         """
         self.role = "answer"
         if self.options.role == "guard":
@@ -211,27 +215,27 @@ class Connected(Tally):
             self.asks = Asks.of(function, with_sender=False)
 
     def log_failure(self, what_then: str, *, is_open: bool) -> None:
-        """Log its first failure that has no listener."""
+        """Log the first failure that no listener receives."""
         if self.is_logged:
             return
-        self.is_logged = True  # first, because a log handler may get here again
+        self.is_logged = True  # set first, because a log handler may call this again
         try:
             is_told = self._log(what_then, is_open)
         except RecursionError:
             is_told = False
-        if not is_told:  # no stack is left here, but a thread has its own
+        if not is_told:  # the stack is exhausted here, but a new thread has its own
             with suppress(Exception):
                 start_new_thread(self._log, (what_then, is_open))
 
     def _log(self, what_then: str, is_open: bool) -> bool:
         once = "(further failures of this receiver are not logged)"
-        said = f"{self._title} failed{what_then}: {self.last_failure} {once}"
-        return log(WARNING if is_open else ERROR, said)
+        message = f"{self._title} failed{what_then}: {self.last_failure} {once}"
+        return log(WARNING if is_open else ERROR, message)
 
     def problem_with(self, served: Served) -> str | None:
         """Return why this receiver does not fit a hookable, or None."""
         phase, (hook, colour, arguments, sender, awaits) = self.signal.phase, served
-        problem = self._lacks(hook, _on_offer(arguments, phase), sender)
+        problem = self._lacks(hook, _available(arguments, phase), sender)
         if phase == ANSWER and self.sender is not None:
             none = "a hookspec has none: leave out sender="
             problem = f"is never called: it has a sender, but {none}"
@@ -252,19 +256,19 @@ class Connected(Tally):
         is_waited_for = self.role != "around" and not self.options.background
         return "async" in colour or (awaits and is_waited_for)
 
-    def _lacks(self, hook: str, on_offer: frozenset[str], sender: str | None) -> str | None:
+    def _lacks(self, hook: str, available: frozenset[str], sender: str | None) -> str | None:
         when = self.when and self.when.asks
         taken = self.asks.sender
-        if self.signal.phase != ANSWER and taken in on_offer - {sender} and taken.strip("_"):
-            others = {*on_offer, *self.asks.names}
+        if self.signal.phase != ANSWER and taken in available - {sender} and taken.strip("_"):
+            others = {*available, *self.asks.names}
             first = next((name for name in _FIRST if name not in others), f"not_{taken}")
             write = ", ".join((first, taken, *self.asks.names))
             sender_first = "the first parameter is always the sender"
             return f"would get the sender as {taken!r}: {sender_first}, so write ({write})"
-        for asks, what in ((self.asks, "asks for"), (when, "has a when= that asks for")):
-            if asks and not asks.needed <= on_offer:
-                lacking = asks.missing(on_offer)[0]
-                meant = did_you_mean(lacking, on_offer)
+        for asks, what in ((self.asks, "has a parameter"), (when, "has a when= that needs")):
+            if asks and not asks.needed <= available:
+                lacking = asks.missing(available)[0]
+                meant = did_you_mean(lacking, available)
                 return f"{what} {lacking!r}, which {hook} does not have{meant}"
         if self.is_weak and self.role == "guard" and self.function is None:
             return "guards an object that is being freed, but the guard was freed first"
@@ -276,13 +280,17 @@ _ANSWERING: Final = ("pre", "item", "post", "error", "finally")
 
 
 @lru_cache(maxsize=1024)
-def _on_offer(arguments: tuple[str, ...], phase: str | None) -> frozenset[str]:
-    """Return the names that a receiver may have as parameters in a phase, with these arguments."""
+def _available(arguments: tuple[str, ...], phase: str | None) -> frozenset[str]:
+    """Return the names that a receiver of a hook with these arguments may have as parameters in a
+    phase.
+    """
     return frozenset((*arguments, *OFFERED.get(phase or "", ())))
 
 
 def _weakly(function: Connectable, on_death: Callable[[Any], None] | None) -> Callable[[], Any]:
-    """Reference a callable weakly; of a method only its object, because its class may change."""
+    """Reference a callable weakly. For a method, reference only its object, because its class may
+    change.
+    """
     try:
         if not inspect.ismethod(function):
             return weakref.ref(function, on_death)

@@ -1,9 +1,9 @@
 """The connections of a signal: found by sender, stacked by `connected_to`, removed when a sender or
 receiver is freed.
 
-With a GIL there is no lock. Every change is one atomic step of a dict, because a signal handler, a
-`__del__` or another thread may run at any moment; readers copy first. Without a GIL, steps that
-read before they write take the lock of all writers.
+With a GIL, no lock is needed. Every change is one atomic operation on a dict, because a signal
+handler, a `__del__` or another thread may run at any time. Readers copy the data first. Without a
+GIL, operations that read before they write take a lock that all writers share.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any
 from blinker import ANY
 
 from .._callables.callables import is_made_again, may_be_made_again, origin_of
-from .._ground.finalizers import at_end
+from .._ground.finalizers import on_finalized
 from .._ground.locks import serialize_writers
 from .failures import INFO, log
 from .order import check_constraints
 from .receiver import Connected, ReceiverKey
-from .senders import ANY_ID, Bearer, Name, is_shared, name_of_sender, scopes_of, weak
+from .senders import ANY_ID, Name, NamedSender, is_shared, name_of_sender, scopes_of, weak
 
 Stack = tuple[Connected, ...]
-"""The connections of one receiver to one sender: at most one plain connection, then the layers on
-top of it.
+"""The connections of one receiver to one sender: at most one plain connection, followed by the
+connections that cover it.
 """
 
 
@@ -34,17 +34,17 @@ class Scope(dict[ReceiverKey, Stack]):
 
     Attributes:
         sender: returns the sender without keeping it alive; None for `ANY`.
-        is_ending: whether only its `__del__` may still run.
-        served: the receivers known to fit one of its hookables, by generation of these.
+        is_ending: whether the sender is being freed, and only its `__del__` may still make calls.
+        checked: the pairs of a receiver and a generation of hookables that were found to fit.
     """
 
     sender: Callable[[], Any] | None = None
     is_ending = False
-    served: frozenset[Any] = frozenset()
+    checked: frozenset[Any] = frozenset()
 
     def is_of(self, sender: Any) -> bool:
-        """Return whether this is the sender: its id alone may belong to another one after it was
-        freed.
+        """Return whether this is the sender. Comparing ids is not enough: after an object is freed,
+        its id may belong to another one.
         """
         return self.sender is None or self.is_ending or self.sender() is sender
 
@@ -52,24 +52,26 @@ class Scope(dict[ReceiverKey, Stack]):
         return [each for stack in list(self.values()) for each in stack]
 
     def in_force(self) -> list[Connected]:
-        """Return the connection on top, for each receiver."""
+        """Return the topmost connection of each receiver."""
         return [stack[-1] for stack in list(self.values()) if stack]
 
     def earlier(self, new: Connected) -> Connected | None:
-        """Return the connection of the same receiver before it was redefined."""
+        """Return the connection of the receiver's earlier definition, or None."""
         function = new.held() if new.is_weak else new.held
         origin = origin_of(function)
         if origin is None:
             return None
-        new.load = origin.__globals__.get("__spec__")
-        if not may_be_made_again(origin, new.load) or new.key in self:
+        new.module_spec = origin.__globals__.get("__spec__")
+        if not may_be_made_again(origin, new.module_spec) or new.key in self:
             return None
         plain = [each for each in self.everything() if not each.is_layer]
-        made = [each for each in plain if is_made_again(each.function, each.load, function)]
+        made = [each for each in plain if is_made_again(each.function, each.module_spec, function)]
         return min(made, key=lambda each: each.sequence, default=None)
 
     def add(self, new: Connected) -> None:
-        """Put a connection on top; a plain one replaces the plain one that is there."""
+        """Add a connection. A layer goes on top; a plain connection replaces the existing plain
+        connection.
+        """
         key = new.key
         while True:
             old = self.setdefault(key, ())
@@ -80,7 +82,7 @@ class Scope(dict[ReceiverKey, Stack]):
                 return
 
     def drop(self, connected: Connected) -> bool:
-        """Remove exactly this connection; return False if it is already gone."""
+        """Remove exactly this connection. Return False if it was removed before."""
         while True:
             old = self.get(connected.key, ())
             if connected not in old:
@@ -91,9 +93,11 @@ class Scope(dict[ReceiverKey, Stack]):
 
     @serialize_writers
     def _exchange(self, key: ReceiverKey, old: Stack, new: Stack) -> bool:
-        """Replace one stack by another; return False if the old one is not there any more."""
+        """Replace one stack with another. Return False if the old stack has been replaced
+        before.
+        """
         try:
-            # Compared and stored in one line that calls nothing, so that no other code can run in
+            # Compare and store in one line without a call, so that no other code can run in
             # between.
             if new:
                 if self[key] is old: self[key] = new; return True  # noqa: E701, E702
@@ -104,36 +108,38 @@ class Scope(dict[ReceiverKey, Stack]):
 
 
 class NamedScope(Scope):
-    """The connections to a named class or function. They stay: a redefinition may need its guards.
+    """The connections to a named class or function. They remain, because a redefinition may need
+    them.
     """
 
-    def __init__(self, bearer: Bearer) -> None:
+    def __init__(self, named_sender: NamedSender) -> None:
         super().__init__()
-        self.sender = self.bearer = bearer
+        self.sender = self.named_sender = named_sender
 
 
 @serialize_writers
 def _replace(scopes: dict[int, Scope], sender_id: int, old: Scope, new: Scope) -> None:
-    """Replace a scope by another one, unless it was replaced or removed meanwhile."""
+    """Replace a scope with another one, unless it has been replaced or removed since."""
     with suppress(KeyError):
         if scopes[sender_id] is old: scopes[sender_id] = new  # noqa: E701
 
 
 class Registry:
-    """The connections of one signal. A sender's scope stays until the sender is freed, even empty.
+    """The connections of one signal. A sender's scope remains until the sender is freed, even if it
+    is empty.
 
-    If an empty scope were removed, a connection made at that moment could be lost with it.
+    If an empty scope were removed earlier, a connection made at that time could be lost.
     """
 
     def __init__(self, on_death: Callable[[list[Connected], list[Connected]], None]) -> None:
         self._shared: dict[int, Scope] = {ANY_ID: Scope()}
         self._named: dict[Name | None, NamedScope] = {}
         self._own: dict[int, Scope] = {}
-        self._mentioned: set[str] = set()  # the names in any before= or after= so far
+        self._mentioned: set[str] = set()  # all names used in before= or after= so far
         self._on_death = on_death
 
     def scope_of(self, sender: Any) -> Scope:
-        """Return the scope of a sender; create it if there is none."""
+        """Return the scope of a sender, and create it if necessary."""
         if sender is ANY:
             return self._shared[ANY_ID]
         scopes, sender_id = self._shared if is_shared(sender) else self._own, id(sender)
@@ -143,27 +149,29 @@ class Registry:
         if scopes is self._shared and (named := self._named_scope(sender)) is not None:
             return named
         new = Scope()
-        forget = at_end(sender, scopes, sender_id)
+        forget = on_finalized(sender, scopes, sender_id)
         new.sender = weak(sender, lambda reference: self._end(scopes, sender_id, new, forget))
         if scope is not None:
             _replace(scopes, sender_id, scope, new)
         return scopes.setdefault(sender_id, new)
 
     def _named_scope(self, sender: Any) -> NamedScope | None:
-        """Return the scope for the name of this class or function; create it if there is none. None
-        if it cannot be found by its name.
+        """Return the scope for the name of this class or function, and create it if necessary.
+        Return None if the module does not contain it under its name.
         """
         name = name_of_sender(sender)
         scope = self._named.get(name)
-        if scope is None and name is not None and (bearer := Bearer.of(sender, name)) is not None:
-            scope = self._named.setdefault(name, NamedScope(bearer))
-        if scope is not None and scope.bearer.latest() is not sender:
-            scope.bearer.see(sender, is_heir=bool(scope))
+        if scope is None and name is not None:
+            named_sender = NamedSender.of(sender, name)
+            if named_sender is not None:
+                scope = self._named.setdefault(name, NamedScope(named_sender))
+        if scope is not None and scope.named_sender.latest() is not sender:
+            scope.named_sender.note_redefinition(sender, inherits=bool(scope))
         return scope
 
     def _end(
         self, scopes: dict[int, Scope], sender_id: int, ended: Scope, forget: Callable[[Any], Any],
-        # As default values, because module globals are gone at the end of the program.
+        # Default values, because module globals no longer exist when the interpreter exits.
         is_finalizing: Callable[[], bool] = sys.is_finalizing,
     ) -> None:  # fmt: skip
         if scopes.get(sender_id) is ended and not is_finalizing():
@@ -173,10 +181,10 @@ class Registry:
             self._on_death([], [r for r in ended.in_force() if is_own and r.is_unmet_guard])
 
     def add(self, scope: Scope, new: Connected) -> None:
-        """Activate a connection; an existing one keeps its place in the order.
+        """Activate a connection. If it replaces a connection, it keeps the position in the order.
 
         Raises:
-            HookError: if `before=` and `after=`, its own or those that mention it, form a cycle.
+            HookError: if the constraints `before=` and `after=` of receivers form a cycle with it.
         """
         mentioned = new.options.before + new.options.after
         if mentioned or (self._mentioned and not self._mentioned.isdisjoint(new.names)):
@@ -191,8 +199,8 @@ class Registry:
             log(INFO, f"{anew}, and replaces the earlier definition")
 
     def remove(self, key: ReceiverKey, sender: Any) -> list[Any]:
-        """Remove a receiver from one sender, or from all with ANY. Return the single objects among
-        these.
+        """Remove a receiver from one sender, or from all senders if it is ANY. Return the affected
+        senders that are single objects.
         """
         had = []
         for scope in self.scopes() if sender is ANY else self._of(id(sender), sender):
@@ -202,14 +210,14 @@ class Registry:
         return had
 
     def drop(self, connected: Connected) -> bool:
-        """Remove exactly this connection from any scope; return False if it is already gone."""
+        """Remove exactly this connection from its scope. Return False if it was removed before."""
         owner = connected.sender
-        if isinstance(owner, Bearer):
+        if isinstance(owner, NamedSender):
             return self._named[owner.name].drop(connected)
         sender_id = ANY_ID if owner is None else id(owner())
         return sum(scope.drop(connected) for scope in self._at(sender_id)) > 0
 
-    def bury(self, scope: Scope, key: ReceiverKey) -> None:
+    def drop_dead(self, scope: Scope, key: ReceiverKey) -> None:
         """Remove the connections of a weakly referenced receiver that was freed."""
         if not sys.is_finalizing():
             dead = [each for each in scope.get(key, ()) if each.function is None]
@@ -222,7 +230,7 @@ class Registry:
             scope.clear()
 
     def everything(self) -> list[Connected]:
-        """Return every connection, including those that another one covers."""
+        """Return every connection, including connections that another one covers."""
         return [each for scope in self.scopes() for each in scope.everything()]
 
     def matching(self, sender: Any) -> list[tuple[float, Connected]]:
@@ -239,12 +247,12 @@ class Registry:
         return found
 
     def connections(self) -> list[Connected]:
-        """Return every active connection, in the order of connecting."""
+        """Return every active connection, in the order in which they were made."""
         found = [each for scope in self.scopes() for each in scope.in_force()]
         return sorted(found, key=lambda each: each.sequence)
 
     def has_own(self, sender: Any) -> bool:
-        """Return whether anything is connected to exactly this sender."""
+        """Return whether a receiver is connected to exactly this sender."""
         for scopes in (self._shared, self._own):
             scope = scopes.get(id(sender))
             if scope and scope.is_of(sender):
@@ -252,23 +260,23 @@ class Registry:
         return False
 
     def has_shared(self) -> bool:
-        """Return whether anything is connected to a class, a function or `ANY`."""
+        """Return whether a receiver is connected to a class, a function or `ANY`."""
         return any(list(self._shared.values())) or any(list(self._named.values()))
 
     def own_senders(self) -> list[Any]:
-        """Return the single objects that something is connected to."""
+        """Return the single objects that receivers are connected to."""
         references = [scope.sender for scope in list(self._own.values()) if scope]
         owners = [reference() for reference in references if reference is not None]
         return [owner for owner in owners if owner is not None]
 
     def _at(self, sender_id: int) -> list[Scope]:
-        """Return the scopes under an id; an object and a class never have the same id at the same
+        """Return the scopes with this id. An object and a class never have the same id at the same
         time.
         """
         return [scope for scope in (self._shared.get(sender_id), self._own.get(sender_id)) if scope]
 
     def _of(self, sender_id: int, sender: Any) -> list[Scope]:
-        """Return the scopes of exactly this sender, and of its name."""
+        """Return the scopes of exactly this sender, and the scope of its name."""
         found: list[Scope] = []
         for scopes in (self._shared, self._own):
             scope = scopes.get(sender_id)
@@ -277,7 +285,7 @@ class Registry:
         if self._named and sender is not ANY and is_shared(sender):
             named = self._named.get(name_of_sender(sender))
             if named:
-                named.bearer.see(sender)
+                named.named_sender.note_redefinition(sender)
                 found.append(named)
         return found
 

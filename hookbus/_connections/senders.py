@@ -1,4 +1,4 @@
-"""Senders: which objects can be one, how to reference them weakly, and how to describe them."""
+"""Senders: which objects can be senders, how to reference them weakly, and how to describe them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Name = tuple[str, str]
 
 
 def scopes_of(sender: Any) -> list[tuple[float, int, Any]]:
-    """Return what a receiver may be connected to for this sender: distance, id, object; nearest
+    """Return the scopes that include this sender, as tuples of distance, id and object, nearest
     first.
     """
     if sender is ANY or sender is None:
@@ -38,7 +38,7 @@ def scopes_of(sender: Any) -> list[tuple[float, int, Any]]:
 
 
 def is_class(sender: object) -> TypeGuard[type]:
-    """Return whether this is a class, without reading its `__class__`, which may run other code."""
+    """Return whether this is a class, without reading `__class__`, which may run other code."""
     return issubclass(type(sender), type)
 
 
@@ -48,7 +48,7 @@ def own_class(sender: Any) -> type:
 
 
 def is_shared(sender: object) -> bool:
-    """Return whether calls of several objects may have this sender: a class, function or `ANY`."""
+    """Return whether several objects may share this sender: it is a class, a function or `ANY`."""
     kind = type(sender)
     return sender is ANY or kind is FunctionType or issubclass(kind, type)
 
@@ -68,7 +68,7 @@ def describe(sender: Any, *, is_named: bool = False) -> str:
 
 
 def description_of(sender: Any, *, is_named: bool) -> Callable[[Any], str]:
-    """Return what describes this sender, and all others of the same class."""
+    """Return a description of this sender that applies to all senders of its class."""
     if is_named:
         return _describe_named
     is_instance = not is_class(sender) and type(sender) is not FunctionType
@@ -92,7 +92,7 @@ def attributes_of(sender: Any) -> dict[str, Any]:
     return found if type(found) is dict else {}
 
 
-# Read through `type`, whatever the metaclass overrides.
+# Read through `type`, because a metaclass may override it.
 _MODULE: Final = type.__dict__["__module__"].__get__
 _QUALNAME: Final = type.__dict__["__qualname__"].__get__
 
@@ -107,22 +107,23 @@ def name_of_sender(sender: Any) -> Name | None:
     return (module, name) if is_named else None
 
 
-class Bearer:
-    """A class or function known by its name: the one that its module holds under that name now.
+class NamedSender:
+    """A class or function identified by its name: the object that its module currently has under
+    the name.
 
     If its source runs again (a cell, a reload, a script), another object gets the name. Connections
-    to the earlier one must not be lost.
+    to the earlier object must not be lost.
     """
 
-    _by_name: Final[dict[Name, Bearer]] = {}
+    _by_name: Final[dict[Name, NamedSender]] = {}
 
     def __init__(self, name: Name, sender: Any) -> None:
         self.name, self.latest = name, weakref.ref(sender)
 
     @classmethod
-    def of(cls, sender: Any, name: Name) -> Bearer | None:
-        """Return the holder of this class's or function's name. None if its module does not hold it
-        under its name, because another object of this name may be unrelated.
+    def of(cls, sender: Any, name: Name) -> NamedSender | None:
+        """Return the `NamedSender` for the name of a class or function. Return None if its module
+        does not contain it under its name, because another object may have taken the name.
         """
         for held in _held_as(name):
             if held is sender:
@@ -133,27 +134,29 @@ class Bearer:
         return cls._by_name.setdefault(name, cls(name, sender))
 
     def __call__(self) -> Any:
-        """Return the class or function that has the name now, else the latest one that was seen."""
+        """Return the class or function that currently has the name, or else the latest known
+        one.
+        """
         for held in _held_as(self.name):
             if isinstance(held, (type, FunctionType)) and name_of_sender(held) == self.name:
                 return held
         return self.latest()
 
-    def see(self, sender: Any, *, is_heir: bool = True) -> None:
-        """Record a class or function with this name. If it replaces another one that has
-        connections, log that once.
+    def note_redefinition(self, sender: Any, *, inherits: bool = True) -> None:
+        """Record a class or function with this name. If it takes over the connections of an earlier
+        definition, log that once.
         """
         before = self.latest()
         if sender is before or (before is not None and self() is not sender):
             return
         self.latest = weakref.ref(sender)
-        if is_heir:
+        if inherits:
             anew = f"{describe(sender)} in {self.name[0]} was defined again"
             log(INFO, f"{anew}, and takes over the connections of the earlier definition")
 
 
 def _held_as(name: Name) -> list[Any]:
-    """Return what a module holds under a name, and the functions that it wraps."""
+    """Return the object that a module has under a name, and the functions that it wraps."""
     held: Any = sys.modules.get(name[0])
     for part in name[1].split("."):
         held = getattr(held, "__dict__", {}).get(part)
@@ -183,7 +186,8 @@ def weak(sender: Any, on_death: Callable[[Any], None]) -> weakref.ref[Any]:
 
 
 def check_can_call(sender: Any) -> None:
-    """Reject what looks like an object or a class but is never the first argument of a call.
+    """Reject a value that looks like an object or a class but is never the first argument of a
+    call.
 
     Raises:
         HookError: with a message that names what to write instead.
@@ -196,7 +200,7 @@ def check_can_call(sender: Any) -> None:
         raise HookError(
             f"{sender!r:.60} is an annotation, which cannot be a sender: connect to {named}"
         )
-    # A proxy forwards calls to its target; the class that it claims is not its own.
+    # A proxy forwards calls to its target, and its `__class__` is the class of the target.
     try:
         stands_in = sender.__class__ is not type(sender)
     except Exception:

@@ -32,10 +32,12 @@ class Sending(Broadcast):
         **kwargs: Any,
     ) -> Pairs:  # fmt: skip
         """Call the receivers of a sender, in order, each as `receiver(sender, **kwargs)`. A
-        receiver is skipped if its `when=` returns false; one with `once=True` is called once.
+        receiver is skipped if its `when=` returns false. A receiver with `once=True` is called only
+        once.
 
         Args:
-            sender: its receivers are called, including those of its class and of `ANY`.
+            sender: the sender whose receivers are called, including those of its class and of
+                `ANY`.
             _async_wrapper: converts a coroutine function to a plain callable.
             kwargs: the keyword arguments for the receivers.
 
@@ -82,14 +84,14 @@ class Sending(Broadcast):
     def _meant(
         self, sender: Any, sent: dict[str, Any]
     ) -> Iterator[tuple[Connected, Callable[..., Any]]]:
-        """Yield the receivers of a sender, in order, whose `when=` is true at that moment."""
+        """Yield the receivers of a sender whose `when=` is true, in order."""
         self._was_asked = True
         for connected, function in self._in_order(sender):
             if connected.when is None or _holds(connected, sent):
                 yield connected, function
 
     def _in_order(self, sender: Any) -> Iterator[tuple[Connected, Callable[..., Any]]]:
-        """Yield the receivers that run for a sender, in order, without muted ones."""
+        """Yield the receivers that run for a sender, in order, except muted ones."""
         found = self._matching(sender)
         for role in ("around", ANSWER, "modify", "guard", "observe"):
             if role != "guard" and self.is_muted:
@@ -99,7 +101,9 @@ class Sending(Broadcast):
                     yield connected, function
 
     def _take_turn(self, connected: Connected) -> bool:
-        """Record the call of a receiver; return False if it has `once=True` and was called."""
+        """Record the call of a receiver. Return False if it has `once=True` and was called
+        before.
+        """
         if connected.options.once:
             if not connected.claim():
                 return False
@@ -109,12 +113,12 @@ class Sending(Broadcast):
 
 
 def _holds(connected: Connected, sent: dict[str, Any]) -> bool:
-    """Return whether a `when=` is true for what is sent."""
+    """Return whether the condition `when=` is true for the arguments that are sent."""
     when: Any = connected.when
     if lacking := when.asks.missing(sent):
         name, signal = lacking[0], connected.signal.name
         raise HookError(
-            f"{connected.label} has a when= that asks for {name!r}, but {signal} was sent without "
+            f"{connected.label} has a when= that needs {name!r}, but {signal} was sent without "
             f"it{did_you_mean(name, sent)}"
         )
     if not callable(when.condition):
@@ -123,5 +127,5 @@ def _holds(connected: Connected, sent: dict[str, Any]) -> bool:
     passed = when.asks.written(sent)
     args = [sent[name] for key, name in passed if not key]
     answer = when.condition(*args, **{key: sent[name] for key, name in passed if key})
-    said = "when= cannot be async, because it decides before the receiver runs; use a plain def"
-    return bool(not_awaited(answer, said))
+    message = "when= cannot be async, because it decides before the receiver runs; use a plain def"
+    return bool(not_awaited(answer, message))

@@ -55,17 +55,18 @@ class HookSignal(Sending):
         self.phase: str | None = split[0] if split else None
         self.hook: str = split[1] if split else name
         self._board: Switchboard = home._switchboard
-        registry = self._registry = Registry(self._bury)
+        registry = self._registry = Registry(self._drop_dead)
         self._matching, self.connections = registry.matching, registry.connections
         self._has_own, self._own_senders = registry.has_own, registry.own_senders
-        self._was_asked: bool = False  # its receivers for a sender, as by `send`
-        # How many weakly referenced receivers were freed before any call, and the last of them.
-        self._died: tuple[int, str] = (0, "")
+        self._was_asked: bool = False  # by `send` or `receivers_for`
+        # The number of weakly referenced receivers freed before any call, and the label of the last
+        # one.
+        self._lost_uncalled: tuple[int, str] = (0, "")
         self._orphans: dict[str, int] = {}  # guards of objects that were freed before any call
         self._next = count().__next__
-        self._era = object()  # for the hookables and classes that receivers were checked with
+        self._generation = object()  # changes when receivers must be checked again
 
-    # blinker has a dict of its own here.
+    # blinker has its own dict here.
     @property
     def receivers(self) -> dict[Any, Any]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The active connections. The mapping is true if any receiver is connected."""
@@ -73,7 +74,7 @@ class HookSignal(Sending):
 
     @receivers.setter
     def receivers(self, _: Any) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Ignore blinker's own dict."""
+        """Ignore the dict that blinker assigns."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self._home).signal, (self._home, self.name)
@@ -95,10 +96,9 @@ class HookSignal(Sending):
     ) -> F:
         """Connect a receiver to a sender and return the receiver.
 
-        Connecting the same receiver and sender again replaces the options and keeps the place in
-        the order. This also applies if the function was defined again, by a reload or by running a
-        cell again. If a module-level class is defined again, the new class takes over its
-        connections.
+        Connecting the same receiver and sender again replaces the options and keeps the position in
+        the order. The same applies if a reload or a notebook cell defines the function again. If a
+        module-level class is defined again, the new class takes over its connections.
 
         Args:
             receiver: a callable, called as `receiver(sender, ...)` with the arguments that its
@@ -122,8 +122,8 @@ class HookSignal(Sending):
             after: names of receivers of the same role that must run before it.
             kinds: for `bus.events` only: one or more classes of events to listen for. None means
                 all except `Invoked`, which you must list.
-            shadow: for guards only: True puts the guard in shadow. It is called, but if it blocks
-                or fails, the event has `enforced=False` and the call continues.
+            shadow: for guards only: True puts the guard in shadow mode. It is called, but if it
+                blocks or fails, the event has `enforced=False` and the call continues.
             background: for observers only: start the observer without waiting for it;
                 `bus.drain(seconds)` waits. Its only deadline is its own `timeout=`.
             locked: for guards only: an operator cannot switch the guard off with `bus.switch` or
@@ -175,7 +175,8 @@ class HookSignal(Sending):
     def connected_to(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, receiver: Connectable, sender: Any = ANY, weak: bool | None = None, **options: Any
     ) -> Connection:
-        """Connect at once and return the handle, to keep or to use as a `with` block.
+        """Connect immediately and return the handle of the connection. You can use the handle in a
+        `with` statement.
 
         At the end of the block, the previous state is restored: an earlier connection of the same
         receiver and sender gets its own options back. `sender`, `weak`, `options` and errors are
@@ -202,19 +203,19 @@ class HookSignal(Sending):
         if self is not home.events:
             board.meet(new)
         if weak or (weak is None and sender is not ANY and isinstance(function, MethodType)):
-            new.hold(weak, lambda key: registry.bury(scope, key))
+            new.hold(weak, lambda key: registry.drop_dead(scope, key))
         if options.timeout is not None and (odd := odd_timeout(options.timeout)):
             warn(f"{new.label} on {self.name}: {odd}")
         new.is_layer, is_of_many = is_layer, is_shared(sender)
-        shape = self._era, new.asks, new.is_async, new.role
-        if new.when is not None or shape not in scope.served:
+        check_key = self._generation, new.asks, new.is_async, new.role
+        if new.when is not None or check_key not in scope.checked:
             if self is home.events:
                 home.events.check(new)
             else:
                 checks.check(new, sender)
             is_said_once = sender is ANY or (new.role != "guard" and is_of_many)
             if self.phase is not None and new.when is None and is_said_once:
-                scope.served |= {shape}
+                scope.checked |= {check_key}
         if not is_of_many:
             board.changing(self, sender)
         registry.add(scope, new)
@@ -239,10 +240,10 @@ class HookSignal(Sending):
             self.receiver_disconnected.send(self, receiver=receiver, sender=sender)
 
     def _drop(self, connected: Connected) -> None:
-        """Remove one connection, from any sender.
+        """Remove one connection of any sender.
 
         Args:
-            connected: one of `connections()`; nothing happens if it is already gone.
+            connected: one of `connections()`. If it was removed before, nothing happens.
         """
         sender = connected.owner
         self._board.changing(self, sender)
@@ -250,15 +251,15 @@ class HookSignal(Sending):
             self._board.changed(self, sender)
 
     def _clear_state(self) -> None:
-        """Disconnect everything, as blinker's method of this name does for tests."""
+        """Disconnect all receivers, as blinker's method with this name does for tests."""
         owners = self._registry.own_senders()
         self._registry.clear()
         for owner in (ANY, *owners):
             self._board.changed(self, owner)
 
-    def _bury(self, lost: list[Connected], orphans: list[Connected]) -> None:
-        """Remove what was freed: weakly referenced receivers, or an object with guards that no call
-        has had among its receivers.
+    def _drop_dead(self, lost: list[Connected], orphans: list[Connected]) -> None:
+        """Report freed objects: weakly referenced receivers, or a sender whose guards were never
+        among the receivers of a call.
         """
         self._board.changed(self, None)
         from ..events import Lost
@@ -271,24 +272,24 @@ class HookSignal(Sending):
                     log(WARNING, f"{label} on {self.name} {ORPHANED} (logged once)")
         for connected in lost:
             if not connected.has_fired:
-                self._died = (self._died[0] + 1, connected.label)
+                self._lost_uncalled = (self._lost_uncalled[0] + 1, connected.label)
             self._home.events.tell_of(Lost, connected)
 
     # -- which receivers run -----------------------------------------------------------------------
 
     @property
     def _count(self) -> int:
-        """How many receivers are connected, counted once for each sender."""
+        """The number of connected receivers, each counted once for each of its senders."""
         return sum(map(len, self._registry.scopes()))
 
     @property
     def _has_shared(self) -> bool:
-        """Whether anything is connected to a class, a function or `ANY`."""
+        """Whether a receiver is connected to a class, a function or `ANY`."""
         return self._registry.has_shared()
 
     def receivers_for(self, sender: Any) -> Generator[Connectable, None, None]:
-        """Yield the receivers that run for this sender, in order. Receivers of a class run for its
-        instances, too.
+        """Yield the receivers that run for this sender, in order. Receivers of a class also run for
+        its instances.
         """
         self._was_asked = True
         for _, function in self._in_order(sender):

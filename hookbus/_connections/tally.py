@@ -1,4 +1,4 @@
-"""The counts of a receiver for `report`: failures, slow calls and odd answers."""
+"""The counts of a receiver for `report`: failures, slow calls and unusual answers."""
 
 from __future__ import annotations
 
@@ -9,28 +9,32 @@ from .._ground.locks import Lock
 from .failures import in_words, is_raised_by, place_of_failure
 
 LONG_SECONDS: Final = 0.1
-"""An observer without a deadline that takes longer is a finding, because it delays the call."""
+"""If an observer without a deadline takes longer than this, `report` lists it, because it delays
+the call.
+"""
 
 TO_BLOCK: Final = "; if it was meant to block the call, write return Block(reason)"
-"""Added for a guard that raises an exception itself, whose message is shown nowhere."""
+"""Added for a guard that raises an exception itself, because the exception's message is not
+shown.
+"""
 
 MOST_REMARKS: Final = 20
-"""How many different remarks are kept for one receiver."""
+"""The maximum number of different remarks to keep for one receiver."""
 
 _tally: Final = Lock()
-"""Held while a receiver's counts change; code that holds it calls nothing else."""
+"""Held while a receiver's counts change. Code that holds it calls no other code."""
 
 
 class Tally:
     """The counts of one receiver.
 
     Attributes:
-        failures: how often it failed.
-        fail_opens: how often it failed and the call continued.
-        watched: how many more calls of it are timed, for an observer without a deadline; timing
-            costs as much as a receiver.
-        held_up: how many of those took long; `longest` is the longest time in seconds.
-        remarks: what is odd about its answers, and how often each happened.
+        failures: the number of its failures.
+        fail_opens: the number of its failures after which the call continued.
+        watched: the number of further calls to time, for an observer without a deadline. The number
+            is limited, because timing costs as much as a receiver.
+        held_up: the number of timed calls that took long. `longest` is the longest time in seconds.
+        remarks: descriptions of unusual answers, with the number of occurrences of each.
     """
 
     role: str
@@ -43,22 +47,24 @@ class Tally:
     _last: tuple[type[BaseException], str, str | None] | None = None
 
     def note_turn(self, seconds: float) -> None:
-        """Record how long an observer without a deadline has delayed a call, for `report`."""
+        """Record the time by which an observer without a deadline has delayed a call, for
+        `report`.
+        """
         with _tally:
             self.watched = max(0, self.watched - 1)
             self.held_up += seconds > LONG_SECONDS
             self.longest = max(self.longest, seconds)
 
-    def remark(self, said: str) -> bool:
-        """Count a remark about its answers for `report`; return True if it is a new one."""
+    def remark(self, message: str) -> bool:
+        """Count a remark about its answers for `report`. Return True if the remark is new."""
         with _tally:
             remarks = self.remarks = self.remarks or {}
-            if said in remarks or len(remarks) < MOST_REMARKS:
-                remarks[said] = remarks.get(said, 0) + 1
-            return remarks.get(said) == 1
+            if message in remarks or len(remarks) < MOST_REMARKS:
+                remarks[message] = remarks.get(message, 0) + 1
+            return remarks.get(message) == 1
 
     def claim(self) -> bool:
-        """Claim the only call of a `once=True` receiver; return False if it is taken."""
+        """Claim the only call of a `once=True` receiver. Return False if it is already claimed."""
         with _tally:
             is_first, self.is_spent = not self.is_spent, True
         return is_first
@@ -66,7 +72,9 @@ class Tally:
     def count_failure(
         self, error: BaseException, *, is_open: bool, sentence: str | None = None
     ) -> str:
-        """Count a failure, with a `sentence` if there is one, and return its `file:line`."""
+        """Count a failure, with a `sentence` that describes it if there is one. Return its
+        `file:line`.
+        """
         place = place_of_failure(error, self.place)
         is_raised = self.role == "guard" and is_raised_by(error, self.place)
         with _tally:
@@ -78,7 +86,7 @@ class Tally:
 
     @property
     def last_failure(self) -> str | None:
-        """Its last failure: a sentence of hookbus, or the exception's type and place."""
+        """Its last failure: a sentence of hookbus, or the exception's type and location."""
         if self._last is None:
             return None
         is_raised = self._raises and self._last[2] is None

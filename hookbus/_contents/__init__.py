@@ -1,1 +1,1 @@
-"""The contents of containers: read-only for receivers, and compared for changes."""
+"""The contents of containers: make them read-only for receivers, and detect changes."""

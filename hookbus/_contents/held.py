@@ -1,4 +1,4 @@
-"""Reads the contents of containers and objects as a tuple that shows every change."""
+"""Read the contents of containers and objects as a tuple in which every change is visible."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, Final
 from .read_only import ReadOnlyDict, ReadOnlyList
 
 Reader = Callable[[Any], Any]
-"""Returns the current contents of a value as a tuple: of a `dict` first its keys, then its values.
-For a `set` or `bytearray`, returns a copy.
+"""Returns the current contents of a value as a tuple. For a `dict`, its keys come before its
+values. For a `set` or `bytearray`, the result is a copy.
 """
 
 _namespace_of: Final[Callable[[type], Mapping[str, Any]]] = type.__dict__["__dict__"].__get__
@@ -31,16 +31,16 @@ READERS: Final[dict[type, Reader]] = {
     dict: items_of, ReadOnlyDict: items_of, list: tuple, ReadOnlyList: tuple, tuple: tuple,
     set: set.copy, bytearray: bytearray.copy,
 }  # fmt: skip
-"""By exact type: the containers that are read for every hook."""
+"""The readers of containers for every hook, by exact type."""
 
 
 ATOMS: Final[frozenset[type]] = frozenset({str, bytes, int, float, complex, bool, type(None)})
-"""Types of values that contain nothing else and cannot change."""
+"""Types of values that contain no other values and cannot change."""
 
 
 class ObjectReaders(dict[type, Reader]):
-    """Readers for objects of classes that declare fields, and for subclasses of containers, too.
-    They learn each class when they meet its first object.
+    """Readers for objects of classes that declare fields, and for subclasses of containers. The
+    reader of a class is added when its first object appears.
     """
 
     def __init__(self, values: Iterable[Any]) -> None:
@@ -89,8 +89,8 @@ def _slot_of(value: Any, name: str) -> Any:
 
 
 def _fields_of(kind: type) -> tuple[str, ...]:
-    """Return the fields of a class for pydantic, dataclasses and attrs, and those that an adapter
-    declares for a plain class.
+    """Return the fields that a class declares with pydantic, dataclasses or attrs, or that an
+    adapter declares for a plain class.
     """
     names: dict[str, None] = {}
     for cls in _mro_of(kind):
@@ -113,7 +113,9 @@ def parts_of(held: tuple[Any, ...], reader: Reader) -> tuple[Any, ...]:
 
 
 def place_of(number: int, held: tuple[Any, ...], reader: Reader) -> str:
-    """Return where one of these parts is, as written after the value: `['to']`."""
+    """Return the location of one of these parts in the form of a Python expression, such as
+    `['to']`.
+    """
     if reader is items_of:
         return f"[{held[number]!r:.40}]"
     if isinstance(reader, _ObjectReader):

@@ -18,11 +18,11 @@ def _refuse(self: Any, *_: Any, **__: Any) -> NoReturn:
 
 
 class _ReadOnly:
-    """A container whose write methods raise HookError; copying or pickling it gives a plain one.
+    """A container whose write methods raise HookError. A copy or pickle of it is a plain container.
 
     Attributes:
-        plain: the class of its copies, which is also a base class.
-        argument: the name of the argument that it is, or is inside of.
+        plain: the class of its copies, which is also its base class.
+        argument: the name of the argument that is or contains this container.
         is_mapping: whether that argument is a mapping.
     """
 
@@ -32,7 +32,7 @@ class _ReadOnly:
     is_mapping: bool
 
     def copy(self) -> Any:
-        """Return a plain container with the same items; containers in it stay read-only."""
+        """Return a plain container with the same items. Nested containers stay read-only."""
         return self.plain(self)
 
     __copy__ = copy
@@ -68,8 +68,8 @@ _COPIED: Final = frozenset({dict, list, tuple, ReadOnlyDict, ReadOnlyList})
 
 
 def read_only(value: Any, argument: str) -> Any:
-    """Return the value of an argument with a read-only copy of each `dict` and `list` in it that is
-    reached through these and tuples. Any other object stays the same.
+    """Return the value of an argument with a read-only copy of each `dict` and `list` in it, also
+    inside tuples. Other objects, and their contents, stay the same.
 
     Raises:
         HookError: if a container contains itself, or containers are nested too deeply.
@@ -89,11 +89,11 @@ def read_only(value: Any, argument: str) -> Any:
 
 
 def plain_copy(value: Any, argument: str = "an argument") -> Any:
-    """Return the value with a plain copy of each read-only container in it, and of the containers
-    around those.
+    """Return the value with plain copies of the read-only containers in it and of the containers
+    that contain them.
 
     Raises:
-        HookError: as `read_only`.
+        HookError: as in `read_only`.
     """
     if type(value) not in _COPIED:
         return value
@@ -111,8 +111,8 @@ def _copied_all(value: Any, make: Any, argument: str) -> Any:
 
 
 def _copied(value: Any, make: Any) -> Any:
-    """Return what `make` gives for the type of a container and a plain container of its items,
-    copied in the same way.
+    """Copy the items of a container in the same way into a plain container, and return the result
+    of `make` for the container's type and this copy.
     """
     kind = type(value)
     if issubclass(kind, dict):

@@ -1,1 +1,1 @@
-"""Events on their way out: listeners, redaction, and the exporters that exist."""
+"""The delivery of events: listeners, redaction, and the list of exporters."""

@@ -1,4 +1,6 @@
-"""Keeps track of all exporters, so that `report` can list those that are not connected to a bus."""
+"""Keep track of all exporters, so that `report` can list exporters that are not connected to a
+bus.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from .._hooks.switchboard import buses
 
 
 class Exporter:
-    """A listener that takes events out of the process, and must be closed at the end.
+    """A listener that sends events outside the process, and must be closed at the end.
 
     Attributes:
         is_used: whether it has received an event, or was closed.
@@ -49,7 +51,7 @@ def unconnected() -> Iterator[str]:
         id(each.function) for bus in buses() for each in bus.events.connections()
     }  # fmt: skip
     for exporter in list(_all):
-        is_past = exporter._bus is not None and exporter._bus() is None  # its bus is gone
+        is_past = exporter._bus is not None and exporter._bus() is None  # its bus has been freed
         if not (exporter.is_used or is_past or id(exporter) in connected):
             yield (
                 f"the exporter {type(exporter).__name__} ({exporter._place}) is not connected to "

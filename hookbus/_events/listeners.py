@@ -1,4 +1,4 @@
-"""The listeners of `bus.events`. They get the kinds of events that they select, in order, after
+"""The listeners of `bus.events`. Each gets the kinds of events that it selects, in order, after
 redaction. An exception in a listener never affects the call.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class _Busy(threading.local):
-    """The listeners that are being called, in each thread."""
+    """The listeners that each thread is currently calling."""
 
     def __init__(self) -> None:
         self.listeners: set[int] = set()
@@ -39,9 +39,10 @@ class EventSignal(HookSignal):
     called as `receiver(bus, event)`, and never affect a call.
 
     Attributes:
-        by_kind: functions that make an event of a kind from its fields, deliver it to its listeners
-            and return whether any got it; None without listeners. Empty until they are needed.
-        redactors: what is removed from events.
+        by_kind: for each kind of event, a function that creates the event from its fields, delivers
+            it and returns whether any listener got it, or None without listeners. The mapping is
+            empty until it is needed.
+        redactors: the settings of each `bus.redact`.
     """
 
     def __init__(self, bus: Any) -> None:
@@ -57,13 +58,13 @@ class EventSignal(HookSignal):
         wrong = [kind for kind in kinds if not any(kind is each for each in KINDS)]
         if wrong or not kinds:
             known = ", ".join(kind.__name__ for kind in KINDS)
-            said = f"{wrong[0]!r:.60}" if wrong else "()"
+            shown = f"{wrong[0]!r:.60}" if wrong else "()"
             raise HookError(
-                f"kinds={said} is not a kind of event; write classes of hookbus.events: {known}"
+                f"kinds={shown} is not a kind of event; write classes of hookbus.events: {known}"
             )
 
     def check(self, connected: Connected) -> None:
-        """Reject an invalid listener, and find out how it takes an event.
+        """Reject an invalid listener, and determine how to pass an event to it.
 
         Raises:
             HookError: with a message that names the receiver and what to write instead.
@@ -87,7 +88,7 @@ class EventSignal(HookSignal):
                 continue
             connected.is_by_name = is_by_name
             if (note_bus := getattr(type(function), "_note_bus", None)) is not None:
-                note_bus(function, self._home)  # an exporter
+                note_bus(function, self._home)  # for example an exporter
             return
         raise HookError(
             f"{connected.label} cannot be called with a bus and an event; write "
@@ -100,7 +101,7 @@ class EventSignal(HookSignal):
         self.by_kind = {}
 
     def find_listeners(self) -> dict[type[Event], Emit | None]:
-        """Return `by_kind`, found first if it is empty."""
+        """Return `by_kind`. If it is empty, find the listeners first."""
         by_kind = self.by_kind
         if not by_kind:
             from ..events import KINDS, Invoked
@@ -117,7 +118,7 @@ class EventSignal(HookSignal):
     def _publish(
         self, old: dict[type[Event], Emit | None], found: dict[type[Event], Emit | None]
     ) -> dict[type[Event], Emit | None]:
-        """Publish the listeners to all threads at once, unless they have changed since."""
+        """Publish the listeners to all threads, unless another thread has changed them since."""
         if self.by_kind is old: self.by_kind = found  # noqa: E701
         return found
 
@@ -179,14 +180,14 @@ class EventSignal(HookSignal):
 
         try:
             return redacted(event, self.redactors)
-        except Exception as error:  # no stack or memory is left
+        except Exception as error:  # the stack or memory is exhausted
             log(ERROR, f"an event could not be redacted and is not delivered: {type(error)}")
             return None
 
     def redacted_values(
         self, values: Mapping[str, Any], session: Any, seconds: float
     ) -> dict[str, Any]:
-        """Return plain data after redaction; the names stay."""
+        """Return the values as redacted plain data, under the same names."""
         from .redaction import redacted_values
 
         return redacted_values(values, self.redactors, session, seconds)
@@ -211,8 +212,8 @@ class EventSignal(HookSignal):
     def _deliver(
         self, kind: type[Event], listeners: list[Connected], fields: dict[str, Any]
     ) -> bool:
-        """Deliver an event to listeners. An exception is logged once per listener, and no listener
-        is re-entered by itself. Return whether any listener got the event.
+        """Deliver an event to listeners. The first exception of each listener is logged. A listener
+        does not get events that it causes itself. Return whether any listener got the event.
         """
         from ..events import make_event
 
@@ -255,6 +256,6 @@ def _reject_awaitable(connected: Connected, answer: Any) -> None:
 
 
 def _note_failure(connected: Connected, error: Exception) -> None:
-    """Count the failure of a listener, and log its first one."""
+    """Count a failure of a listener, and log the first one."""
     connected.count_failure(error, is_open=True)
     connected.log_failure("", is_open=False)

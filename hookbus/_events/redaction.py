@@ -1,4 +1,4 @@
-"""What a bus removes from its events before listeners get them, never from the call itself."""
+"""Remove secrets from events before listeners get them. The calls themselves stay unchanged."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from ..events import Event
 
 SECONDS: Final = 0.1
-"""After this many seconds, nothing more of an event is searched, and nothing more is shown."""
+"""The time limit for the redaction of an event, in seconds. Values that are not checked by then are
+not shown.
+"""
 
 GUARDED: Final = 4_000
-"""How many characters a string may have for `guards=`, whose patterns take time."""
+"""The maximum length of a string for `guards=`, because its patterns are slow."""
 
 REDACTED: Final = "<redacted>"
 UNREDACTED: Final = "<could not be redacted>"
@@ -40,11 +42,11 @@ class Redactor:
     """The settings of one `bus.redact`.
 
     Attributes:
-        names: values under these names are removed.
-        patterns: matches of these are removed from strings and numbers.
-        guards: its method `text` returns the replacement of a string.
+        names: patterns of names whose values are removed.
+        patterns: patterns whose matches are removed from strings and numbers.
+        guards: an object whose method `text` returns the replacement of a string.
         function: returns the replacement of a value, given its name and the value.
-        is_logged: whether a failure of it was logged.
+        is_logged: whether a failure of this redactor has been logged.
     """
 
     names: tuple[Any, ...]
@@ -62,7 +64,7 @@ def redactor(
     names: str | Iterable[str], patterns: str | Iterable[str], guards: Any,
     function: Function | None,
 ) -> Redactor:  # fmt: skip
-    """Return the settings of a `bus.redact`, or raise HookError."""
+    """Check the arguments of `bus.redact` and return them, or raise HookError."""
     globs = _compiled(names, "names", lambda each: re.compile(translate(each.casefold())))
     try:
         library: Any = import_module("regex")
@@ -81,7 +83,7 @@ def redactor(
 
 
 def redacted(event: Event, asked: Iterable[Redactor]) -> Event:
-    """Return an event without the secrets that the redactors remove."""
+    """Return an event without the secrets that these redactors remove."""
     from ..events import HIDDEN, make_event
 
     fields, redactors = dict(vars(event)), tuple(asked)
@@ -94,13 +96,13 @@ def redacted(event: Event, asked: Iterable[Redactor]) -> Event:
         if value is None or value is HIDDEN or is_nameless:
             continue
         is_change = field in ("before", "after")
-        if field in ("values", "labels"):  # names of parameters are not secret
+        if field in ("values", "labels"):  # parameter names are not secret
             fields[field] = {name: clean.of(name, each) for name, each in plain(value).items()}
             continue
         cleaned = clean.of(fields["name"] if is_change else field, plain(value))
         fields[field] = str(cleaned) if field in _TEXTS else cleaned
         if is_change and is_item:
-            fields[field] = ITEM  # a secret may be split over several
+            fields[field] = ITEM  # a secret may be split across several items
     fields["baggage"] = Baggage(fields["baggage"])
     return make_event(type(event), fields)
 
@@ -108,15 +110,15 @@ def redacted(event: Event, asked: Iterable[Redactor]) -> Event:
 def redacted_values(
     values: Mapping[str, Any], asked: Iterable[Redactor], session: Any, seconds: float
 ) -> dict[str, Any]:
-    """Return plain data, by names that stay, without the secrets that the redactors remove. What
-    they could not check in time is not shown.
+    """Return the values as plain data under the same names, without the secrets that these
+    redactors remove. Values that are not checked in time are not shown.
     """
     clean = _Cleaning(tuple(asked), session, seconds)
     return {name: clean.of(name, value) for name, value in values.items()}
 
 
 class _Cleaning:
-    """The redaction of one event, and the time that it has used."""
+    """The redaction of one event, with its time limit."""
 
     def __init__(
         self, redactors: tuple[Redactor, ...], session: Any, seconds: float = SECONDS
@@ -125,7 +127,7 @@ class _Cleaning:
         self._until = time.perf_counter() + seconds
 
     def of(self, name: str, value: Any) -> Any:
-        """Return plain data, stored under a name, after redaction."""
+        """Return plain data after redaction. `name` is the name under which it is stored."""
         if self._is_named(name):
             return REDACTED
         if isinstance(value, list):
@@ -204,7 +206,7 @@ def _compiled(given: str | Iterable[str], what: str, make: Callable[[str], Any])
             if not isinstance(each, str) or not each:
                 raise ValueError("it must be a non-empty string")
             made.append(make(each))
-        except Exception as error:  # each of the two libraries has its own exception
+        except Exception as error:  # `re` and `regex` raise different exceptions
             # The pattern may be a secret, so it is not shown.
             raise HookError(f"{what}=: element [{i}] is not a valid pattern: {error}") from None
     return tuple(made)

@@ -1,1 +1,1 @@
-"""What knows nothing of hooks."""
+"""Helpers that do not depend on hooks."""

@@ -1,6 +1,4 @@
-"""Baggage: values such as session or user that a host attaches to a piece of work, for contexts and
-events.
-"""
+"""Baggage: values such as a session or a user for a block of work, seen by its calls and events."""
 
 from __future__ import annotations
 
@@ -13,10 +11,10 @@ _FIXED: Final = frozenset((str, int, float, bool, type(None)))
 
 
 class Baggage(Mapping[str, Any]):
-    """An immutable mapping. Unlike the one of the standard library, it can be pickled.
+    """An immutable mapping. Unlike `types.MappingProxyType`, it can be pickled.
 
     Attributes:
-        is_fixed: whether its values are immutable, too.
+        is_fixed: whether its values are also immutable.
     """
 
     __slots__ = ("_values", "is_fixed")
@@ -47,17 +45,17 @@ _CURRENT: Final[ContextVar[Baggage]] = ContextVar(
 _ever_said: Final[set[str]] = set()
 
 MOST_NAMES: Final = 1000
-"""How many names are remembered."""
+"""The maximum number of names to remember."""
 
 
 def was_ever_said(name: str) -> bool:
-    """Return whether any `baggage` in this program has set a value of this name."""
+    """Return whether any `baggage` block in this program has set a value with this name."""
     return name in _ever_said
 
 
 current_baggage: Final = _CURRENT.get
-"""Return the baggage of the running code. A task or thread has the baggage of the place where its
-context was created.
+"""Return the baggage of the running code. A task or thread has the baggage of the code that created
+its context.
 """
 
 
@@ -85,11 +83,11 @@ def baggage(**values: Any) -> Generator[Baggage, None, None]:
             yield inner
         finally:
             _leave(inner, outer)
-    finally:  # an interrupt may have arrived earlier
+    finally:  # an interrupt may have arrived before this
         _leave(inner, outer)
 
 
 def _leave(inner: Baggage, outer: Baggage) -> None:
-    # Without a token: a block may be left in another context than it was entered in (fixtures).
+    # No token is used, because a block may be exited in another context, as in pytest fixtures.
     if _CURRENT.get() is inner:
         _CURRENT.set(outer)

@@ -23,7 +23,7 @@ def warn(text: str) -> None:
 
 
 def late_call_next() -> HookError:
-    """Return what `call_next` raises after its around, or the call, has ended."""
+    """Return the exception that `call_next` raises after its around or the call has ended."""
     return HookError(
         "call_next was used after its around had ended: call it before the around returns"
     )
@@ -54,7 +54,7 @@ def undeclared(hook: str, known: Iterable[str]) -> str:
 
 
 def unapproved(question: str, why: str) -> str:
-    """Return the reason of a call that was not approved: the question, and what became of it."""
+    """Return the reason for blocking a call that was not approved: the question and its outcome."""
     return f"{question} {why}" if question.rstrip().endswith("?") else f"{question}: {why}"
 
 
@@ -64,14 +64,14 @@ def article(noun: str) -> str:
 
 
 def is_a(error: object, *kinds: type[E]) -> TypeGuard[E]:
-    """Return whether an error is of one of these kinds (types), as `except` does, without reading
-    its `__class__`, which may run other code.
+    """Return whether an error is an instance of one of these types, as `except` does, without
+    reading its `__class__`, which may run other code.
     """
     return issubclass(type(error), kinds)
 
 
-# These attributes are read through `BaseException`, whatever the class overrides: its
-# `__getattribute__`, properties and metaclass may run other code, which may raise.
+# These attributes are read through `BaseException`, because `__getattribute__`, properties and the
+# metaclass of a subclass may run other code, which may raise.
 _BASE: Final = vars(BaseException)
 traceback_of: Final[Any] = _BASE["__traceback__"].__get__
 set_traceback: Final[Any] = _BASE["__traceback__"].__set__
@@ -93,7 +93,7 @@ def call_id_of(blocked: BaseException) -> int | None:
 
 def leave_frame(error: BaseException) -> None:
     """Remove the frame that handles an error from its traceback."""
-    if type(error) is HookBlocked:  # it overrides nothing, and this takes a third of the time
+    if type(error) is HookBlocked:  # without overrides, and three times faster
         trace: Any = error.__traceback__
         error.__traceback__ = trace.tb_next
     else:
@@ -113,7 +113,7 @@ def first_error(*errors: BaseException | None) -> BaseException | None:
 
 
 def chain(error: BaseException, earlier: BaseException) -> None:
-    """Show an exception with an earlier one, at the end of its own contexts, unless it is already
+    """Append an earlier exception to the chain of contexts of an exception, unless it is already
     there.
     """
     last = error
@@ -126,7 +126,7 @@ def chain(error: BaseException, earlier: BaseException) -> None:
 
 
 def contexts_of(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and those that it is shown with."""
+    """Yield an exception and the exceptions in its chain of causes and contexts."""
     linked: BaseException | None = error
     seen: set[int] = set()
     while linked is not None and id(linked) not in seen:

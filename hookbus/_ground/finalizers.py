@@ -1,7 +1,6 @@
-"""Cleanup of weakly referenced objects: when an entry is removed, and how.
-
-The cleanup runs wherever an object happens to be freed, where Python ignores a Ctrl-C. So it is not
-Python code but `dict.pop`, wherever that is possible.
+"""Remove the entries of weakly referenced objects when these are freed. Python ignores a Ctrl-C
+that arrives during such a callback. Therefore the callback is not Python code but `dict.pop` where
+possible.
 """
 
 from __future__ import annotations
@@ -16,19 +15,19 @@ from typing import Any, Final
 
 
 class _Collector(tuple[Any, ...]):
-    """Called by the garbage collector as `getattr(it, "start", info)` and `getattr(it, "stop",
-    info)`.
+    """Equal to `()`. The garbage collector calls `getattr(it, "start", info)` and `getattr(it,
+    "stop", info)`.
     """
 
 
 class _Over(_Collector):
-    """Called after the collector. Both are equal to `()`."""
+    """Like `_Collector`, but called after it."""
 
 
 _collecting: Final[defaultdict[tuple[Any, ...], int]] = defaultdict(get_ident)
 _ending: Final[list[Any]] = []
-# All in C: "start" records the thread under the collector itself. "stop" empties the list and frees
-# what was added meanwhile; then it removes the thread.
+# All of this runs in C: "start" records the current thread under the key `()`. "stop" empties the
+# list, which frees its items, and then removes the thread.
 _Collector.start = property(_collecting.__getitem__)  # type: ignore[attr-defined]
 _Collector.stop = property(_ending.__init__)  # type: ignore[attr-defined, misc]
 _Over.start = property(id)  # type: ignore[attr-defined]
@@ -40,13 +39,13 @@ class _Last:
     """Freed when the running collection ends."""
 
 
-def at_end(owner: Any, entries: dict[int, Any], key: int) -> Callable[[Any], Any]:
+def on_finalized(owner: Any, entries: dict[int, Any], key: int) -> Callable[[Any], Any]:
     """Return a callback that removes an entry when its owner has been freed.
 
-    Weak references to an object in a reference cycle end before its `__del__` runs, which may still
-    make calls. So the entry of such an object stays until the collection is over, and until then
-    its address may be reused. An object freed in another thread is in no cycle, and its address is
-    free at once.
+    Weak references to an object in a reference cycle die before its `__del__` runs, and `__del__`
+    may still make calls. Therefore, the entry of such an object stays until the collection ends.
+    Until then, another object may get its address. If the object is freed outside of a collection
+    in this thread, the entry is removed immediately.
     """
     forget = partial(entries.pop, key)
     return partial(_later, forget) if hasattr(type(owner), "__del__") else forget
@@ -54,14 +53,14 @@ def at_end(owner: Any, entries: dict[int, Any], key: int) -> Callable[[Any], Any
 
 def _later(
     forget: Callable[[Any], Any], reference: Any,
-    # As default values, because module globals are gone at the end of the program.
+    # Default values, because module globals no longer exist when the interpreter exits.
     collecting: Callable[[Any], int | None] = _collecting.get, here: Callable[[], int] = get_ident,
 ) -> None:  # fmt: skip
     if collecting(()) != here():
         forget(reference)
         return
     last = _Last()
-    # In this order: a tuple frees its last item first, and a weak reference calls its callback only
-    # while the reference exists.
+    # The order matters: a tuple frees its last item first, and a weak reference calls its callback
+    # only while the reference itself exists.
     _ending.append((weakref.ref(last, forget), last))
     del last

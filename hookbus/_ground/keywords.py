@@ -1,6 +1,5 @@
-"""Checks of options: a wrong name is rejected, with the name that was probably meant.
-
-All constructors and functions that take options use these checks.
+"""Check options: an unknown name is rejected with a suggestion. All constructors and functions that
+take options use these checks.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ T = TypeVar("T", bound="Callable[..., Any]")
 
 
 def named_options(made: T) -> T:
-    """Wrap a class or function so that it rejects unknown options with a `HookError`, which names
-    the known ones. Positional values for keyword-only options are rejected, too.
+    """Wrap a class or function so that it rejects unknown options with a `HookError` that lists the
+    known options. It also rejects positional values for keyword-only options.
 
-    Correct calls are passed on unchanged; any other `TypeError` of a call stays a `TypeError`.
+    Correct calls are passed on unchanged. Any other `TypeError` is raised unchanged.
     """
     named: Any = made
     if not isinstance(made, type):
@@ -42,7 +41,7 @@ def named_options(made: T) -> T:
 
 
 def _checked(function: Any, name: str) -> Any:
-    is_method = next(iter(signature_of(function).parameters), "") == "self"  # or any method
+    is_method = next(iter(signature_of(function).parameters), "") == "self"  # a method
 
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
@@ -60,7 +59,9 @@ def _checked(function: Any, name: str) -> Any:
 def problem_with(
     function: Any, name: str, args: tuple[Any, ...], options: dict[str, Any], is_method: bool
 ) -> str | None:
-    """Return a message about an unknown option, or one that must be passed by name, or None."""
+    """Return a message about an unknown option or an option that must be passed by name, or
+    None.
+    """
     parameters = list(signature_of(function).parameters.values())[is_method:]
     kinds = {each.kind for each in parameters}
     names = [

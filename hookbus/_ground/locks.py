@@ -23,24 +23,23 @@ _registering: Final = threading.RLock()
 
 
 class _InC(property):
-    """A method of an attribute, which a `with` block calls directly because it is written in C.
-
-    A Ctrl-C that arrives inside a method written in Python could leave the lock taken for ever.
+    """A descriptor that returns a C method of an attribute, so that a `with` block calls that
+    method directly. A Ctrl-C inside a method written in Python could leave the lock acquired
+    forever.
     """
 
     def __call__(self, owner: Any, *args: Any) -> Any:
-        """Call it as a function of the class, which is what `contextlib.ExitStack` does."""
+        """Call the method through the class, as `contextlib.ExitStack` does."""
         return self.__get__(owner)(*args)
 
 
 class Lock:
-    """A re-entrant lock for a `with` block.
-
-    In a forked child the lock is free, unless the thread that forked holds it.
+    """A reentrant lock for a `with` block. In a forked child, the lock is free unless the thread
+    that forked holds it.
 
     Args:
-        reset: called in a child if another thread held the lock, because that thread may have left
-            the protected data half changed.
+        reset: called in a forked child if another thread held the lock, because that thread may
+            have left the protected data in an inconsistent state.
     """
 
     __slots__ = ("__weakref__", "_lock", "_reset")
@@ -68,7 +67,7 @@ class Lock:
         self._lock.release()
 
     def renew(self) -> None:
-        """Free the lock after the thread that held it is gone."""
+        """Replace the lock if the thread that held it no longer exists."""
         if self._lock.acquire(blocking=False):
             self._lock.release()
             return
@@ -81,7 +80,7 @@ _writing: Final = Lock()
 
 
 def serialize_writers(function: Callable[P, R]) -> Callable[P, R]:
-    """Let only one thread at a time run the functions that change what calls look up.
+    """Let only one thread at a time run the functions that change data that calls look up.
 
     Only builds without a GIL need a lock. With a GIL, a function is returned unchanged, because it
     relies on the GIL. Calls never wait for the lock once their plan exists. The functions are short
@@ -110,7 +109,7 @@ def _at_fork() -> None:
     _registering.release()
 
 
-# While the process forks, the set must not change and its lock must not be lost.
+# During a fork, the set must not change, and its lock must not stay acquired in the child.
 run_at_fork(
     before=_registering.acquire,
     after_in_parent=_registering.release,

@@ -1,4 +1,4 @@
-"""Helpers of `modes`: how `merge` applies its rules, and how a mode is inspected."""
+"""Helpers of `modes`: apply the rules of `merge`, and inspect modes."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _KINDS: Final[dict[Any, tuple[type, ...]]] = {
     update: (Mapping,),
     intersect: (list, tuple, set, frozenset),
 }
-"""The types that a rule accepts; a rule that is not listed accepts anything."""
+"""The types that a rule accepts. A rule that is not listed accepts any type."""
 
 
 def rule_of(key: str, rule: Any) -> Function:
     """Return a rule as a function.
 
     Raises:
-        HookError: if there is no such rule.
+        HookError: if the rule does not exist.
     """
     found = RULES.get(rule) if isinstance(rule, str) else rule
     if not callable(found):
@@ -60,11 +60,11 @@ def merged_with(
         kind = type(answer).__name__
         return merged, f"a {kind} cannot be merged: return a mapping of {wanted}"
     try:
-        said = dict(answer)
+        new_values = dict(answer)
     except Exception as error:
         return merged, f"the answer could not be read: {type(error).__name__}"
     draft, narrowed, reason = dict(merged), dict(merged), None
-    for key, value in said.items():
+    for key, value in new_values.items():
         rule = of_key.get(key, of_rest)
         if value is None and rule is not None:
             continue
@@ -78,7 +78,7 @@ def merged_with(
 def _added(
     draft: Merged, key: str, rule: Function | None, value: Any, known: Mapping[str, Any]
 ) -> str | None:
-    """Add one value to the draft. Return None, or why it was rejected."""
+    """Add one value to the draft. Return the reason if it was rejected, else None."""
     if rule is None:
         return f"merge has no rule for {key!r}{did_you_mean(str(key), known)}"
     kinds = _KINDS.get(rule, (object,))
@@ -94,13 +94,15 @@ def _added(
     return None
 
 
-# -- how a mode is inspected -------------------------------------------------------------------
+# -- inspecting modes -------------------------------------------------------------------
 
 
 def steps_of(
     mode: Callable[..., Any], broadcast: Callable[[Any], Any]
 ) -> Callable[[Any, Mapping[str, Any]], Any]:
-    """Return a mode as a generator function; a plain function gets the list of all answers."""
+    """Return a mode as a generator function. If the mode is a plain function, it gets the list of
+    all answers.
+    """
     if not callable(mode):
         raise HookError(
             f"{mode!r:.60} is not a mode: "
@@ -145,7 +147,7 @@ def _takes_several(mode: Callable[..., Any]) -> bool:
 
 
 def named_by(function: Callable[..., Any]) -> tuple[list[str], list[str]]:
-    """Return the arguments that a function names, and those of them that are required."""
+    """Return the names of a function's parameters, and the names of its required parameters."""
     parameters = signature_of(function).parameters.values()
     named = [p for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
     return [p.name for p in named], [p.name for p in named if p.default is p.empty]

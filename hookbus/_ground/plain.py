@@ -1,5 +1,5 @@
-"""Converts any value to JSON data: a bounded copy, with placeholders such as `<Agent>` for what
-JSON cannot hold.
+"""Convert any value to JSON data: a bounded copy, with placeholders such as `<Agent>` for values
+that JSON cannot represent.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 DEEPEST: Final = 32
-"""How deep mappings and lists may be nested."""
+"""The maximum nesting depth of mappings and lists."""
 
 MOST: Final = 10_000
-"""How many values are copied from one value."""
+"""The maximum number of values to copy from one value."""
 
 LONGEST: Final = 100_000
-"""How many characters a string may have. All strings of one value together: MOST times 100."""
+"""The maximum length of a string. The limit for all strings of one value together is MOST times
+100.
+"""
 
 _QUALNAME: Final = type.__dict__["__qualname__"].__get__
 _MODULE: Final = type.__dict__["__module__"].__get__
@@ -30,8 +32,8 @@ def plain(value: Any) -> Any:
     """Return a copy of a value that consists of dicts with string keys, lists, strings, numbers,
     True, False and None.
 
-    A placeholder replaces any other object, and what is too large, too deep, part of itself or
-    unreadable. An integer of more than 64 bits, NaN and infinity become strings.
+    A placeholder replaces any other object, and any value that is too large, too deeply nested,
+    circular or unreadable. Integers of more than 64 bits, NaN and infinity become strings.
     """
     kind = type(value)
     if kind is str:
@@ -59,7 +61,7 @@ def name_of_type(kind: type) -> str:
 
 
 def place_of_raise(error: BaseException) -> str | None:
-    """Return `file:line` where an exception was raised, or None if it never was."""
+    """Return the `file:line` where an exception was raised, or None if it was not raised."""
     trace, place = _TRACEBACK(error), None
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
@@ -88,7 +90,7 @@ class _Copy:
                 return self._bytes(value)
             if isinstance(value, (Mapping, *_SEVERAL)):
                 return self._inside(value)
-        except Exception:  # raised by a custom container or string class
+        except Exception:  # a custom container or string class may raise
             return f"<{_QUALNAME(type(value))}, which cannot be read>"
         return self._object(value)
 

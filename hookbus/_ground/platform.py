@@ -1,4 +1,4 @@
-"""Differences between operating systems and servers, each behind one function."""
+"""Functions that hide differences between operating systems."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def run_at_fork(
     *, before: _Call | None = None, after_in_parent: _Call | None = None,
     after_in_child: _Call | None = None,
 ) -> None:  # fmt: skip
-    """Register functions to call when the process forks; do nothing where it cannot fork."""
+    """Register functions to call when the process forks. Do nothing on systems without fork."""
     register: Any = getattr(os, "register_at_fork", None)
     given = {"before": before, "after_in_parent": after_in_parent, "after_in_child": after_in_child}
     if register is not None:
@@ -64,12 +64,14 @@ def _is_running_on_windows(pid: int) -> bool:
 
 
 def user_name() -> str:
-    """Return the login name of the user of this process, or a description if there is none."""
+    """Return the login name of the user of this process, or a description of a user without a
+    name.
+    """
     import getpass
 
     try:
         return getpass.getuser()
-    except (ImportError, KeyError, OSError):  # no variable is set, and there is no user database
+    except (ImportError, KeyError, OSError):  # no variable and no user database
         number: Any = getattr(os, "getuid", None)
         return "unknown user" if number is None else f"user {number()}"
 
@@ -93,7 +95,7 @@ def _name_of_uid() -> str:
 
 
 def read_at(file: int, count: int, position: int) -> bytes:
-    """Return bytes from a position in an open file that is only appended to."""
+    """Return bytes from a position in an open file to which other code only appends."""
     read: Any = getattr(os, "pread", None)
     if read is not None:
         return bytes(read(file, count, position))
@@ -102,4 +104,36 @@ def read_at(file: int, count: int, position: int) -> bytes:
 
 
 BINARY: Final[int] = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-"""Flags of `os.open` for raw bytes, in a file that child processes do not inherit."""
+"""Flags of `os.open` for binary files that child processes do not inherit."""
+
+
+def lock_file(file: int) -> bool:
+    """Lock an open file for this process, until the file is closed or the process ends, however it
+    ends. Return False if another open file has the lock.
+
+    A child process has the lock too while it has inherited the open file.
+
+    Raises:
+        ImportError: if the system has no such locks.
+    """
+    try:
+        (_lock_on_windows if IS_WINDOWS else _lock_on_posix)(file)
+    except OSError:
+        return False
+    return True
+
+
+def _lock_on_posix(file: int) -> None:
+    import fcntl
+
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _lock_on_windows(file: int) -> None:
+    import msvcrt
+
+    windows: Any = msvcrt
+    # Bytes that are locked cannot be read, so lock one behind all data.
+    os.lseek(file, 1 << 30, os.SEEK_SET)
+    windows.locking(file, windows.LK_NBLCK, 1)
+    os.lseek(file, 0, os.SEEK_SET)

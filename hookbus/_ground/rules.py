@@ -1,4 +1,4 @@
-"""The rules of `modes.merge`: each is a function of the earlier and the later value of a key."""
+"""The rules of `modes.merge`. Each is a function of the earlier and the later value of a key."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The signature of any callable, with any annotations, on every version of Python.
 
-Since Python 3.14, annotations are evaluated when they are read. They may name what does not exist:
+Since Python 3.14, annotations are evaluated when they are read. They may contain undefined names:
 the class that is being defined, a later class, or an import for type checkers only.
 """
 
@@ -20,7 +20,7 @@ def signature_of(function: Callable[..., Any], *, eval_str: bool = False) -> ins
 
     Since Python 3.14, an annotation that names something undefined is a `ForwardRef`. If an
     annotation raises another error, as `"Agent" | None` does, the signature has no annotations.
-    Before 3.14, annotations are what they were when the function was defined.
+    Before 3.14, annotations have the values from the definition of the function.
 
     Args:
         function: the callable.
@@ -28,16 +28,16 @@ def signature_of(function: Callable[..., Any], *, eval_str: bool = False) -> ins
 
     Raises:
         TypeError: if it is not callable.
-        ValueError: if it has no signature, as some built-in functions.
-        Exception: what evaluating an annotation raised: with `eval_str`, or for an object that is
-            neither a function nor a method.
+        ValueError: if it has no signature, as is the case for some built-in functions.
+        Exception: any exception from the evaluation of an annotation, with `eval_str` or for an
+            object that is neither a function nor a method.
     """
     if sys.version_info >= (3, 14) and not eval_str:
         from annotationlib import Format
 
         read = inspect.signature  # noqa: TID251 - the only place that may call it
         try:
-            # Not as strings: `report` reads the values of a `Literal`.
+            # Annotations are not strings here, because `report` reads the values of a `Literal`.
             return read(function, annotation_format=Format.FORWARDREF)
         except Exception:
             bare = _without_annotations(function)

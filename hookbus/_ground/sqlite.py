@@ -1,4 +1,6 @@
-"""SQLite files that hookbus owns: which component a file belongs to, and clear error messages."""
+"""SQLite files that hookbus owns: identify the component that a file belongs to, and describe
+errors.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,11 @@ from ..exceptions import HookError
 from .locks import Lock
 
 BUSY_SECONDS: Final = 10.0
-"""How many seconds an operation waits for another process that is writing."""
+"""The time in seconds that an operation waits for another process to finish writing."""
 
 
 def whole_path(path: str | os.PathLike[str], owner: str) -> Path:
-    """Return the absolute path of a file that a class of hookbus will keep.
+    """Return the absolute path of a file for a class of hookbus.
 
     Raises:
         HookError: if it is not the path of a file, or its folder does not exist.
@@ -41,8 +43,8 @@ def whole_path(path: str | os.PathLike[str], owner: str) -> Path:
 
 
 def uri_of(path: str | os.PathLike[str], options: str) -> str:
-    """Return the path as an SQLite URI. Slashes are escaped, because two leading slashes would name
-    a host, and so are the backslashes and colons of Windows.
+    """Return the path as an SQLite URI. Slashes are escaped, because two leading slashes would
+    denote a host. Backslashes and colons of Windows paths are also escaped.
     """
     return f"file:{quote(os.fsencode(path), safe='')}?{options}"
 
@@ -53,17 +55,17 @@ _CREATING: Final = Lock()
 def create(path: Path) -> None:
     """Create the database file if it does not exist, readable and writable only by its owner.
 
-    SQLite gives the mode of a database to the `-wal` and `-shm` files beside it. An existing file
-    keeps its mode and is not opened, because closing it would release the locks of this process.
+    SQLite creates the `-wal` and `-shm` files with the mode of the database. An existing file keeps
+    its mode and is not opened, because closing it would release the locks of this process.
     """
-    with _CREATING, suppress(OSError):  # SQLite itself reports what is wrong with the path
+    with _CREATING, suppress(OSError):  # SQLite itself reports the problem with the path
         target = os.path.realpath(path)  # for a link whose target does not exist yet
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 def into_wal(db: sqlite3.Connection, seconds: float) -> None:
-    """Switch a database to a write-ahead log (WAL). If several processes do so at once, SQLite does
-    not wait for the others by itself.
+    """Switch a database to a write-ahead log (WAL), and retry until then: SQLite itself does not
+    wait if several processes do this at once.
     """
     until = time.monotonic() + seconds
     while True:
@@ -80,14 +82,15 @@ def is_new(
     db: sqlite3.Connection, path: Path, owner: str, application: int, version: int,
     oldest: int | None = None,
 ) -> bool:  # fmt: skip
-    """Return whether a database is still empty; reject one that belongs to something else.
+    """Return whether a database is still empty. Reject a database that belongs to another program
+    or component.
 
     Args:
         version: the version of the schema.
         oldest: the oldest version that the owner migrates. None means that it migrates none.
 
     Raises:
-        HookError: if the database belongs to something else, or has another version.
+        HookError: if the database belongs to another program or component, or has another version.
     """
     found = db.execute("PRAGMA application_id").fetchone()[0]
     schema = db.execute("PRAGMA user_version").fetchone()[0]
@@ -108,19 +111,18 @@ _TRIES: Final = 5
 read again before it is rejected."""
 
 _PAUSE: Final = 0.05
-"""How many seconds to wait before reading again."""
+"""The time in seconds to wait before the file is read again."""
 
 
 def refuse_foreign(
     path: Path, owner: str, application: int, version: int, oldest: int | None = None
 ) -> None:
-    """Reject a file that belongs to something else, without changing it or any file beside it.
-
-    SQLite itself would create a log and its index beside a file in WAL mode, even to read it.
+    """Reject a file that belongs to another program or component, without changing any file. SQLite
+    itself would create a log and its index for a file in WAL mode, even to read it.
 
     Raises:
-        HookError: if it is a database of something else, has another version, is not a database, or
-            cannot be read.
+        HookError: if it belongs to another program or component, has another version, is not a
+            database, or cannot be read.
     """
     for tries_left in reversed(range(_TRIES)):
         if not path.exists() or not path.stat().st_size:
@@ -130,7 +132,7 @@ def refuse_foreign(
             return
         except sqlite3.Error as error:
             if not tries_left:
-                raise HookError(said(path, error)) from None
+                raise HookError(message_of(path, error)) from None
         except HookError:
             if not tries_left:
                 raise
@@ -141,8 +143,8 @@ def _check_owner(
     path: Path, owner: str, application: int, version: int, oldest: int | None
 ) -> None:
     if _has_header_of(path, application, version):
-        # The pages behind the header are not looked at. If a process was killed while it copied its
-        # log into the file, they are whole only together with the log.
+        # Pages after the header are not checked. If a process was killed while it copied its log
+        # into the file, they are complete only together with the log.
         return
     uri = uri_of(path, "mode=ro&immutable=1")
     with closing(sqlite3.connect(uri, uri=True)) as db:
@@ -151,7 +153,7 @@ def _check_owner(
         whole = db.serialize()
     log = Path(f"{path}-wal")
     with TemporaryDirectory() as folder, suppress(FileNotFoundError):
-        # Everything may still be in the log: read a copy of both files.
+        # All data may still be in the log: read a copy of both files.
         shutil.copyfile(log, copy_of_log := Path(folder, "copy-wal"))
         if copy_of_log.stat().st_size:
             Path(folder, "copy").write_bytes(whole)
@@ -160,8 +162,8 @@ def _check_owner(
 
 
 def _has_header_of(path: Path, application: int, version: int) -> bool:
-    """Return whether the first page of a file is whole and says that the file belongs to this
-    application. Its layout is documented at https://www.sqlite.org/fileformat2.html, section 1.3.
+    """Return whether the first page of a file is intact and contains the id of this application.
+    Its layout is documented at https://www.sqlite.org/fileformat2.html, section 1.3.
     """
     try:
         with path.open("rb") as file:
@@ -192,8 +194,8 @@ def code_of(error: Exception) -> int:
     return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
 
 
-def said(path: Path, error: Exception) -> str:
-    """Return a message that says what is wrong with a file and what to do about it."""
+def message_of(path: Path, error: Exception) -> str:
+    """Return a message that describes the problem with a file and how to fix it."""
     words = {
         sqlite3.SQLITE_BUSY: "is locked by another process: try again later",
         sqlite3.SQLITE_READONLY: "cannot be written: allow writing to the file and its folder",

@@ -1,1 +1,1 @@
-"""Hookables, and how their hooks are switched on."""
+"""Hookable functions: their hooks, their generated code, and the cache of their plans."""

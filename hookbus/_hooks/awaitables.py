@@ -1,4 +1,4 @@
-"""Plain functions that return an awaitable or an async context manager, as hookables."""
+"""Make plain functions hookable that return an awaitable or an async context manager."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from .._callables.parameters import is_awaitable
 from ..exceptions import HookError
 
 _entering: Final[ContextVar[Later | None]] = ContextVar("hookbus_entering", default=None)
-"""The call that is being entered; None if it is awaited."""
+"""The call that is being entered as a context manager, or None if it is awaited."""
 
 
 class Later:
-    """Returned by a call at once: the hooked call begins when this is awaited or entered.
-
-    If it is entered, `pre` runs before the body's context manager is entered. The result is what
-    that returns, and only the context manager handles leaving.
+    """The return value of a function hooked with `kind="async"`. The hooked call begins when this
+    object is awaited or entered. On entering, `pre` runs before the body's context manager is
+    entered. Its value is the result of the call. Only the context manager handles the exit.
     """
 
     def __init__(self, call: Callable[[], Any]) -> None:
@@ -48,11 +47,11 @@ class Later:
             token = _entering.set(entering)
             return await self._call()
         finally:
-            if token is not None:  # an interrupt may have arrived earlier
+            if token is not None:  # an interrupt may have arrived before this
                 _entering.reset(token)
 
     async def enter(self, manager: Any) -> Any:
-        """Enter what the body returned; leaving this leaves it, too."""
+        """Enter the context manager that the body returned. Exiting this object also exits it."""
         return await self._stack.enter_async_context(manager)
 
 
@@ -76,7 +75,7 @@ def awaited(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def deferred(hooked: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the plain function in front of a hooked one: it returns a `Later`."""
+    """Return a plain function that returns a `Later` for a hooked function."""
 
     @functools.wraps(hooked)
     def call(*args: Any, **kwargs: Any) -> Later:

@@ -1,4 +1,4 @@
-"""One hook: its function, how it is switched on, and its place in a class."""
+"""One hook: its function, its plans, and its position in a class."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._callables.callables import layers
 from .._connections.phases import Colour, Served
 from .._ground.signatures import signature_of
 from ..exceptions import HookError
-from .identity import Run, Table, Unshipped, attributes_of_class, place_of_class
+from .identity import Run, RunTable, Unshipped, attributes_of_class, place_of_class
 from .shell import Shell
 from .signature import Signature, colour_of
 from .site import NOTHING_SAID, Given
@@ -29,18 +29,20 @@ class Hook:
     """A hook: a hookable function (`Hookable`), or a hookspec (`Spec`).
 
     Attributes:
-        name: the name that its signals end with.
+        name: the name of the hook, with which the names of its signals end.
         bus: the bus of its signals.
         body: the original function.
-        shell: the function that replaces it.
+        shell: the function that replaces the original.
         colour: its kind: sync, async, generator or async generator.
-        looks_like_method: whether its name is that of a method; a call shows what it really is.
+        looks_like_method: whether its qualified name is that of a method. Only a call shows whether
+            it is one.
         is_question: whether it is a hookspec, which has receivers instead of a body.
         given: its settings.
         parameters: its parameters.
         is_async, is_stream: whether its kind is async, and whether it is a generator.
-        is_looked_at: whether no guard of an unknown name waits to be compared with it.
-        seen_dicts: the arguments that were dicts when a plan was made, or are annotated as dicts.
+        is_looked_at: whether it has been compared with all misplaced guards.
+        seen_dicts: the arguments that were dicts when a plan was created, or are annotated as
+            dicts.
     """
 
     is_question = False
@@ -70,7 +72,7 @@ class Hook:
         return f"<hook {self.name!r}: {self.body.__module__}.{self.body.__qualname__}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Only for picklers that ship functions by value (cloudpickle, a class of __main__).
+        # Only for picklers that serialize functions by value, such as cloudpickle for `__main__`.
         return type(self).__new__, (type(self),), {key: getattr(self, key) for key in _SHIPPED}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -86,46 +88,48 @@ class Hook:
         self.parameters = self.routes.parameters
         self.is_async, self.is_stream = "async" in self.colour, "generator" in self.colour
         self.own_changed = self.routing = object()
-        self.routes.give(find=self.find, runs=Table().get, own=Unshipped().get)
+        self.routes.give(find=self.find, runs=RunTable().get, own=Unshipped().get)
 
     def served(self, *, as_method: bool) -> Served:
-        """Return what receivers must know about it, as a method or as a function."""
+        """Return the facts that receivers must fit, for a method or for a function."""
         signature = self.method_signature if as_method else self.function_signature
         given = self.given
         return Served(self.name, self.colour, signature.names, given.sender, given.async_receivers)
 
     @property
     def whole(self) -> Any:
-        """The class of the last item of its stream, which contains the result as a whole and is not
-        passed to its caller; None if there is no such item. A replacement for such a result is one
-        item, not an iterable of items.
+        """The class of the last item of its stream, if this item contains the whole result and is
+        not passed to the caller; else None. A replacement for such a result is one item, not an
+        iterable of items.
         """
         return getattr(self.body, "__hookbus_whole__", None) if self.is_stream else None
 
     # -- how calls find their plan -----------------------------------------------------------------
 
     @property
-    def table(self) -> Table:
-        """The functions that run the calls of objects without receivers of their own. The shell
-        holds the only reference.
+    def table(self) -> RunTable:
+        """The functions that run the calls of objects without their own receivers. The shell has
+        the only reference.
         """
-        table: Table = self.routes.given("runs").__self__
+        table: RunTable = self.routes.given("runs").__self__
         return table
 
     @property
     def own_runs(self) -> dict[int, Any]:
-        """The functions that run the calls of single objects with receivers of their own. In the
-        same way, the shell holds the only reference: a pickler restores it last.
+        """The functions that run the calls of single objects with their own receivers. Here, too,
+        the shell has the only reference, because a pickler restores the shell last.
         """
         own: dict[int, Any] = self.routes.given("own").__self__
         return own
 
     def find(self, values: tuple[Any, ...]) -> Run:
-        """Return the function that runs a call with these values; call it as you call the body."""
+        """Return the function that runs a call with these values. It takes the arguments of the
+        body.
+        """
         raise NotImplementedError
 
     def see(self, values: tuple[Any, ...]) -> None:
-        """Record which arguments are dicts, by their values or annotations, when a plan is made."""
+        """When a plan is created, record the arguments that are dicts by value or annotation."""
         seen = set(self.seen_dicts)
         for parameter, value in zip(self.parameters, values):
             if issubclass(type(value), dict) or _DICT.search(str(parameter.annotation)):
@@ -133,18 +137,18 @@ class Hook:
         self.seen_dicts = frozenset(seen)
 
     def retire(self) -> None:
-        """Remove this hook from its bus: from now on its calls run the original function."""
+        """Remove this hook from its bus. From now on, its calls run the original function."""
         self.bus._switchboard.retire(self)
 
     def is_named_in(self, cls: type) -> bool:
-        """Return whether this is the class in its qualified name."""
+        """Return whether the qualified name of the hook names this class."""
         outer = self.body.__qualname__.rpartition(".")[0]
         return place_of_class(cls) == (self.body.__module__, outer)
 
 
 def held_in(mro: tuple[type, ...]) -> Iterator[tuple[str, Hook, type]]:
-    """Yield attribute and hook of every hookable that these classes hold, and what it is held as:
-    `classmethod`, `staticmethod`, or the type of a method or property.
+    """Yield the attribute and the hook of every hookable in these classes, and the type of the
+    attribute: `classmethod`, `staticmethod`, or the type of a method or property.
     """
     for cls in mro:
         if cls is object:
@@ -152,7 +156,7 @@ def held_in(mro: tuple[type, ...]) -> Iterator[tuple[str, Hook, type]]:
         for attribute, raw in list(attributes_of_class(cls).items()):
             kind = type(raw)
             if kind is FunctionType and not raw.__dict__:
-                continue  # the usual method, without a mark
+                continue  # the most frequent case: a method without a mark
             if issubclass(kind, (classmethod, staticmethod)):
                 kind = classmethod if issubclass(kind, classmethod) else staticmethod
                 raw = raw.__func__
@@ -164,7 +168,9 @@ def held_in(mro: tuple[type, ...]) -> Iterator[tuple[str, Hook, type]]:
 def hooks_in(
     mro: tuple[type, ...], as_class: bool | None = None
 ) -> Iterator[tuple[str, Hook]]:
-    """Yield attribute and hook of hookable methods: classmethods only, the others, or all."""
+    """Yield the attribute and the hook of hookable methods: only class methods, only others, or
+    all.
+    """
     for attribute, hook, kind in held_in(mro):
         if kind is not staticmethod and as_class in (None, kind is classmethod):
             yield attribute, hook
@@ -177,5 +183,5 @@ def hook_of(function: object) -> Hook | None:
     if issubclass(type(function), (MethodType, staticmethod, classmethod)):
         function = function.__func__  # type: ignore[attr-defined]
     hook = function.__dict__.get("__hookbus__") if type(function) is FunctionType else None
-    # functools.wraps copies the mark to wrappers of a hookable; only the shell itself is one.
+    # functools.wraps copies the mark to wrappers, but only the shell itself is hookable.
     return hook if isinstance(hook, Hook) and hook.shell is function else None

@@ -1,4 +1,6 @@
-"""Mappings that keep nothing alive: by identity, and from the class of a call to its function."""
+"""Mappings that do not keep their keys alive: by identity, and from classes to compiled
+functions.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ V = TypeVar("V")
 Run = Callable[..., Any]
 Line = tuple[type, tuple[type, ...]]
 
-ALL: Final = 0
-"""The key for every call of a hookable without a first argument."""
+NO_SENDER: Final = 0
+"""The key for all calls of a hookable without a first argument."""
 
 
 class Unshipped(dict[Any, Any]):
@@ -27,9 +29,8 @@ class Unshipped(dict[Any, Any]):
 
 
 class IdentityMap(Generic[V]):
-    """Values by the object that they belong to, removed when the object is freed.
-
-    Equal, unhashable and reused objects are never confused.
+    """A mapping from objects, by identity, to values. An entry is removed when its object is freed.
+    The objects may be equal to each other or unhashable, and may get the id of a freed object.
     """
 
     __slots__ = ("_entries",)
@@ -42,7 +43,7 @@ class IdentityMap(Generic[V]):
         return entry[1] if entry is not None and entry[0]() is owner else None
 
     def set(self, owner: object, value: V) -> None:
-        # The cleanup for an owner is no Python code, because that could swallow a Ctrl-C.
+        # The cleanup is not Python code, because Python code could swallow a Ctrl-C.
         key = id(owner)
         self._entries[key] = weakref.ref(owner, partial(self._entries.pop, key)), value
 
@@ -56,27 +57,29 @@ _MROS: Final = "__hookbus_mros__"
 _IMMUTABLE: Final = 1 << 8
 
 HEAP_TYPE: Final = 1 << 9
-"""The type flag of a class written in Python, which may get another attribute at any time."""
+"""The type flag of a class written in Python, whose attributes may change at any time."""
 
 mro_of: Final = type.__dict__["__mro__"].__get__
-"""Returns the MRO that Python itself uses to look up attributes, whatever a metaclass returns."""
+"""Returns the MRO that Python uses to look up attributes, regardless of overrides in a
+metaclass.
+"""
 
 attributes_of_class: Final[Callable[[type], Mapping[str, Any]]] = type.__dict__["__dict__"].__get__
-"""Returns the `__dict__` of a class itself, in the same way."""
+"""Returns the `__dict__` of a class, regardless of overrides in a metaclass."""
 
 _module_of: Final[Callable[[type], str]] = type.__dict__["__module__"].__get__
 _qualname_of: Final[Callable[[type], str]] = type.__dict__["__qualname__"].__get__
 
 
 def place_of_class(cls: type) -> tuple[str, str]:
-    """Return the module and qualified name that a class was made with, in the same way."""
+    """Return the module and qualified name of a class, regardless of overrides in a metaclass."""
     return _module_of(cls), _qualname_of(cls)
 
 
 @serialize_writers
 def hold(cls: type, mro: tuple[type, ...], holder: object) -> bool:
-    """Keep an MRO of a class alive as long as the class: then no other MRO can have its id after
-    `cls.__bases__ = ...`. Return False if the class accepts no attributes.
+    """Keep an MRO of a class alive as long as the class, so that no other MRO gets its id after
+    `cls.__bases__ = ...`. Return False if the class does not accept attributes.
     """
     if cls.__flags__ & _IMMUTABLE:
         return True  # the bases of a built-in class never change
@@ -92,15 +95,14 @@ def hold(cls: type, mro: tuple[type, ...], holder: object) -> bool:
 
 
 def write_checks(name: str, first: Any) -> tuple[list[str], tuple[int, ...]]:
-    """Write conditions that are true while no class of a first argument has got a new method.
-
-    They check that the MRO is the same, and that each class in it has the same number of attributes
-    and the same value under the name. They run at every call, so they are written out and call few
+    """Write conditions that are true until a class of a first argument gets a new method. They
+    check that the MRO is the same, and that each class in it has the same number of attributes and
+    the same value under the name. They run at every call, so they are inlined and call few
     functions.
 
     Args:
         name: the name of the called function.
-        first: the first argument of its call, an object or a class.
+        first: the first argument of the call, an object or a class.
 
     Returns:
         Python expressions with names in braces to fill in, and the value of `{had}`.
@@ -131,7 +133,7 @@ def write_checks(name: str, first: Any) -> tuple[list[str], tuple[int, ...]]:
 
 @serialize_writers
 def release(cls: type, holder: object) -> None:
-    """Free the MROs that were kept for a hook that no longer exists."""
+    """Release the MROs that were kept alive for a hook that no longer exists."""
     held = vars(cls).get(_MROS, ())
     if left := tuple(entry for entry in held if entry[0] != id(holder)):
         _in_c(cls, "__setattr__")(cls, _MROS, left)
@@ -140,7 +142,9 @@ def release(cls: type, holder: object) -> None:
 
 
 def _in_c(cls: type, name: str) -> Any:
-    """Return how to change attributes of a class, bypassing a metaclass written in Python."""
+    """Return the function that sets or deletes attributes of a class, bypassing a metaclass written
+    in Python.
+    """
     kinds = iter(mro_of(type(cls)))
     while type(found := vars(next(kinds)).get(name)) is not WrapperDescriptorType:
         pass
@@ -148,7 +152,7 @@ def _in_c(cls: type, name: str) -> Any:
 
 
 class Ended(weakref.ref[type]):
-    """A weak reference to a class; it is falsy, so as a cached entry it runs no calls."""
+    """A weak reference to a class. It is falsy, so a cache entry with this value runs no calls."""
 
     __slots__ = ()
 
@@ -156,12 +160,12 @@ class Ended(weakref.ref[type]):
         return False
 
 
-class Runs(Unshipped):
+class RunMap(Unshipped):
     """The functions that run calls, by the id of the MRO of the first argument's class. When a
     class is freed, its entry is removed.
 
     The key is the MRO and not the class: a metaclass may make classes equal or unhashable, and a
-    class has a new MRO after its bases change. Nothing here keeps a class alive.
+    class has a new MRO after its bases change. This mapping does not keep classes alive.
     """
 
     def __init__(self) -> None:
@@ -171,7 +175,9 @@ class Runs(Unshipped):
 
     @serialize_writers
     def mark_used(self) -> None:
-        """Note that a plan is about to be made for it: from now on `discard_plans` replaces it."""
+        """Note that a plan for this table is being created. From now on, `discard_plans` replaces
+        the table.
+        """
         self.is_used = True
 
     def keep(self, cls: type, mro: tuple[type, ...], run: Run) -> None:
@@ -182,8 +188,8 @@ class Runs(Unshipped):
             self._forget_ends()
 
     def _at_end(self, key: int) -> Callable[[Ended], Any]:
-        """Return the callback for when the class of an entry is freed. It is no Python code, which
-        could swallow a Ctrl-C.
+        """Return the callback that runs when the class of an entry is freed. It is not Python code,
+        because Python code could swallow a Ctrl-C.
         """
         return partial(self.pop, key)
 
@@ -192,42 +198,42 @@ class Runs(Unshipped):
         for number, reference in list(zip(list(ends), list(ends.values()))):
             if reference() is None:
                 gone = ends.pop(number, None)
-                if gone is not None and gone() is not None:  # of a class that was added meanwhile
+                if gone is not None and gone() is not None:  # the class was added in the meantime
                     ends.setdefault(number, gone)
 
     def end(self) -> None:
-        """Free everything; a new table is in use."""
+        """Release all entries, because a new table is in use."""
         self._ends.clear()
         self.clear()
 
 
-class Table(Runs):
+class RunTable(RunMap):
     """The functions that run the calls of a hook."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._of_classes: IdentityMap[Table] = IdentityMap()
+        self._of_classes: IdentityMap[RunTable] = IdentityMap()
 
     @serialize_writers
     def keep_of_class(
         self, run: Run, by_class: Callable[[Any], Run], kind: Line, line: Line
     ) -> None:
-        """Cache the function that runs calls whose first argument is a class; `by_class` makes the
-        function that looks it up. `kind` is the metaclass, `line` its MRO.
+        """Cache the function that runs calls whose first argument is a class. `by_class` creates
+        the function that looks it up. `kind` is the metaclass with its MRO, and `line` the class
+        with its MRO.
         """
         found = self._of_classes.get(kind[0])
         if found is None:
-            found = Table()
+            found = RunTable()
             self._of_classes.set(kind[0], found)
             self.keep(*kind, by_class(found.get))
         found.keep(*line, run)
 
 
-class Own(Runs):
-    """The functions that run the calls of one object with receivers of its own.
-
-    It is replaced as a whole when these change: code that is still building a plan stores it in the
-    old one.
+class InstanceRuns(RunMap):
+    """The functions that run the calls of one object with its own receivers. When the receivers
+    change, a new instance replaces this one, so that code that is still building a plan stores it
+    in the old instance.
     """
 
     def __init__(self, owner: object = None, end: Callable[..., Any] | None = None) -> None:
@@ -236,5 +242,5 @@ class Own(Runs):
         self.reference = no_owner if end is None else weakref.ref(owner, end)
 
     def _at_end(self, key: int) -> Callable[[Ended], Any]:
-        # No reference cycle: it is freed with its object, and not by a later collection.
+        # Without a reference cycle, it is freed with its object and not by a later collection.
         return partial(setitem, weakref.proxy(self), key)

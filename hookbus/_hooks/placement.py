@@ -1,4 +1,4 @@
-"""Where a call belongs: found once, before its plan is made."""
+"""Determine the sender and the settings of a call, once, before its plan is created."""
 
 from __future__ import annotations
 
@@ -9,50 +9,60 @@ from typing import Any
 
 from .._connections.senders import is_class, own_class
 from .hook import Hook, held_in, hooks_in
-from .identity import ALL, HEAP_TYPE, Line, Own, Run, attributes_of_class, hold, mro_of
+from .identity import (
+    HEAP_TYPE,
+    NO_SENDER,
+    InstanceRuns,
+    Line,
+    Run,
+    attributes_of_class,
+    hold,
+    mro_of,
+)
 from .site import Site, make_site
 
 
 class Placement:
-    """Where one call belongs. It is recorded before the plan is made, so that an outdated plan is
-    never cached.
+    """The sender and the settings of one call. They are determined before the plan is created, so
+    that an outdated plan is never cached.
 
     Attributes:
-        site: what the hookable is for this call.
+        site: the settings of the hookable for this call, and its position in the class.
         sender: the sender of the call.
     """
 
     def __init__(self, hook: Hook, values: tuple[Any, ...]) -> None:
         self._hook, self._own_changed, self._table = hook, hook.own_changed, hook.table
-        # Marked before anything is read, so that `discard_plans` replaces them from now on.
+        # Mark the tables before reading anything, so that `discard_plans` replaces them from now
+        # on.
         self._table.mark_used()
         self._first = first_of(hook, values)
         own = hook.own_runs.get(id(self._first[0])) if self._first else None
-        self._own: Own | None = getattr(own, "__self__", None)
+        self._own: InstanceRuns | None = getattr(own, "__self__", None)
         if self._own is not None:
             self._own.mark_used()
-        # Before anything else of them is read: a plan belongs to the MROs it was made for.
+        # Read the MROs before anything else of the classes: the plan is valid only for these MROs.
         self._mros = lines_of(self._first)
         self.site = site_of(hook, self._first[0]) if self._first else site_as(hook, None)
         is_function = self.site.attribute is None and hook.given.sender is None
         self.sender: Any = hook.shell if is_function else self._first[0]
 
     def keep(self, run: Run) -> None:
-        """Cache `run` for calls like this one, until connections change, if that is possible."""
+        """If possible, cache `run` for similar calls until connections change."""
         hook, table = self._hook, self._table
         if not self._first:
-            table[ALL] = run
+            table[NO_SENDER] = run
             return
         (first,) = self._first
         by_argument = hook.given.sender is not None
         if not (hook.function_signature.positional or by_argument) or (
             by_argument and type(first) is FunctionType
         ):
-            return  # the first item of `*args`, or a function: looked up each time
+            return  # for the first item of `*args`, or a function, the plan is looked up each time
         if not all(hold(*line, hook) for line in self._mros):
             return
         if any(mro is not now for (_, mro), (_, now) in zip(self._mros, lines_of(self._first))):
-            return  # a thread or signal handler has changed its class meanwhile
+            return  # a thread or signal handler has changed the class in the meantime
         (cls, mro), *of_class = self._mros
         is_function = self.site.attribute is None and not by_argument
         if is_function and any(each.__flags__ & HEAP_TYPE for each, _ in self._mros):
@@ -67,8 +77,8 @@ class Placement:
             table.keep(cls, mro, run)
 
     def below(self) -> Iterator[Hook]:
-        """Yield the methods of its name below this one that calls were cached for: they may have
-        been called as the first of their name, before a class got this one.
+        """Yield the hookable methods with this hook's name, later in the MRO, that have cached
+        calls. They may have been the first in the MRO before a class got this method.
         """
         is_alone = len(self._hook.bus._switchboard.declared(self._hook.name)) == 1
         for _, line in () if is_alone or self.site.attribute is None else self._mros:
@@ -79,8 +89,8 @@ class Placement:
 
 
 def first_of(hook: Hook, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a tuple with the object that decides which plan a call has, or an empty tuple: the
-    first argument, or the argument that is the sender.
+    """Return a tuple with the object that determines the plan of a call: the first argument, or the
+    argument that is the sender. Return an empty tuple without such an argument.
     """
     if hook.given.sender is not None:
         return (values[hook.function_signature.names.index(hook.given.sender)],)
@@ -90,7 +100,9 @@ def first_of(hook: Hook, values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def lines_of(first: tuple[Any, ...]) -> list[Line]:
-    """Return the class of the first argument, and the argument if it is a class, with MROs."""
+    """Return the class of the first argument with its MRO, and the argument itself if it is a
+    class.
+    """
     lines: list[Line] = []
     for each in first:
         lines.append((type(each), mro_of(type(each))))
@@ -100,17 +112,20 @@ def lines_of(first: tuple[Any, ...]) -> list[Line]:
 
 
 def _has_runs(hook: Hook, first: Any) -> bool:
-    """Return whether calls with this first argument are cached as calls that run with receivers."""
+    """Return whether a function that runs receivers is cached for calls with this first
+    argument.
+    """
     key, own = id(type(first).__mro__), hook.own_runs.get(id(first), dict[int, Run]().get)
     kept = own(key), hook.table.get(key)
     return is_class(first) or any(each not in (None, hook.body) for each in kept)
 
 
-# -- the place of a hookable in a class ------------------------------------------------------------
+# -- the position of a hookable in a class
+# ------------------------------------------------------------
 
 
 def site_of(hook: Hook, first: Any) -> Site:
-    """Return the place of a hookable for this first argument, or for its sender."""
+    """Return the site of a hookable for this first argument or sender."""
     if is_sender := hook.given.sender is not None:
         site = site_as(hook, None)
     else:
@@ -121,7 +136,7 @@ def site_of(hook: Hook, first: Any) -> Site:
 
 
 def site_of_class(hook: Hook, cls: type) -> Site:
-    """Return the place of a hookable for any instance of a class."""
+    """Return the site of a hookable for any instance of a class."""
     return _find_site(hook, cls.__mro__, cls.__mro__)
 
 
@@ -139,7 +154,7 @@ def _find_site(hook: Hook, mro: tuple[type, ...], class_mro: tuple[type, ...]) -
                 while kin[0][1] is not as_class:
                     del kin[0]
                 return site_as(hook, attribute, [other for other, _ in kin])
-    # Below a decorator that does not declare what it wraps, a method is found by its name.
+    # If a decorator does not set `__wrapped__`, the method below it is found by its name.
     name = hook.body.__qualname__.rpartition(".")[2]
     for cls in (*mro, *class_mro):
         if hook.is_named_in(cls):
@@ -149,7 +164,9 @@ def _find_site(hook: Hook, mro: tuple[type, ...], class_mro: tuple[type, ...]) -
 
 
 def site_as(hook: Hook, attribute: str | None, kin: list[Hook] | None = None) -> Site:
-    """Return its place under this name, among the hookables of that name in an MRO."""
+    """Return the site of a hookable under this name, among the hookables with that name in an
+    MRO.
+    """
     kin = kin or [hook]
     is_required = hook.name in hook.bus._switchboard.required
     settings = [*map(attrgetter("given"), kin)]

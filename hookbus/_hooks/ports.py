@@ -1,4 +1,4 @@
-"""Ports of the bus: what other packages add to it when it is first needed."""
+"""Ports of the bus: attributes that other packages provide when they are first needed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ T = TypeVar("T")
 
 
 class Port(Generic[T]):
-    """An attribute of the bus that is made when it is first read. Its package is loaded then, and
-    may be in a layer above the bus.
+    """An attribute of the bus that is created when it is first read. Its package, which may be in a
+    layer above the bus, is loaded at that time.
 
     Args:
         module: the module of its class.
-        made: the name of the class, which is called with the bus.
+        made: the name of the class. It is called with the bus.
     """
 
     def __init__(self, module: str, made: str) -> None:
@@ -25,6 +25,6 @@ class Port(Generic[T]):
 
     def __get__(self, bus: Any, owner: type) -> T:
         made: T = getattr(import_module(self._module), self._class)(bus)
-        # One atomic step, because another thread may have made it meanwhile.
+        # One atomic operation, because another thread may have created it in the meantime.
         filled: T = bus.__dict__.setdefault(self._name, made)
         return filled

@@ -45,8 +45,9 @@ try: {way}
 except {HookBlocked} as {blocked}:
     {outwards}({blocked})
     raise"""
-"""The route of a block: it leaves without this frame in its traceback. A bare `raise` adds no new
-frame."""
+"""The route of a block: the exception leaves without this frame in its traceback. A bare `raise`
+does not add a frame.
+"""
 
 _OUT: Final[dict[str, Any]] = {"HookBlocked": HookBlocked, "outwards": leave_frame}
 
@@ -57,17 +58,17 @@ HIDDEN: Final = {"__tracebackhide__": True, "__builtins__": builtins}
 class Shell:
     """The function that replaces a hookable, and its routes.
 
-    Its code is one generated line. Without receivers it calls the body; otherwise it looks up the
-    function that runs the call. Replacing the code of a function is one atomic step: a call takes
-    either the old route or the new one. The code is a plain `def` for every kind of function, so
-    that a call makes one coroutine or generator and not two. Only the flags of the code show the
-    kind.
+    Its code is one generated line. Without receivers, it calls the body. Otherwise, it looks up the
+    function that runs the call. Replacing the code of a function is one atomic operation, so a call
+    takes either the old route or the new one. The code is a plain `def` for every kind of function,
+    so that a call creates one coroutine or generator instead of two. Only the flags of the code
+    show the kind.
 
-    What the code needs are its globals, because the garbage collector does not see the constants of
-    a code object.
+    The objects that the code needs are its globals, because the garbage collector does not see the
+    constants of a code object.
 
     Attributes:
-        function: the function that callers have.
+        function: the function that callers call.
         parameters: its parameters.
     """
 
@@ -105,12 +106,11 @@ class Shell:
 
     def give(self, **given: Any) -> None:
         """Set the functions that the code calls: `find` (with the values of all parameters), `runs`
-        and `own` (with ids).
-
-        Each returns the function that runs a call, which is called like the body.
+        and `own` (with ids). Each returns the function that runs a call and takes the arguments of
+        the body.
         """
-        # All of them: a pickler that ships a function by value includes only those that its code
-        # reads at that moment.
+        # Set all of them, because a pickler that serializes a function by value includes only
+        # globals that the current code reads.
         given = {"body": self._body, "type": type, "id": id, **_OUT, **given}
         self.function.__globals__.update({self._names[key]: given[key] for key in given})
 
@@ -118,7 +118,7 @@ class Shell:
         return self.function.__globals__[self._names[name]]
 
     def code(self, *, is_on: bool, has_own: bool) -> CodeType:
-        """Return the code for the present receivers: of classes and `ANY` (`is_on`), and of single
+        """Return the code for the current receivers: of classes and `ANY` (`is_on`), and of single
         objects (`has_own`).
         """
         code = self._codes.get((is_on, has_own))
@@ -137,15 +137,15 @@ class Shell:
         return EACH if is_in_star else EVERY
 
     def by_class(self, runs: Callable[[int], Any]) -> Callable[..., Any]:
-        """Return a function that runs the calls whose first argument is a class, using what `runs`
-        returns for the id of its MRO.
+        """Return a function that runs the calls whose first argument is a class, with the function
+        that `runs` returns for the id of its MRO.
         """
         way = "({run}({id}({first}.__mro__)) or {find}({values}))({passed})"
         return self._forward(way, run=runs)
 
     def while_function(self, run: Callable[..., Any], first: Any) -> Callable[..., Any]:
-        """Return a function that runs the calls of a function, until a class of the first argument
-        changes: it may now hold the function, whose calls are then those of a method.
+        """Return a function that runs the calls of a function until a class of the first argument
+        changes. After the change, the function may be a method of that class.
         """
         checks, had = write_checks(self._body.__name__, first)
         way = "({run} if " + " and ".join(checks) + " else {find}({values}))({passed})"
@@ -158,13 +158,13 @@ class Shell:
         return forward
 
     def _text(self, way: str, free: list[str]) -> str:
-        """Write a function that returns `way`, in which the names in braces stand for the given
+        """Write a function that returns `way`. The names in braces in `way` refer to the given
         objects.
         """
         text = "return " + way.format(
             **self._names, values=self._values, passed=self._passed, first=self._first or ""
         )
-        if self._colour == "sync":  # the frame of any other kind has ended before its call begins
+        if self._colour == "sync":  # for other kinds, this frame has ended before the call begins
             text = OUT.format(way=text, **self._names)
         return "\n".join([
             f"def make({', '.join(free)}):",
@@ -186,9 +186,8 @@ _texts: Final[dict[str, None]] = {}
 
 
 def maker(source: str) -> Callable[..., Any]:
-    """Return the function `make` that a source defines; equal sources are compiled only once.
-
-    It takes objects and returns a function that has them in its closure.
+    """Return the function `make` that a source defines. It takes objects and returns a function
+    with these in its closure. Equal sources are compiled only once.
     """
     namespace: dict[str, Any] = {**HIDDEN}
     exec(compiled(source), namespace)
@@ -198,8 +197,8 @@ def maker(source: str) -> Callable[..., Any]:
 
 @functools.lru_cache(maxsize=1024)
 def compiled(source: str) -> CodeType:
-    """Compile a source, and let tracebacks and debuggers show it. If there are very many, the
-    oldest are not shown.
+    """Compile a source and register it for tracebacks and debuggers. If there are very many
+    sources, the oldest are not shown.
     """
     from zlib import crc32
 
@@ -214,19 +213,19 @@ def compiled(source: str) -> CodeType:
 
 def with_text(parameter: Parameter) -> Parameter:
     """Return a parameter with its annotation as a string. An annotation may reference classes and,
-    since Python 3.14, things that cannot be pickled.
+    since Python 3.14, objects that cannot be pickled.
     """
     annotation = parameter.annotation
     if annotation is parameter.empty or type(annotation) is str:
         return parameter
     try:
         return parameter.replace(annotation=str(annotation))
-    except Exception:  # raised by its `__repr__`, which may run any code
+    except Exception:  # a `__repr__` may run any code and raise
         return parameter.replace(annotation=parameter.empty)
 
 
 def declared(parameters: list[Parameter], mark: Callable[[str], str] = str) -> str:
-    """Write the parameter list. Defaults are placeholders here; the real ones are set on the
+    """Write the parameter list. Its defaults are placeholders; the real defaults are set on the
     function.
     """
     parts: list[str] = []
@@ -246,7 +245,9 @@ def passed(
     parameters: list[Parameter], mark: Callable[[str], str] = str,
     value: Callable[[str], str] | None = None,
 ) -> str:  # fmt: skip
-    """Write the arguments of a call, each the parameter of its name or what `value` writes."""
+    """Write the arguments of a call. Each is the parameter with its name, or the code that `value`
+    writes.
+    """
     forms: dict[Any, str] = {
         Parameter.VAR_POSITIONAL: "*{1}", Parameter.VAR_KEYWORD: "**{1}",
         Parameter.KEYWORD_ONLY: "{0}={1}",

@@ -1,4 +1,4 @@
-"""Converts positional arguments to a dict by parameter name, and back, without loss."""
+"""Convert positional arguments to a dict by parameter name, and back, without loss."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..exceptions import HookError
 
 
 class Signature(NamedTuple):
-    """The parameters of a function, grouped as a call needs them.
+    """The parameters of a function, grouped by the way in which a call passes them.
 
     Attributes:
         names: every parameter, in order.
@@ -41,15 +41,17 @@ class Signature(NamedTuple):
         )  # fmt: skip
 
     def without_first(self) -> Signature:
-        """Return the signature of the bound method: without its first parameter, which `*args`
-        takes if there is no other.
+        """Return the signature of the bound method, without its first parameter. If there is only
+        `*args`, it takes the first argument and stays.
         """
         if not self.positional:
             return self
         return self._replace(names=self.names[1:], positional=self.positional[1:])
 
     def bind(self, values: tuple[Any, ...]) -> dict[str, Any]:
-        """Return the values by name; they are in the order of `names`, with defaults applied."""
+        """Return the values by name. They are passed in the order of `names`, with defaults
+        applied.
+        """
         return dict(zip(self.names, values, strict=True))
 
     def check(self, bindings: Mapping[str, Any]) -> None:

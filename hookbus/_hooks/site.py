@@ -1,4 +1,4 @@
-"""The settings of a hookable, and its place for one kind of first argument."""
+"""The settings of a hookable, and its position in the class of a first argument."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from ..exceptions import HookBlocked, HookError
 
 
 class Site(NamedTuple):
-    """What a hookable is for one kind of first argument.
+    """The settings and the position of a hookable for the class of one first argument.
 
     Attributes:
-        attribute: the name under which a class holds it; None for a function or staticmethod.
-        is_owner: whether it is the first hookable of its name in the MRO. Only that one runs the
-            hooks; any other one runs its body directly.
-        is_guarded: whether a call that no guard covers is blocked. The setting of a base class
-            applies until an override has another.
-        on_block: returns what the caller of a blocked call gets; inherited in the same way.
+        attribute: its attribute name in the class; None for a function or staticmethod.
+        is_owner: whether it is the first hookable with its name in the MRO. Only the first one runs
+            receivers; the others run their bodies directly.
+        is_guarded: whether a call is blocked if no guard covers it. An override inherits this
+            setting unless it has its own.
+        on_block: returns the value that the caller of a blocked call gets; inherited in the same
+            way.
         is_sealed: whether a call is blocked if contents of arguments change after the guards;
             inherited in the same way.
-        passes: exceptions of the body that pause the call and are not failures; inherited, too.
-        identity: by what approvals identify a sender; inherited in the same way.
+        passes: exceptions of the body that pause the call and are not failures; also inherited.
+        identity: returns the string by which approvals identify a sender; inherited in the same
+            way.
     """
 
     attribute: str | None
@@ -39,18 +41,19 @@ class Given(NamedTuple):
     """The settings of a hookable besides its name and its bus. None inherits a setting.
 
     Attributes:
-        require_guard: whether a call that no guard covers is blocked.
-        on_block: returns what the caller of a blocked call gets.
-        sender: the argument of a function that is the sender of its calls; None is the function.
+        require_guard: whether a call is blocked if no guard covers it.
+        on_block: returns the value that the caller of a blocked call gets.
+        sender: the argument of a function that is the sender of its calls. None means the function
+            itself.
         async_receivers: whether a plain function waits for its async receivers, on an event loop.
         sealed: whether a call is blocked if contents of arguments change after the guards.
-        passes: exceptions by which the body hands control back to its framework.
+        passes: exceptions with which the body hands control back to its framework.
         labels: arguments that identify a call; `Started` and `Finished` always contain them.
-        read_only: arguments whose plain containers receivers get as read-only ones.
-        sealed_fields: arguments in which the fields of objects are sealed, too; `"result"` is the
-            result, and each item.
-        hidden: the last parameters, which no receiver sees and the body gets unchanged.
-        identity: by what approvals identify a sender.
+        read_only: arguments whose plain containers are replaced with read-only ones for receivers.
+        sealed_fields: arguments in which the fields of objects are also sealed. `"result"` means
+            the result and each item.
+        hidden: the last parameters, if receivers must not see them. The body gets them unchanged.
+        identity: returns the string by which approvals identify a sender.
     """
 
     require_guard: bool | None = None
@@ -72,7 +75,9 @@ NOTHING_SAID: Final = Given()
 def make_site(
     settings: list[Given], attribute: str | None, is_owner: bool, is_required: bool
 ) -> Site:
-    """Return the place of a hookable, by its own settings, then those of what it overrides."""
+    """Return the site of a hookable, from its own settings and those of the hookables that it
+    overrides.
+    """
 
     def setting(name: str, default: Any) -> Any:
         for each in settings:
@@ -108,10 +113,10 @@ _LISTS: Final = frozenset({"passes", "labels", "read_only", "sealed_fields", "hi
 
 
 def given_of(**options: Unpack[HookOptions]) -> Given:
-    """Return the settings of a hookable.
+    """Check the settings of a hookable and return them.
 
     Raises:
-        HookError: for an unknown option, or a value of a wrong type.
+        HookError: for an unknown option, or a value of the wrong type.
     """
     for name in options.keys() - _OPTIONS:
         known = {*_OPTIONS, "bus", "subclasses"}

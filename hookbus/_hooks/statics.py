@@ -1,4 +1,6 @@
-"""Hookable static methods: their calls have no object; the function itself leads to the class."""
+"""Hookable static methods. Their calls have no object, so their class is found from the
+function.
+"""
 
 from __future__ import annotations
 
@@ -27,19 +29,19 @@ def with_subclasses(classes: Iterable[type]) -> list[type]:
 
 
 def static_holders(hooks: Iterable[Hook]) -> Iterator[tuple[Hook, type]]:
-    """Yield each of these hookables with every class that holds it as a static method."""
+    """Yield each of these hookables with every class that has it as a static method."""
     named = [hook for hook in hooks if hook.looks_like_method]
     for cls in with_subclasses([object]) if named else ():
         yield from ((hook, cls) for hook in named if _attribute_in(cls, hook) is not None)
 
 
 def holder_of(hook: Hook) -> type | None:
-    """Return the class whose static method a hookable is, or None."""
+    """Return the class that has a hookable as a static method, or None."""
     return _place_of(hook)[0]
 
 
 def _place_of(hook: Hook) -> tuple[type | None, str]:
-    """Return the class whose static method a hookable is, or None, and its name there."""
+    """Return the class that has a hookable as a static method, or None, and the attribute name."""
     kept, attribute = hook.__dict__.get("_static_place", (lambda: None, ""))
     holder: type | None = kept()
     if holder is not None and _is_held_as(hook, holder, attribute):
@@ -60,8 +62,8 @@ def _place_of(hook: Hook) -> tuple[type | None, str]:
 
 
 def _places_below(hook: Hook) -> Iterator[tuple[type, str]]:
-    """Yield where classes hold a function from outside as a static method that overrides an
-    inherited hookable of this name.
+    """Yield the classes that have a function from outside as a static method that overrides an
+    inherited hookable with this name, and the attribute names.
     """
     board = hook.bus._switchboard
     others = [each for each in board.declared(hook.name) if each.looks_like_method]
@@ -73,7 +75,7 @@ def _places_below(hook: Hook) -> Iterator[tuple[type, str]]:
 
 
 def class_of(hook: Hook, looked_at: Callable[[], list[type]]) -> type | None:
-    """Return the class whose method a hookable is: one of these, or one that can be found by its
+    """Return the class that has a hookable as a method: one of these, or one found by its qualified
     name.
     """
     named: Any = inspect.getmodule(hook.body)
@@ -87,16 +89,17 @@ def class_of(hook: Hook, looked_at: Callable[[], list[type]]) -> type | None:
 
 
 def is_method(hook: Hook) -> bool:
-    """Return whether a hookable looks like a method that is called with its object first."""
+    """Return whether a hookable looks like a method that takes its object as the first argument."""
     return hook.looks_like_method and holder_of(hook) is None
 
 
 def inherited(hook: Hook, site: Site, sender: Any) -> tuple[Site, list[Any]]:
-    """Return the place of a hookable with the settings of what it overrides, if one of these is
-    static; and further senders whose receivers apply to it.
+    """Return the site of a hookable, and further senders whose receivers apply to it. If it
+    overrides a static method, or is static and overrides a method, the site includes the settings
+    of the overridden hookables.
 
-    Those are the static methods that it overrides; for a static method that overrides a method,
-    the classes that have the method.
+    The further senders are the static methods that it overrides. For a static method that overrides
+    a method, they are the classes that have the method.
     """
     is_alone = len(hook.bus._switchboard.declared(hook.name)) == 1
     if is_alone and site.is_owner and site.attribute is not None:
@@ -122,7 +125,7 @@ def inherited(hook: Hook, site: Site, sender: Any) -> tuple[Site, list[Any]]:
 
 
 def _held_under(cls: type, attribute: str, hook: Hook) -> Iterator[tuple[Hook, bool]]:
-    """Yield the hookables of a hook's name that a class holds, and whether as static methods."""
+    """Yield the hookables with a hook's name in a class, and whether each is a static method."""
     raw = attributes_of_class(cls).get(attribute)
     is_static = issubclass(type(raw), staticmethod)
     for function in layers(getattr(raw, "__func__", raw)):
@@ -132,8 +135,8 @@ def _held_under(cls: type, attribute: str, hook: Hook) -> Iterator[tuple[Hook, b
 
 
 def _attribute_in(cls: type, hook: Hook) -> str | None:
-    """Return the name under which a class holds a hookable as a static method, or None: its own
-    name, or any name in the class where it was written.
+    """Return the attribute of a class that has a hookable as a static method, or None. It is the
+    hookable's own name, or any name in the class where it was defined.
     """
     names = [hook.body.__name__, *(attributes_of_class(cls) if hook.is_named_in(cls) else ())]
     return next((name for name in names if _is_held_as(hook, cls, name)), None)

@@ -1,5 +1,5 @@
-"""Which plans a change concerns. Signals and the bus report every change of connections, hooks and
-classes here; this discards outdated plans and switches the shells of hooks. Hooks report nothing.
+"""Discard outdated plans. Signals and the bus report every change of connections, hooks and classes
+to the switchboard, which discards the affected plans and switches the shells of hooks.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .._connections.phases import PHASES
 from .._connections.senders import is_shared
-from .._ground.finalizers import at_end
+from .._ground.finalizers import on_finalized
 from .._ground.locks import serialize_writers
 from ..exceptions import HookError
 from .hook import Hook
-from .identity import IdentityMap, Own, Table, release
+from .identity import IdentityMap, InstanceRuns, RunTable, release
 
 if TYPE_CHECKING:
     from .._connections.receiver import Connected
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 MOST_NAMES: Final = 4096
-"""How many names of connections are remembered."""
+"""The maximum number of connection names to remember."""
 
 _all: Final[weakref.WeakSet[Switchboard]] = weakref.WeakSet()
 
@@ -41,11 +41,12 @@ class Switchboard:
     Attributes:
         events: the signal of events.
         signals: the signals of hooks, by hook and phase.
-        looked_at: the classes that were a sender or were called, and for each the hooks whose
-            overrides were searched for in it.
-        required: the hooks whose calls an operator wants to be blocked if no guard covers them.
-        apply_switches: applies an operator's settings to a new connection; None without settings.
-        names: the names of the latest connections, also of those that are gone.
+        looked_at: the classes that receivers were connected to or whose methods were called, each
+            with the hooks whose overrides were searched for in it.
+        required: the hooks whose calls are blocked if no guard covers them, as set by an operator.
+        apply_switches: applies an operator's settings to a new connection. It is None without
+            settings.
+        names: the names of the latest connections, including removed ones.
     """
 
     events: EventSignal
@@ -59,18 +60,18 @@ class Switchboard:
         self._hooks: dict[str, dict[int, weakref.ref[Hook]]] = {}
 
     def emit_to(self, events: EventSignal) -> None:
-        """Set the signal of events, which completes a bus."""
+        """Set the signal of events. This completes a bus."""
         self.events = events
         _all.add(self)
 
-    # -- what there is -----------------------------------------------------------------------------
+    # -- queries -----------------------------------------------------------------------------
 
     def hook_names(self) -> list[str]:
-        """Return every name that a hook was declared with."""
+        """Return the names of all declared hooks."""
         return list(self._hooks)
 
     def declared(self, name: str) -> list[Hook]:
-        """Return the hooks of a name."""
+        """Return the hooks with a name."""
         hooks = self._hooks.get(name)
         return [*filter(None, map(call, list(hooks.values())))] if hooks else []
 
@@ -100,23 +101,23 @@ class Switchboard:
         """Add a hook.
 
         Raises:
-            HookError: if a hookspec and another hook would have one name.
+            HookError: if a hookspec and another hook would have the same name.
         """
         for other in self.declared(hook.name):
             bodies = hook.body, other.body
-            # The same question declared again, because its module was reloaded, is not a conflict.
+            # It is not a conflict if a reload of the module declares the same question again.
             is_again = len({(body.__module__, body.__qualname__) for body in bodies}) == 1
             if other.is_question != hook.is_question or (hook.is_question and not is_again):
                 raise HookError(
                     f"the name {hook.name!r} is already used on this bus by {other!r}: a hookspec "
-                    "needs a name of its own, so pass another name= to one of them"
+                    "needs a unique name, so pass another name= to one of them"
                 )
         hooks, key = self._hooks.setdefault(hook.name, {}), id(hook)
         hooks[key] = weakref.ref(hook, partial(hooks.pop, key))
         self.discard(hook.name)
 
     def retire(self, hook: Hook) -> None:
-        """Remove a hook: from now on its calls run the original function."""
+        """Remove a hook. From now on, its calls run the original function."""
         self._hooks.get(hook.name, {}).pop(id(hook), None)
         self.discard(hook.name)
         hook.is_retired = True
@@ -128,10 +129,12 @@ class Switchboard:
             release(type(cls), hook)
 
     def discard(self, name: str) -> None:
-        """Discard the plans of all hooks of a name: a class or the set of hooks has changed."""
+        """Discard the plans of all hooks with a name, because a class or the set of hooks has
+        changed.
+        """
         signals = self.signals_of(name)
         for signal in signals:
-            signal._era = object()
+            signal._generation = object()
         owners = [sender for signal in signals for sender in signal._own_senders()]
         for hook in self.declared(name):
             self.discard_plans(hook)
@@ -153,12 +156,11 @@ class Switchboard:
         """Note that a connection of this signal is about to be added or removed."""
         if not is_shared(sender):
             for hook in self.declared(signal.hook):
-                hook.own_changed = object()  # plans that are being made now are not cached
+                hook.own_changed = object()  # plans that are currently being created are not cached
 
     def changed(self, signal: HookSignal, sender: Any, *, is_more: bool = False) -> None:
-        """Discard and switch what a connection concerns that was added, removed or changed.
-
-        `sender` is what it is connected to; None if that object is dead and its plan is gone.
+        """Discard the plans and switch the shells that a changed connection affects. `sender` is
+        the sender of the connection, or None if it has been freed together with its plan.
         """
         if signal is self.events:
             self.events.forget()
@@ -175,7 +177,9 @@ class Switchboard:
                 self.route(hook)
 
     def muting(self, signal: HookSignal) -> None:
-        """Make every call check again whether the signal is muted: muting began or ended."""
+        """Make every call check again whether the signal is muted, because muting began or
+        ended.
+        """
         for hook in self.declared(signal.hook):
             self.discard_plans(hook)
 
@@ -184,10 +188,10 @@ class Switchboard:
     @serialize_writers
     def discard_plans(self, hook: Hook) -> None:
         """Make every call of a hook look up its plan again."""
-        # Code that builds a plan marks the table as used before it reads anything.
+        # Code that creates a plan marks the table as used before it reads anything.
         if (old := hook.table).is_used:
-            # One atomic step: code that is still building a plan stores it in the old table.
-            hook.routes.give(runs=Table().get)
+            # One atomic operation: code that is still creating a plan stores it in the old table.
+            hook.routes.give(runs=RunTable().get)
             old.end()
         for held in list(hook.own_runs.values()):
             owner = held.__self__.reference()
@@ -196,17 +200,17 @@ class Switchboard:
 
     @serialize_writers
     def route(self, hook: Hook, sender: object = None) -> None:
-        """Update the code of a shell to the connections, and the cache of `sender`'s own plan.
-
-        If a thread or signal handler connects something meanwhile, it starts again: an outdated
-        decision, stored late, could let a call bypass a connected guard. So the decision is checked
-        and stored in one line that calls none of our functions. Without a GIL, other threads wait.
+        """Update the code of a shell for the current connections, and the cache of `sender`'s own
+        plan. If a thread or signal handler changes connections in the meantime, this starts again,
+        because an outdated decision could let a call bypass a connected guard. Therefore the
+        decision is checked and stored in one line that calls none of our functions. Without a GIL,
+        other threads wait.
         """
         own, shell, now = hook.own_runs, hook.routes.function, None
         while hook.routing is not now:
             hook.routing = now = object()
             if sender is not None and self.has_own(hook.name, sender):
-                own[id(sender)] = Own(sender, at_end(sender, own, id(sender))).get
+                own[id(sender)] = InstanceRuns(sender, on_finalized(sender, own, id(sender))).get
             elif sender is not None:  # noqa: SIM102
                 if hook.routing is now: own.pop(id(sender), None)  # noqa: E701
             code = hook.routes.code(is_on=self._is_on(hook), has_own=bool(own))
@@ -214,14 +218,16 @@ class Switchboard:
 
     @serialize_writers
     def _is_surely_on(self, hook: Hook) -> bool:
-        """Return whether calls look up receivers of classes and `ANY`, and make it stay so."""
-        hook.routing = object()  # code that is deciding this right now starts again
+        """Return whether calls must look up receivers of classes and `ANY`, and make this
+        permanent.
+        """
+        hook.routing = object()  # concurrent code that is making this decision starts again
         code = hook.routes.code(is_on=True, has_own=bool(hook.own_runs))
         return hook.routes.function.__code__ is code
 
     def _is_on(self, hook: Hook) -> bool:
         if hook.is_question:
-            return True  # there is no method that could run directly
+            return True  # the original method cannot run directly
         if hook.is_retired:
             return False
         if hook.name in self.required or not hook.is_looked_at:
@@ -237,4 +243,5 @@ class Switchboard:
     @property
     def is_observed(self) -> bool:
         """Whether any listener receives events of calls."""
-        return any(kind.__name__ not in ("Lost", "Switched") for kind in self.events.heard)
+        outside = "Lost", "Switched", "Reloaded"
+        return any(kind.__name__ not in outside for kind in self.events.heard)

@@ -13,7 +13,9 @@ from ..exceptions import HookError
 
 
 class Globs:
-    """What was registered for globs such as `pre_send_*`, for present and future hooks of a bus."""
+    """Receivers registered for globs such as `pre_send_*`, for existing and future hooks of a
+    bus.
+    """
 
     def __init__(self, bus: Any) -> None:
         self._bus = bus
@@ -23,7 +25,7 @@ class Globs:
         self, name: str, receiver: Callable[..., Any], options: dict[str, Any]
     ) -> Callable[[], None]:
         """Connect a receiver to a signal, or to the signals of all hooks that a glob matches.
-        Return a function that undoes it.
+        Return a function that disconnects it.
 
         Raises:
             HookError: if the glob does not begin with a phase, or if a connection is rejected.
@@ -55,12 +57,12 @@ class Globs:
         return take_back
 
     def declared(self, hook: str) -> None:
-        """Connect what was registered for globs that match a new hook."""
+        """Connect the receivers of all globs that match a new hook."""
         for each in list(self._all.values()):
             each.meet(hook)
 
     def unmet(self) -> Iterator[str]:
-        """Yield the globs that match no hook yet."""
+        """Yield the globs that do not match any hook yet."""
         yield from dict.fromkeys(each.text for each in self._all.values() if not each.met)
 
 
@@ -75,7 +77,9 @@ class _Glob:
         self.undo, self.met = ExitStack(), set[str]()
 
     def meet(self, hook: str) -> None:
-        """Connect the receiver to a hook that the glob matches; hookspecs have no phases."""
+        """Connect the receiver to a hook if the glob matches it. Hookspecs are skipped, because
+        they have no phases.
+        """
         if hook in self.met or not self._matches(hook):
             return
         if any(each.is_question for each in self._bus._switchboard.declared(hook)):

@@ -56,11 +56,12 @@ def receives(name: str, /, **options: Any) -> Callable[[F], F]:
 
 
 def marked(plugin: object) -> list[tuple[str, str, dict[str, Any]]]:
-    """Return what `receives` marks in a plugin: attribute, signal and options. An override has the
-    marks of the method that it overrides. A function in the object's own `__dict__` has its own.
+    """Return the marks that `receives` has set in a plugin: attribute, signal and options. An
+    override inherits the marks of the overridden method. A function in the object's own `__dict__`
+    uses its own marks.
 
     Raises:
-        HookError: if nothing is marked.
+        HookError: if no method is marked.
     """
     found: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {}
     for base in reversed(type(plugin).__mro__):

@@ -1,1 +1,3 @@
-"""A running program: recorded if HOOKBUS_JOURNAL is set, and reachable only by its own user."""
+"""A running program: settings, recording with HOOKBUS_JOURNAL, and a socket for its own user
+only.
+"""

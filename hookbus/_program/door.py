@@ -26,10 +26,10 @@ from .._waiting.real_threads import thread_starter
 from ..exceptions import HookError
 
 SECONDS: Final = 5.0
-"""How many seconds a client may take to send its request."""
+"""The time limit in seconds for a client to send its request."""
 
 WAITING: Final = 10_000
-"""How many events are buffered for a slow reader; further ones are counted."""
+"""The number of events to buffer for a slow client. Further events are only counted."""
 
 MOST_CALLERS: Final = 16
 MOST_BYTES: Final = 65_536
@@ -38,13 +38,15 @@ ACTS: Final = ("report", "tail", "disable", "enable", "shadow")
 
 
 NEEDS_LINUX: Final = (
-    "hookbus attach needs Linux, where a socket tells which user is at its other end; "
+    "hookbus attach needs Linux, where a socket identifies the user of the connected process; "
     "hookbus log and hookbus top read the journal of a program on every system"
 )
 
 
 def can_listen() -> bool:
-    """Return whether this system has file sockets that tell which user is at the other end."""
+    """Return whether this system has file sockets that identify the user of the connected
+    process.
+    """
     return all(hasattr(socket, name) for name in ("AF_UNIX", "SO_PEERCRED"))
 
 
@@ -52,7 +54,7 @@ def folder() -> Path:
     """Return the folder of this user's sockets; create it if it does not exist.
 
     Raises:
-        HookError: if another user owns it, or could look into it.
+        HookError: if another user owns it or can access it.
     """
     path = Path(f"/tmp/hookbus-{os.getuid()}")
     with suppress(FileExistsError):
@@ -70,13 +72,14 @@ def socket_of(pid: int) -> Path:
 
 
 class Door:
-    """Lets the user of this process query it from another process, and switch receivers.
+    """Lets the user of this process query the bus from another process, and switch receivers.
 
     Args:
         bus: the bus to query.
 
     Raises:
-        HookError: if no socket can be opened, or this system cannot tell who is at its other end.
+        HookError: if no socket can be opened, or if this system cannot identify the users of
+            clients.
     """
 
     def __init__(self, bus: _bus.Bus) -> None:
@@ -124,17 +127,17 @@ class Door:
         self._path.unlink(missing_ok=True)
 
     def _serve(self) -> None:
-        heard, starter = self._socket, thread_starter()
+        listening_socket, starter = self._socket, thread_starter()
         while True:
             try:
-                caller, _ = heard.accept()
-            except OSError:  # it was closed, or too many files are open
+                caller, _ = listening_socket.accept()
+            except OSError:  # the socket was closed, or too many files are open
                 if self._is_closed:
                     return
                 time.sleep(0.1)
                 continue
             if thread_starter() is not starter:
-                # gevent was loaded meanwhile, and its threads would wait for this one: serve one
+                # gevent has been loaded since, and its threads would wait for this one: serve one
                 # client at a time.
                 self._answer(caller)
                 continue
@@ -143,7 +146,7 @@ class Door:
             ).start()
 
     def _answer(self, caller: socket.socket) -> None:
-        with suppress(OSError), self._callers(caller):  # the client is gone
+        with suppress(OSError), self._callers(caller):  # the client has disconnected
             caller.settimeout(SECONDS)
             pid, uid, _ = struct.unpack(
                 "3i", caller.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
@@ -162,7 +165,7 @@ class Door:
 
     @contextmanager
     def _callers(self, caller: socket.socket) -> Iterator[None]:
-        """Count the clients; reject a client if there are too many."""
+        """Register a client while it is connected; reject it if there are too many."""
         with caller:
             if len(self._inside) >= MOST_CALLERS:
                 raise OSError("too many clients are connected")
@@ -181,19 +184,19 @@ class Door:
         elif act in ("disable", "enable", "shadow"):
             yield {"switched": self._bus.switch(str(asked.get("receiver")), act, by=by)}
         else:
-            meant = did_you_mean(str(act), ACTS)
-            raise HookError(f"{act!r:.40} is not a request that a program answers{meant}")
+            hint = did_you_mean(str(act), ACTS)
+            raise HookError(f"{act!r:.40} is not a request that a program answers{hint}")
 
 
 def _reported(bus: _bus.Bus) -> dict[str, Any]:
     from .._views.report import report
 
-    said = report(bus)
-    return {"hooks": said.hooks, "receivers": said.receivers, "findings": said.findings}
+    summary = report(bus)
+    return {"hooks": summary.hooks, "receivers": summary.receivers, "findings": summary.findings}
 
 
 def _told(bus: _bus.Bus, caller: socket.socket) -> Iterator[dict[str, Any]]:
-    """Yield events from now on, until the client is gone."""
+    """Yield events from now on, until the client disconnects."""
     waiting: queue.Queue[dict[str, Any]] = queue.Queue(WAITING)
     missed = 0
 
@@ -238,7 +241,7 @@ def _sweep() -> None:
 
 def listen() -> Callable[[], None] | None:
     """Open the socket of this program for `default_bus`, and return a function that closes it. If
-    that is not possible, log it and let the program go on.
+    that fails, log the failure and return None.
     """
     if not can_listen():
         logging.getLogger("hookbus").info("hookbus attach is not available: %s", NEEDS_LINUX)
@@ -246,5 +249,5 @@ def listen() -> Callable[[], None] | None:
     try:
         return Door(_bus.default_bus).close
     except (HookError, OSError) as error:
-        logging.getLogger("hookbus").warning("hookbus attach will not find this program: %s", error)
+        logging.getLogger("hookbus").warning("hookbus attach cannot reach this program: %s", error)
         return None

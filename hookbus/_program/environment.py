@@ -1,4 +1,6 @@
-"""HOOKBUS_JOURNAL: records a program, and makes it reachable while it runs, without changing it."""
+"""HOOKBUS_JOURNAL: record a program, and let `hookbus attach` reach it, without changing its
+code.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ TURNS: Final = "HOOKBUS_TURNS"
 
 
 def begin() -> None:
-    """Apply the environment variables, in any program except the command line itself.
+    """Apply the environment variables of hookbus in any program except the command line itself.
 
     Raises:
         HookError: if the journal cannot be used.

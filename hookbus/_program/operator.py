@@ -1,4 +1,4 @@
-"""What an operator sets for the receivers and hooks of a bus, while a program runs or before."""
+"""Settings of an operator for the receivers and hooks of a bus, before or while a program runs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ ACTS: Final[tuple[str, ...]] = get_args(Act)
 
 
 class Operator:
-    """The settings of an operator for one bus. They apply to everything connected under a name, now
-    or later.
+    """The settings of an operator for one bus. They apply to all receivers with a name, including
+    receivers that are connected later.
     """
 
     def __init__(self, bus: Bus) -> None:
         self._bus, self._board = bus, bus._switchboard
-        # The latest setting last: among the names of a receiver, the latest one counts.
+        # In order of time: if a receiver has several names, the latest setting applies.
         self._acts: dict[str, Act] = {}
 
     def switch(self, receiver: str, act: Act, by: str) -> list[str]:
@@ -33,26 +33,26 @@ class Operator:
         if act not in ACTS:
             raise HookError(f"act={act!r:.40} is not valid{did_you_mean(str(act), ACTS)}")
         everything = list(self._everything())
-        meant = [each for each in everything if receiver in each.names]
-        if not meant and not self._may_set(receiver, act):
+        matching = [each for each in everything if receiver in each.names]
+        if not matching and not self._may_set(receiver, act):
             names = [name for each in everything for name in each.names]
             hint = did_you_mean(receiver, names)
             raise HookError(f"no receiver is connected as {receiver!r}{hint}")
-        said = [f"{each.label} on {each.signal.name}" for each in meant]
-        for each, which in zip(meant, said):
-            if each.said.locked and act != "enable":
+        labels = [f"{each.label} on {each.signal.name}" for each in matching]
+        for each, which in zip(matching, labels):
+            if each.declared_options.locked and act != "enable":
                 raise HookError(f"{which} has locked=True, so it cannot be switched off")
             if each.role != "guard" and act == "shadow":
-                raise HookError(f"{which} is not a guard, and only guards can be in shadow")
+                raise HookError(f"{which} is not a guard, and only guards can be in shadow mode")
         self._set(receiver, act)
-        for each in meant:
+        for each in matching:
             sender = self._switch(each, act)
             who = "ANY" if sender is ANY else "gone" if sender is None else describe(sender)
             self._bus.events.tell_of(Switched, each, who, act=act, by=by)
-        return said
+        return labels
 
     def prepare(self, shadow: Iterable[str], require_guard: Iterable[str]) -> None:
-        """Set what applies to all that a program will connect and declare; see `Bus._operate`."""
+        """Set names of shadowed guards, and hooks that require a guard; see `Bus._operate`."""
         for name in shadow:
             self._set(name, "shadow")
             for each in self._everything():
@@ -63,15 +63,15 @@ class Operator:
             self._board.discard(hook)
 
     def _may_set(self, name: str, act: Act) -> bool:
-        """Return whether a setting makes sense for a name without connections: one that had it may
-        be connected again, as in a reload, and an earlier setting may be undone.
+        """Return whether a setting makes sense for a name without connections. A receiver that had
+        the name may be connected again, as in a reload. `enable` may undo an earlier setting.
         """
         known = self._board.names
         was_there = name in known or any(each.rpartition(".")[2] == name for each in list(known))
         return was_there and (act != "enable" or bool(self._acts))
 
     def _set(self, name: str, act: Act) -> None:
-        """Record a setting. An `enable` is only kept if it replaces an earlier setting."""
+        """Record a setting. An `enable` is kept only if an earlier setting precedes it."""
         self._acts.pop(name, None)
         self._acts[name] = act
         for first, earliest in list(self._acts.items()):
@@ -93,7 +93,7 @@ class Operator:
             yield from signal._registry.everything()
 
     def _switch(self, each: Connected, act: Act) -> Any:
-        """Switch one connection. Return what it is connected to; None if that has been freed."""
+        """Switch one connection. Return its sender, or None if the sender has been freed."""
         sender = each.owner
         self._board.changing(each.signal, sender)
         switch(each, act)
@@ -102,20 +102,20 @@ class Operator:
 
 
 def may_be(connected: Connected, act: Act) -> bool:
-    """Return whether a setting is possible for a connection: a locked one stays as it is, and only
-    a guard can be in shadow.
+    """Return whether a setting is possible for a connection: a locked guard cannot be switched off,
+    and only a guard can be in shadow mode.
     """
     if act == "enable":
         return True
-    return not connected.said.locked and (act != "shadow" or connected.role == "guard")
+    return not connected.declared_options.locked and (act != "shadow" or connected.role == "guard")
 
 
 def switch(connected: Connected, act: Act) -> None:
-    """Switch a receiver off, back to how it was connected, or (a guard) to shadow. What the program
-    itself has disabled stays disabled.
+    """Disable a receiver, restore its original options, or put a guard in shadow mode. A receiver
+    that the program itself has disabled stays disabled.
     """
-    said = connected.said
-    connected.options = said._replace(shadow=True) if act == "shadow" else said
+    declared = connected.declared_options
+    connected.options = declared._replace(shadow=True) if act == "shadow" else declared
     if connected.role == "guard":
         connected.on_error = "isolate" if connected.options.shadow else "block"
     connected.is_switched_off = act == "disable"

@@ -23,7 +23,8 @@ def prepare(settings: Settings, *, plugins: Sequence[str] = (), adapters: str = 
         adapters: names of additional adapters, separated by commas.
 
     Raises:
-        HookError: if one of them cannot be used, because a program must not run without its guards.
+        HookError: if any of these cannot be applied, because a program must not run without its
+            guards.
     """
     default_bus._operate(shadow=settings.shadow, require_guard=settings.require_guard)
     more = [name.strip() for name in adapters.split(",") if name.strip()]
@@ -64,7 +65,7 @@ def _is_folder(name: str) -> bool:
 
 
 def _plugin_arguments(settings: Settings, plugins: Sequence[str]) -> dict[str, Any] | None:
-    """Return the arguments of `load_plugins`, or None if there are no plugins."""
+    """Return the arguments of `load_plugins`, or None without plugins."""
     if settings.plugins is None and not plugins:
         return None
     found = dict(settings.plugins or {})
@@ -96,3 +97,20 @@ def _id_in(folder: Path) -> str:
         raise HookError(f"{file} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError) as error:
         raise HookError(f"{file} is not a valid plugin manifest: {error}") from None
+
+
+def ask_at(store: Path | None, seconds: float, people: Path | None) -> None:
+    """Send the guards' requests for approval on `default_bus` to a store.
+
+    Raises:
+        HookError: if the file cannot be used, or if `--wait` is passed without a store.
+    """
+    if not 0 <= seconds <= 86_400:
+        raise HookError(f"--wait {seconds:g} must be a number of seconds from 0 to 86400")
+    if store is not None:
+        from ..approvals import Store
+        from .waiting import Waited
+
+        default_bus.approver(Waited(Store(store, people=people), seconds))
+    elif seconds:
+        raise HookError("--wait needs a store of approvals: add --approvals FILE")

@@ -27,7 +27,7 @@ _SHAPES: Final[dict[str, dict[str, str]]] = {
         "settings": "a table", "overrides": "a table",
     },
 }  # fmt: skip
-"""All keys by table, each with the type of its value."""
+"""All keys of each table, with descriptions of their types."""
 
 
 @attrs.frozen
@@ -35,11 +35,11 @@ class Settings:
     """The settings of a project.
 
     Attributes:
-        file: the file that contains them, or None if there are no settings.
+        file: the file that contains them, or None without settings.
         journal: the journal that `hookbus run` writes and other commands read.
         approvals: the store of approvals.
         people: the file of the people who may approve.
-        plugins: the arguments of `load_plugins`, or None if there are no plugins.
+        plugins: the arguments of `load_plugins`, or None without plugins.
         adapters: the frameworks whose calls to hook.
         shadow: names of guards that run without blocking.
         require_guard: hooks that must have a guard for every call.
@@ -58,8 +58,7 @@ class Settings:
 
 
 def find_settings(folder: Path | None = None) -> Settings:
-    """Return the settings of the nearest folder that has any, starting at a folder and going
-    upwards.
+    """Return the settings of the nearest folder that has settings, from a folder upwards.
 
     Args:
         folder: the folder to start in. None means the current folder.
@@ -86,16 +85,16 @@ def read_settings(file: Path) -> Settings:
             or if another user could have written it, because settings can put guards in shadow
             mode.
     """
-    said, status = read_toml(file)
+    table, status = read_toml(file)
     where = f"{file}"
     if file.name != "hookbus.toml":
-        tool = said.get("tool", {})
+        tool = table.get("tool", {})
         if not isinstance(tool, dict) or "hookbus" not in tool:
             return Settings()
-        said, where = tool["hookbus"], f"{file}: [tool.hookbus]"
+        table, where = tool["hookbus"], f"{file}: [tool.hookbus]"
     check_trust(file, status)
-    _check(where, "", said)
-    plugins = said.get("plugins")
+    _check(where, "", table)
+    plugins = table.get("plugins")
     if plugins is not None:
         _check(f"{where} plugins", "plugins", plugins)
         plugins = {
@@ -103,15 +102,15 @@ def read_settings(file: Path) -> Settings:
             for name, value in plugins.items()
         }
     journal, approvals, people = (
-        beside(file, said[name]) if name in said else None
+        beside(file, table[name]) if name in table else None
         for name in ("journal", "approvals", "people")
     )
     adapters, shadow, require_guard = (
-        tuple(said.get(name, ())) for name in ("adapters", "shadow", "require_guard")
+        tuple(table.get(name, ())) for name in ("adapters", "shadow", "require_guard")
     )  # fmt: skip
     return Settings(
         file, journal, approvals, people, plugins, adapters, shadow, require_guard,
-        said.get("gate", {}),
+        table.get("gate", {}),
     )
 
 
@@ -120,11 +119,11 @@ def beside(file: Path, path: str) -> Path:
     return file.parent / Path(path).expanduser()
 
 
-def _check(where: str, table: str, said: Any) -> None:
+def _check(where: str, table: str, contents: Any) -> None:
     shapes = _SHAPES[table]
-    if not isinstance(said, dict):
+    if not isinstance(contents, dict):
         raise HookError(f"{where} must be a table")
-    for name, value in said.items():
+    for name, value in contents.items():
         if name not in shapes:
             raise HookError(f"{where} has an unknown key {name!r}{did_you_mean(name, shapes)}")
         if not _is(shapes[name], value):

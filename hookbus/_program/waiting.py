@@ -21,8 +21,8 @@ class Waited:
 
     Args:
         store: the store of the requests, which other processes answer.
-        seconds: how long a call waits before it is blocked. If it is repeated after an approval, it
-            passes.
+        seconds: the time in seconds that a call waits before it is blocked. After a later approval,
+            a repeated call is allowed.
     """
 
     name = Store.name
@@ -33,7 +33,9 @@ class Waited:
         self.people = store.people
 
     def ask(self, request: Request) -> Approved | Denied | Parked:
-        """Return the answer to a call, or the pending request if there is no answer in time."""
+        """Return the answer to a call, or the pending request if the answer does not arrive in
+        time.
+        """
         last = time.monotonic() + self._seconds
         first = answer = self._store.ask(request)
         while isinstance(answer, Parked) and time.monotonic() < last:
@@ -42,7 +44,7 @@ class Waited:
         return _after(first, answer)
 
     async def ask_async(self, request: Request) -> Approved | Denied | Parked:
-        """Do the same in a task, without blocking the event loop."""
+        """Like `ask`, without blocking the event loop."""
         last = time.monotonic() + self._seconds
         first = answer = await self._store.ask_async(request)
         while isinstance(answer, Parked) and time.monotonic() < last:

@@ -4,8 +4,8 @@ from importlib.util import find_spec
 from PyInstaller.utils.hooks import collect_data_files, collect_submodules
 
 LIBRARIES = (
-    "cachetools", "detect_secrets", "genai_prices", "limits", "pydantic", "regex", "rfc8785",
-    "stamina", "stdnum",
+    "cachetools", "cedarpy", "detect_secrets", "genai_prices", "limits", "pydantic", "regex",
+    "rfc8785", "stamina", "stdnum",
 )  # fmt: skip
 
 hiddenimports = collect_submodules("hookbus.guards")

@@ -1,1 +1,1 @@
-"""Questions that receivers answer: hookspecs, providers, and how answers become one result."""
+"""Questions that receivers answer: hookspecs, providers, and the combination of answers."""

@@ -1,6 +1,5 @@
-"""Asks a question whose mode decides which receivers to call: written once, as a coroutine.
-
-For a plain `def` it never waits, so `unwaited` runs it to its end in one step.
+"""Ask a question whose mode decides which receivers to call. The code is written once, as a
+coroutine. For a plain `def`, it never waits, so `unwaited` runs it to completion in one step.
 """
 
 from __future__ import annotations
@@ -32,28 +31,29 @@ Values = tuple[Any, ...]
 
 
 def answered(call: Call, seat: Seat, answer: Any) -> Any:
-    """Return an answer of a question, or raise what is wrong with it; a `Block` blocks."""
+    """Check an answer of a question and return it. A `Block` blocks the question."""
     kind, hook = type(answer), call.plan.hook
     if issubclass(kind, Block) and hook.rules.mode is not modes.void:
         outcome.block(call, seat, answer)
     if issubclass(kind, Ask) and hook.rules.mode is not modes.void:
         meaning.block_asking(call, seat, answer)
     if issubclass(kind, VERDICTS) or meaning.is_verdict_class(answer):
-        allowed = "an answer, or None for no answer: a question has nothing to drop or replace"
+        allowed = "an answer, or None for no answer; a question does not take Replace or Drop"
         meaning.wrong_return(seat, answer, allowed)
     return answer if hook.is_async else meaning.not_to_await(answer)
 
 
 @attrs.define(eq=False)
 class Round:
-    """The state of asking a question once; an around that asks again starts anew.
+    """The state of asking a question once. An around that asks again uses a new state.
 
     Attributes:
-        seats: the receivers that may be called, in order, each as seen by the mode and by the call.
-        past: the entry of a historic question, when it is asked again.
-        asks_all: whether every receiver is called, whatever the mode needs.
+        seats: the receivers that may be called, in order, each as the mode's object and as a seat.
+        past: the entry of a historic question if the question is repeated.
+        asks_all: whether every receiver is called, even if the mode does not need it.
         answers: the answers so far with their receivers, in the order of the calls.
-        failures: the failed receivers so far, in the same order; kept if every receiver is called.
+        failures: the failed receivers so far, in the same order. They are collected only if every
+            receiver is called.
         ending: the exception that ends the question once every receiver has been called.
     """
 
@@ -67,7 +67,7 @@ class Round:
     ending: BaseException | None = None
 
     def steps_for(self, call: Call, values: Values) -> Any:
-        """Start to ask with these values, and return the mode as a generator."""
+        """Start asking with these values, and return the mode as a generator."""
         spec = call.plan.hook
         self.scope = self.scope or OpenScope.around(spec)
         self.answers, self.failures = [], []
@@ -107,7 +107,7 @@ class Round:
         return answer
 
     def fail(self, call: Call, seat: Seat, error: BaseException) -> modes.Answer[Any]:
-        """Handle a failure: at once, or at the end if every receiver is called."""
+        """Handle a failure immediately, or at the end if every receiver is called."""
         answer = modes.Answer[Any](seat.receiver.name, seat.receiver.where, error=error)
         if self.asks_all:
             self.failures.append(answer)
@@ -117,7 +117,7 @@ class Round:
             if not self.asks_all:
                 raise
             self.ending = first_error(self.ending, ending)
-        except BaseException:  # this frame is in its traceback: avoid a reference cycle
+        except BaseException:  # this frame is in the traceback: avoid a reference cycle
             self.failures.clear()
             del answer
             raise
@@ -143,12 +143,14 @@ class Round:
 
 
 def ask(round_: Round, call: Call, values: Values) -> Coroutine[Any, Any, Any]:
-    """Ask, and return what the mode makes of the answers."""
+    """Ask the question, and return the result that the mode computes from the answers."""
     return (_everyone if round_.asks_all else _led)(round_, call, values)
 
 
 async def _everyone(round_: Round, call: Call, values: Values) -> Any:
-    """Ask as the mode decides, then the receivers it left out; an exception waits for all calls."""
+    """Ask as the mode decides, and then call the remaining receivers. An exception is raised after
+    all calls.
+    """
     result: Any = None
     out: BaseException | None = None
     try:
@@ -197,7 +199,7 @@ async def _led(round_: Round, call: Call, values: Values) -> Any:
 async def _several(
     round_: Round, call: Call, seats: Sequence[Seat], values: Values
 ) -> list[modes.Answer[Any]]:
-    """Call several receivers, in parallel if possible; then raise the most urgent exception."""
+    """Call several receivers, in parallel if possible. Then raise the most urgent exception."""
     call.said = "nothing"
     pairs: Sequence[Any] = [None] * len(seats)
     began, out = time.perf_counter(), None
@@ -224,7 +226,7 @@ async def _several(
 async def _beside(
     round_: Round, call: Call, seats: Sequence[Seat], values: Values
 ) -> tuple[list[Any], BaseException | None]:
-    """Call several receivers in parallel: a task for each that awaits something."""
+    """Call several receivers in parallel, with a task for each one that awaits."""
     found: list[Any] = [None] * len(seats)
     waiting: dict[int, Any] = {}
     for index, seat in enumerate(seats):
@@ -242,13 +244,13 @@ async def _beside(
 
 
 def answers_at_once(seat: Seat) -> bool:
-    """Return whether the call of a receiver is a plain call, whatever it returns."""
+    """Return whether calling a receiver is a plain call, even if it returns an awaitable."""
     receiver = seat.receiver
     return not receiver.is_async and seat.timeout is None and "ctx" not in receiver.asks.names
 
 
 def _at_once(call: Call, seat: Seat, values: Values) -> tuple[Any, BaseException | None]:
-    """Call a plain receiver; nothing is awaited."""
+    """Call a plain receiver without awaiting."""
     try:
         return unwaited(call.plan.turns[seat](*values, call)), None
     except BaseException as error:
@@ -258,7 +260,7 @@ def _at_once(call: Call, seat: Seat, values: Values) -> tuple[Any, BaseException
 async def _one(
     round_: Round, call: Call, seat: Seat, values: Values, pair: Any
 ) -> modes.Answer[Any]:
-    """Call one receiver; or take its result if it was called already."""
+    """Call one receiver, or use its result if it was called before."""
     try:
         value, error = pair or (await _turn(round_, call, seat, values), None)
         del pair

@@ -1,4 +1,4 @@
-"""@hookspec: declares a named question that receivers answer."""
+"""The decorator `@hookspec`, which declares a named question that receivers answer."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _check_needs(function: FunctionType, name: str, rules: Rules) -> None:
 
 
 def _by(spec: Spec, way: str, /, *args: Any, **kwargs: Any) -> Any:
-    """Connect to the signal of a question, which is kept alive until that is done."""
+    """Call a method of a question's signal. The question is kept alive until the method returns."""
     return getattr(spec.signal, way)(*args, **kwargs)
 
 
@@ -149,7 +149,8 @@ def _replay(spec: Spec) -> Any:
 
 
 def _asked_anew(spec: Spec) -> Iterator[Any]:
-    # Each one when it is reached: if one raises, the remaining ones are kept for the next replay.
+    # Mark each receiver only when it is called: if one raises, the others remain for the next
+    # replay.
     for past in list(spec.history):
         panel = spec.panel()
         seats = panel.newcomers(past)

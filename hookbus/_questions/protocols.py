@@ -1,4 +1,6 @@
-"""The types of a hookspec for type checkers: the result of asking, by its mode and kind."""
+"""The types of a hookspec for type checkers: the result of a question depends on its mode and
+kind.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,11 @@ class Declared(TypedDict, total=False):
 
 
 class Connects(Protocol):
-    """The methods that a hookspec takes from its signal. `weak` and the options are those of
-    `HookSignal.connect`, except the sender and the role.
-
-    `on_error` says what happens when a receiver fails. With `"isolate"` (the default) the other
-    receivers are still called. With `"raise"` the caller gets a `ReceiverError`. With `"block"` the
-    question is blocked: the caller gets `HookBlocked`.
+    """The methods that a hookspec shares with its signal. `weak` and the options are those of
+    `HookSignal.connect`, except for the sender and the role. `on_error` decides what happens when a
+    receiver fails. With `"isolate"` (the default) the other receivers are still called. With
+    `"raise"` the caller gets a `ReceiverError`. With `"block"` the question is blocked: the caller
+    gets `HookBlocked`.
     """
 
     signal: HookSignal
@@ -41,7 +42,7 @@ class Connects(Protocol):
     def connect(
         self, receiver: F, *, weak: bool | None = None, **options: Unpack[QuestionOptions]
     ) -> F:
-        """Connect a receiver that answers; return it."""
+        """Connect a receiver that answers the question, and return it."""
         ...
 
     def connect_via(
@@ -54,7 +55,9 @@ class Connects(Protocol):
         self, receiver: Callable[..., Any], *, weak: bool | None = None,
         **options: Unpack[QuestionOptions],
     ) -> Connection:  # fmt: skip
-        """Connect at once and return the handle, to keep or to use as a `with` block."""
+        """Connect immediately and return the handle of the connection, which can be used in a
+        `with` statement.
+        """
         ...
 
     def disconnect(self, receiver: Callable[..., Any]) -> None:
@@ -66,9 +69,7 @@ class Connects(Protocol):
         ...
 
     def retire(self) -> None:
-        """Remove the question. Its name becomes free on its bus, and it calls no receivers any
-        more.
-
+        """Remove the question. It calls no receivers anymore, and its name becomes free on its bus.
         Its receivers stay connected for the next question with that name.
         """
         ...
@@ -149,7 +150,7 @@ class Many(Protocol):
 
 
 class Of(Protocol[R_co]):
-    """A decorator for questions whose result is R, whatever receivers answer."""
+    """A decorator for questions whose result is R, regardless of the type of the answers."""
 
     @overload
     def __call__(  # type: ignore[overload-overlap]

@@ -20,27 +20,27 @@ from ..exceptions import HookError, ReceiverError
 
 _OPEN: ContextVar[tuple[OpenScope, ...]] = ContextVar("hookbus_scopes", default=())
 
-_TOO_LATE: Final = "it was entered after its scope had ended, so it was closed at once"
+_TOO_LATE: Final = "it was entered after its scope had ended, so it was closed immediately"
 
 
 class OpenScope:
-    """The context managers that receivers answered with while a `with` block is open."""
+    """The context managers that receivers have provided while a `with` block is open."""
 
     def __init__(self, spec: Any) -> None:
         self.spec = spec
-        self.provided: dict[ReceiverKey, Any] = {}  # by the keys of the receivers
+        self.provided: dict[ReceiverKey, Any] = {}  # keyed by receiver
         self._managers: list[tuple[Seat, Any]] = []
         self._is_open = False
         self._lock = Lock()
-        # One per receiver: a provider that hangs, and was abandoned at its deadline, must not
-        # delay the others.
+        # One lock per receiver, so that a provider that hangs past its deadline does not delay the
+        # others.
         self._entering: dict[tuple[Any, ...], Any] = {}
         self._tasks: dict[ReceiverKey, Any] = {}
-        self._providers: list[Any] = []  # kept alive, because they are identified by id
+        self._providers: list[Any] = []  # kept alive, because their ids identify them
 
     @staticmethod
     def around(spec: Any) -> OpenScope | None:
-        """Return the innermost open scope of a hookspec that the running code is in."""
+        """Return the innermost open scope of a hookspec around the running code, or None."""
         if not spec.open_scopes:
             return None
         inner_first = reversed(_OPEN.get())
@@ -83,7 +83,7 @@ class OpenScope:
             label = seat.receiver.label
             again = f"asks {self.spec.name} again while it is being entered for that question"
             raise HookError(f"{label} {again}")
-        # Per process: in a forked child, the task that held a lock does not continue.
+        # One lock per process: in a forked child, the task that held a lock does not continue.
         async with self._entering.setdefault((True, key, os.getpid()), asyncio.Lock()):
             self._tasks[key] = asyncio.current_task()
             try:
@@ -97,7 +97,7 @@ class OpenScope:
             return self.provided[key]
 
     def _keep(self, seat: Seat, manager: Any, value: Any) -> bool:
-        """Keep what was entered; return False if the block has ended meanwhile."""
+        """Keep an entered context manager. Return False if the block has ended in the meantime."""
         with self._lock:
             if self._is_open:
                 self._managers.append((seat, manager))
@@ -122,14 +122,16 @@ class OpenScope:
             self._is_open = False
         self.spec.open_scopes.pop(id(self), None)
         self.spec.bus._switchboard.discard_plans(self.spec)
-        # Without a token: a block may be left in another context than it was entered in, as pytest
-        # fixtures do.
+        # No token is used, because a block may be exited in another context, as with pytest
+        # fixtures.
         _OPEN.set(tuple(scope for scope in _OPEN.get() if scope is not self))
         self.provided.clear()
         return self._managers[::-1]
 
     async def _close(self, details: tuple[Any, ...]) -> None:
-        """Close all; then raise the most urgent failure, unless the block itself has failed."""
+        """Close all context managers. Then raise the most urgent failure, unless the block itself
+        has failed.
+        """
         error, out = details[1], None
         for seat, manager in self._end():
             try:
@@ -152,7 +154,9 @@ class OpenScope:
     def _left(
         self, seat: Seat, failure: BaseException, error: BaseException | None
     ) -> BaseException | None:
-        """Emit the failure of a manager to close; return the exception that must go out."""
+        """Emit the failure of a context manager to close. Return the exception to raise, or
+        None.
+        """
         if failure is error:
             return None
         is_own_cancel = is_cancelled_error(failure) and not cancelling()

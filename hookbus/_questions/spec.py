@@ -13,7 +13,7 @@ from .._connections.phases import ANSWER
 from .._connections.signal import HookSignal
 from .._ground.merging import name_of
 from .._hooks.hook import Hook
-from .._hooks.identity import ALL
+from .._hooks.identity import NO_SENDER
 from .._hooks.placement import site_as
 from ..exceptions import HookError
 from ..modes import Receiver as Token
@@ -21,12 +21,12 @@ from .writer import QuestionWriter
 
 
 class Rules(NamedTuple):
-    """How the answers to a question become one result.
+    """The rules that combine the answers to a question into one result.
 
     Attributes:
-        mode: the mode, as it was given.
-        steps: the mode as a generator function.
-        is_historic: whether questions are recorded for receivers that are connected later.
+        mode: the mode that was passed to `hookspec`.
+        steps: the same mode as a generator function.
+        is_historic: whether calls are recorded for receivers that are connected later.
     """
 
     mode: Callable[..., Any]
@@ -41,11 +41,11 @@ class Rules(NamedTuple):
 _PANEL: Final = "panel"
 
 Seats = tuple[tuple[Token[Any], Seat], ...]
-"""The receivers of a question, in order, each as seen by the mode and by the call."""
+"""The receivers of a question, in order, each as the mode's object and as a seat."""
 
 
 class Past(NamedTuple):
-    """A question that was asked: the values of its parameters, and the connections that were
+    """A past call of a question: the values of its parameters, and the connections that were
     called.
     """
 
@@ -57,10 +57,10 @@ class Spec(Hook):
     """The hook of a hookspec: a hookable whose body calls the receivers of its signal.
 
     Attributes:
-        rules: how the answers become one result.
-        signal: the signal of its receivers, which has the name of the hookspec.
-        open_scopes: the `scope()` blocks that are open anywhere.
-        history: the questions that were asked, for a historic hookspec.
+        rules: the rules that combine the answers into one result.
+        signal: the signal of its receivers, with the same name.
+        open_scopes: all open `scope()` blocks, in any task or thread.
+        history: the past calls, for a historic hookspec.
     """
 
     is_question = True
@@ -72,7 +72,7 @@ class Spec(Hook):
         self._join()
 
     def _join(self) -> None:
-        # A question has no sender: its first argument is an argument.
+        # A question has no sender; its first argument is an ordinary argument.
         self.method_signature = self.function_signature
         self.open_scopes: dict[int, object] = {}
         self.history: list[Past] = []
@@ -92,33 +92,37 @@ class Spec(Hook):
     # -- how calls find their plan -------------------------------------------------------------
 
     def find(self, values: tuple[Any, ...]) -> Callable[..., Any]:
-        """Return the function that asks; it is compiled again after connections have changed."""
+        """Return the function that asks the question. It is compiled again after connections have
+        changed.
+        """
         if not self.is_looked_at:
             self.bus._checks.report_misplaced(self)
         table = self.table
-        run = table[ALL] = self.panel().written.run
+        run = table[NO_SENDER] = self.panel().written.run
         return run
 
     def panel(self) -> Panel:
-        """Return the receivers and arounds; looked up again after connections have changed."""
+        """Return the receivers and arounds. They are looked up again after connections have
+        changed.
+        """
         table = self.table
-        table.mark_used()  # before anything is read, so that `discard_plans` sees it from now on
+        table.mark_used()  # before reading anything, for `discard_plans`
         panel: Panel = table.get(_PANEL) or table.setdefault(_PANEL, Panel(self))
         return panel
 
     def remember(self, values: tuple[Any, ...], seats: Seats) -> Past:
-        """Record a question for receivers that are connected later."""
+        """Record a call of the question for receivers that are connected later."""
         past = Past(values, dict.fromkeys(seat.receiver.sequence for _, seat in seats))
         self.history.append(past)
         return past
 
 
 class Panel:
-    """The present receivers and arounds of a question, and the functions that ask.
+    """The current receivers and arounds of a question, and the functions that ask it.
 
     Attributes:
-        seats: the receivers, in order, each as seen by the mode and by the call.
-        written: the function that asks.
+        seats: the receivers, in order, each as the mode's object and as a seat.
+        written: the function that asks the question.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -132,7 +136,7 @@ class Panel:
 
     @cached_property
     def run_round(self) -> Callable[..., Any]:
-        """The function that asks for a round, which is its first argument."""
+        """The function that asks the question. Its first argument is the `Round`."""
         run: Any = QuestionWriter(self.plan, self.seats, has_round=True).written().run
         shell = self.plan.hook.shell
         run.__defaults__, run.__kwdefaults__ = shell.__defaults__, shell.__kwdefaults__
@@ -140,7 +144,7 @@ class Panel:
         return run  # type: ignore[no-any-return]
 
     def newcomers(self, past: Past) -> Seats:
-        """Return the receivers that were not called for this question, and mark them as called."""
+        """Return the receivers that were not called in this past call, and mark them as called."""
         mine = object()  # `setdefault` decides atomically which thread calls a receiver
         return tuple(
             pair for pair in self.seats
@@ -154,8 +158,8 @@ def _token(seat: Seat) -> Token[Any]:
 
 
 def _become_question(signal: HookSignal) -> None:
-    """Make all receivers of a signal answer from now on, including those that were connected before
-    the hookspec was declared.
+    """Turn all receivers of a signal into answering receivers, including those connected before the
+    hookspec was declared.
     """
     signal.phase, signal.hook = ANSWER, signal.name
     refuse = partial(_refuse_send, signal)

@@ -1,5 +1,4 @@
-"""Explain a call: the receivers that run, their order, where they are defined, and the generated
-code.
+"""Explain a call: list its receivers in order, with their locations, and show the generated code.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from .._hooks.placement import site_as, site_of, site_of_class
 from .._questions.spec import Spec
 from ..exceptions import HookError
 from .html import Pictured, chip, titled
-from .tables import brief, columns, escaped, html_table, once, text_items, text_table
+from .tables import brief, columns, escape, html_table, once, text_items, text_table
 
 
 @attrs.frozen
@@ -75,7 +74,7 @@ class Explanation(Pictured, Sequence[Row]):
     Attributes:
         title: the name of the hookable or question.
         rows: one row for each receiver.
-        when_empty: what happens if there are no receivers.
+        when_empty: what happens without receivers.
         source: the function that runs the calls, if requested.
         body: the function that the receivers run around; None for a question.
     """
@@ -118,10 +117,10 @@ class Explanation(Pictured, Sequence[Row]):
         return "\n".join([*parts, *([self.source] if self.source else [])])
 
     def _html_parts(self) -> list[str]:
-        table = html_table(self._columns()) if self.rows else f"<p>{escaped(self.when_empty)}</p>"
-        problems = "".join(f"<li>{escaped(problem)}</li>" for problem in self._problems())
+        table = html_table(self._columns()) if self.rows else f"<p>{escape(self.when_empty)}</p>"
+        problems = "".join(f"<li>{escape(problem)}</li>" for problem in self._problems())
         table += f"<ul>{problems}</ul>" if problems else ""
-        source = f"<pre>{escaped(self.source)}</pre>" if self.source else ""
+        source = f"<pre>{escape(self.source)}</pre>" if self.source else ""
         return [titled(brief(self.title), self._drawn() + table), source]
 
     def _drawn(self) -> str:
@@ -135,9 +134,9 @@ class Explanation(Pictured, Sequence[Row]):
             chips.setdefault(row.phase, []).append(
                 chip(f"{row.position} {brief(row.receiver)}{role}", row.role)
             )
-        steps = [f"{escaped(phase)} {' '.join(each)}" for phase, each in chips.items()]
+        steps = [f"{escape(phase)} {' '.join(each)}" for phase, each in chips.items()]
         if chips and self.body is not None:
-            steps.insert(len(chips.keys() & {"pre", "around"}), f"<b>{escaped(self.body)}</b>")
+            steps.insert(len(chips.keys() & {"pre", "around"}), f"<b>{escape(self.body)}</b>")
         return f"<p>{' → '.join(steps)}</p>" if steps else ""
 
 
@@ -147,14 +146,14 @@ def explain(
 ) -> Explanation:
     """Show which receivers run around a hookable, in order.
 
-    Use it as `explain(agent.reply)`, `explain(Agent.reply)` or `explain(function)`. For a hookspec
+    Call it as `explain(agent.reply)`, `explain(Agent.reply)` or `explain(function)`. For a hookspec
     it also shows the receivers that answer: `explain(resolve_session)`. For a framework's adapter,
     write `explain("tool_call", sender=tool)`. `explain` reads the same plan that the call uses.
 
     Args:
         hookable: a hookable function or method, or a hookspec; or the name of a hook whose sender
             is one of its arguments.
-        sender: the value of that argument. None stands for any sender.
+        sender: the value of that argument. None represents any sender.
         bus: the bus of the hook with this name.
         source: also print the generated function that runs the call, and the values of its short
             names.
@@ -163,7 +162,7 @@ def explain(
         The rows of the plan, one for each receiver.
 
     Raises:
-        HookError: if the function is not hookable, or if there is no such hook.
+        HookError: if the function is not hookable, or if the hook does not exist.
     """
     hook = hook_for(hookable, bus)
     if isinstance(hook, Spec):
@@ -178,7 +177,7 @@ def explain(
         site, sender, who = site_as(hook, None), None, f"any {hook.given.sender}"
     elif cls is None:
         site, sender, who = site_as(hook, None), hook.shell, describe(hook.shell)
-    else:  # a class stands for its instances
+    else:  # a class represents its instances
         site, sender, who = site_of_class(hook, cls), cls, f"any {cls.__qualname__}"
     plan, made = written_for(hook, site, sender)
     title = f"{hook.name} of {who} ({hook.colour})"
@@ -190,7 +189,7 @@ def hook_for(hookable: Any, bus: Bus = default_bus) -> Hook:
     """Return the hook that `explain` shows, from any form of its first argument.
 
     Raises:
-        HookError: if the function is not hookable, or if there is no such hook.
+        HookError: if the function is not hookable, or if the hook does not exist.
     """
     if isinstance(hookable, str):
         hooks = list(bus._switchboard.hooks())
@@ -201,9 +200,9 @@ def hook_for(hookable: Any, bus: Bus = default_bus) -> Hook:
             advice = did_you_mean(hookable, named) or ": pass the method, as explain(agent.reply)"
             raise HookError(f"no hook {hookable!r} has an argument for its sender{advice}")
         return named[hookable]
-    held: list[Any] = [*layers(getattr(hookable, "__func__", hookable))]
-    held += [getattr(function, "__hookable__", None) for function in held]  # of an adapter
-    hook = next((hook for hook in map(hook_of, held) if hook is not None), None)
+    found: list[Any] = [*layers(getattr(hookable, "__func__", hookable))]
+    found += [getattr(function, "__hookable__", None) for function in found]  # a hook of an adapter
+    hook = next((hook for hook in map(hook_of, found) if hook is not None), None)
     if hook is None:
         raise HookError(
             f"{hookable!r:.80} is not hookable: decorate it with @hookable, or call "
@@ -224,8 +223,8 @@ def _source_of(made: Written | None) -> str:
     if made is None:
         return "\nno receivers are connected: the method runs directly"
     named = {name: value for name, value in made.named.items() if not isinstance(value, Seat)}
-    said = (brief(f"# {name}: {_named(value)}") for name, value in named.items())
-    return "\n".join(["", *said, "", made.source])
+    lines = (brief(f"# {name}: {_named(value)}") for name, value in named.items())
+    return "\n".join(["", *lines, "", made.source])
 
 
 def _named(value: Any) -> str:
@@ -236,7 +235,7 @@ def _named(value: Any) -> str:
 
 def _rows(plan: Plan) -> Iterator[Row]:
     phases = [(name, tuple(phase)) for name, phase in plan.phases.items()]
-    phases.insert(2, (ANSWER, plan.answers))  # inside the arounds
+    phases.insert(2, (ANSWER, plan.answers))  # these run inside the arounds
     for phase, seats in (*phases, *((s.phase, (s,)) for s in plan.unaskable)):
         for position, seat in enumerate(seats, 1):
             yield _row(phase, position, seat)
@@ -255,7 +254,7 @@ def _row(phase: str, position: int, seat: Seat) -> Row:
 
 
 def origin_of(signal: HookSignal, receiver: Connected) -> tuple[str | None, str | None]:
-    """Return the plugin that connected a receiver, and what the operator overrides for it."""
+    """Return the plugin that connected a receiver, and the operator's overrides for it."""
     plugins = signal._home.plugins
     origin: tuple[str, str | None] | None = plugins.origin_of(receiver) if plugins else None
     return origin or (None, None)
@@ -267,12 +266,12 @@ _USUAL: Final = {"guard": "block", "around": "raise"}
 
 def noted(row: dict[str, Any], *more: str) -> dict[str, Any]:
     """Return a row about a receiver with its unusual settings in one column."""
-    left = dict(row)
-    priority, timeout, on_error, where = map(left.pop, ("priority", "timeout", "on_error", "where"))
-    said = [f"priority {priority}"] if priority else []
-    said += [f"timeout {timeout:g} s"] if timeout is not None else []
-    said += [f"on_error {on_error}"] if on_error != _USUAL.get(row["role"], "isolate") else []
-    return {**left, "notes": ", ".join([*said, *more]), "where": where}
+    rest = dict(row)
+    priority, timeout, on_error, where = map(rest.pop, ("priority", "timeout", "on_error", "where"))
+    notes = [f"priority {priority}"] if priority else []
+    notes += [f"timeout {timeout:g} s"] if timeout is not None else []
+    notes += [f"on_error {on_error}"] if on_error != _USUAL.get(row["role"], "isolate") else []
+    return {**rest, "notes": ", ".join([*notes, *more]), "where": where}
 
 
 def scope_of(receiver: Connected) -> str:

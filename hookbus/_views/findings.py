@@ -13,7 +13,7 @@ from .._callables.callables import code_of
 from .._callables.instructions import awaits, returns_nothing
 from .._checks.coverage import check_guarded, may_block
 from .._checks.fit import may_call
-from .._checks.misplaced import meant_by
+from .._checks.misplaced import likely_target
 from .._connections.options import odd_timeout
 from .._connections.phases import OFFERED, PHASES
 from .._connections.receiver import Connected
@@ -27,19 +27,21 @@ from ..exceptions import HookError
 
 
 class Note(str):
-    """A finding that is worth knowing, but is not a mistake."""
+    """A finding that is useful to know, but is not a mistake."""
 
 
 _TAKEN = frozenset(name for names in OFFERED.values() for name in names)
 
 
 def arguments(hook: Hook) -> tuple[str, ...]:
-    """Return the arguments of a hook that a receiver may name as parameters."""
+    """Return the arguments of a hook that a receiver can request as parameters."""
     return hook.served(as_method=is_method(hook)).arguments
 
 
 def of_hook(hook: Hook) -> Iterator[str]:
-    """Yield the arguments that a receiver cannot name as parameters in every phase."""
+    """Yield a message for each argument that a receiver cannot request as a parameter in every
+    phase.
+    """
     for name in () if hook.is_question else arguments(hook):
         if name in _TAKEN:
             yield Note(
@@ -56,10 +58,10 @@ def pending(bus: Bus, signal: HookSignal) -> str:
         there = f"a hook {signal.hook!r} is on another bus"
         return f"; {there}: connect to the signal of that bus"
     names = bus.hook_names()
-    meant = [found for name in names if (found := meant_by(signal, name))]
+    likely = [found for name in names if (found := likely_target(signal, name))]
     unknown = "" if signal.phase else f"; the phases are {', '.join(PHASES)}"
-    if meant:
-        (nearest,) = get_close_matches(signal.name, meant, n=1, cutoff=0)
+    if likely:
+        (nearest,) = get_close_matches(signal.name, likely, n=1, cutoff=0)
         return f"{unknown}; did you mean {nearest!r}?"
     questions = [name for name in names if bus._switchboard.declared(name)[0].is_question]
     if signal.phase or not questions:
@@ -68,7 +70,7 @@ def pending(bus: Bus, signal: HookSignal) -> str:
 
 
 def unreached(bus: Bus, receiver: Connected, declared: list[Hook]) -> str:
-    """Return why a receiver can never fire: its sender calls none of these hooks."""
+    """Return the reason why a receiver can never fire if its sender calls none of these hooks."""
     sender = receiver.sender() if receiver.sender is not None else None
     if sender is None or not declared or may_call(sender, declared):
         return ""
@@ -80,8 +82,7 @@ def unreached(bus: Bus, receiver: Connected, declared: list[Hook]) -> str:
 
 
 def repeated(signal: HookSignal, receivers: Iterable[Connected]) -> Iterator[str]:
-    """Yield the receivers that one line of code connected several times, because the code ran
-    repeatedly.
+    """Yield a message for receivers that one line of code connected several times.
     """
     alike: dict[Any, list[Connected]] = {}
     for each in receivers:
@@ -97,8 +98,10 @@ def repeated(signal: HookSignal, receivers: Iterable[Connected]) -> Iterator[str
 
 
 def died(signal: HookSignal) -> Iterator[str]:
-    """Yield the last receiver that was weakly referenced and freed before any call."""
-    count, label = signal._died
+    """Yield a message about the last receiver that was weakly referenced and freed before any
+    call.
+    """
+    count, label = signal._lost_uncalled
     if count:
         more = f", and {count - 1} more" if count > 1 else ""
         yield (
@@ -133,12 +136,14 @@ def of_itself(receiver: Connected, it: str) -> Iterator[str]:
     if callable(own):
         try:
             yield from [f"{it}: {each}" for each in own()]
-        except Exception as error:  # code of a receiver must not make the report fail
+        except Exception as error:  # the code of a receiver must not make the report fail
             yield f"{it} has an attribute findings that failed: {type(error).__name__}"
 
 
 def unguarded(bus: Bus, hook: Hook) -> Iterator[str]:
-    """Yield a message if a hook with `require_guard=True` has no guard: its calls are blocked."""
+    """Yield a message if the calls of a hook with `require_guard=True` are blocked because it has
+    no guard.
+    """
     if hook.given.require_guard:
         try:
             check_guarded([hook], bus._switchboard.signals_of(hook.name), "pre")
@@ -154,7 +159,7 @@ def opens(receiver: Connected) -> bool:
 
 
 def of_seconds(receiver: Connected, it: str) -> Iterator[str]:
-    """Yield a message about an observer that delays calls, or a block of the event loop."""
+    """Yield a message about an observer that delayed a call or blocked the event loop."""
     if not receiver.held_up:
         return
     times = "once" if receiver.held_up == 1 else f"{receiver.held_up} times"
@@ -167,8 +172,8 @@ def of_seconds(receiver: Connected, it: str) -> Iterator[str]:
 
 def of_answers(receiver: Connected, it: str) -> Iterator[str]:
     """Yield a message about unusual answers of a receiver."""
-    for said, count in [*(receiver.remarks or {}).items()]:
-        yield f"{it} {said} ({'once' if count == 1 else f'{count} times'})"
+    for remark, count in [*(receiver.remarks or {}).items()]:
+        yield f"{it} {remark} ({'once' if count == 1 else f'{count} times'})"
 
 
 def of_timeout(receiver: Connected, it: str) -> Iterator[str]:
@@ -178,14 +183,16 @@ def of_timeout(receiver: Connected, it: str) -> Iterator[str]:
 
 
 def orphaned(signal: HookSignal) -> Iterator[str]:
-    """Yield guards of objects that were freed before any call."""
+    """Yield messages about guards of objects that were freed before any call."""
     for label, count in [*signal._orphans.items()]:
         times = "" if count == 1 else f", {count} times"
         yield f"{label} on {signal.name} {ORPHANED}{times}"
 
 
 def of_seals(receiver: Connected, it: str) -> Iterator[str]:
-    """Yield receivers that may have changed contents after guards had checked them."""
+    """Yield a message about a receiver that may have changed contents after guards had checked
+    them.
+    """
     if receiver.seals_broken:
         times = "once" if receiver.seals_broken == 1 else f"{receiver.seals_broken} times"
         yield (
@@ -195,7 +202,9 @@ def of_seals(receiver: Connected, it: str) -> Iterator[str]:
 
 
 def left_behind(bus: Bus, receiver: Connected, signal: HookSignal) -> Iterator[str]:
-    """Yield the classes with the same name as a guarded class that the guard does not cover."""
+    """Yield messages about classes with the same name as a guarded class that the guard does not
+    cover.
+    """
     guarded = receiver.sender() if receiver.role == "guard" and receiver.sender else None
     name = name_of_sender(guarded) if isinstance(guarded, type) else None
     for cls in bus._switchboard.looked_at.owners() if name else ():

@@ -1,10 +1,10 @@
-"""The style of all views in notebooks: few colors, and a word next to every color."""
+"""The style of all views in notebooks. It uses few colors, and every color comes with a word."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from .tables import escaped
+from .tables import escape
 
 COLOURS: Final = {
     "returned": "#4a7ebb", "changed": "#2f9480", "replaced": "#8b6fc9", "blocked": "#d64545",
@@ -52,7 +52,7 @@ div.hookbus svg { display: block; width: 100%; height: 1.3em; overflow: visible;
 
 
 class Pictured:
-    """An object that a notebook can display: it has a text form, and an HTML form made of parts."""
+    """An object that a notebook can display, with a text form and an HTML form."""
 
     __slots__ = ()
 
@@ -68,10 +68,10 @@ class Pictured:
 
 def titled(text: str, body: str) -> str:
     """Return a heading and a body, which scrolls sideways if it is too wide."""
-    return f"<h4>{escaped(text)}</h4><div>{body}</div>"
+    return f"<h4>{escape(text)}</h4><div>{body}</div>"
 
 
 def chip(text: str, word: str) -> str:
-    """Return framed text in the color of an outcome or a role."""
-    colour = COLOURS[word]
-    return f'<span style="border-color:{colour};background:{colour}33">{escaped(text)}</span>'
+    """Return framed text in the color that belongs to an outcome or a role."""
+    color = COLOURS[word]
+    return f'<span style="border-color:{color};background:{color}33">{escape(text)}</span>'

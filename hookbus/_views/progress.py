@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from .._ground.locks import Lock
 from ..events import Blocked, Event, Failed, Finished, Mutated, Started
-from .tables import brief, escaped
+from .tables import brief, escape
 from .waterfall import duration
 
 EVERY_SECONDS: Final = 0.5
@@ -25,7 +25,7 @@ def progress() -> Progress | None:
 
 
 class Progress:
-    """A line that is updated every half second, if the cell runs that long.
+    """A line that is updated every half second while the cell runs.
 
     A separate thread updates it, because a long call emits no events while it runs.
     """
@@ -62,11 +62,11 @@ class Progress:
     def __str__(self) -> str:
         with self._lock:
             counts, calls = self._counts.copy(), list(self._under_way.values())
-        said = [f"{count} {word}" for word, count in counts.items()]
+        parts = [f"{count} {word}" for word, count in counts.items()]
         if calls:
             inner = calls[-1]
-            said.append(f"{len(calls)} running, {inner.hook} of {brief(inner.sender)}")
-        return f"{duration(time.monotonic() - self._began)}: {', '.join(said) or 'no call yet'}"
+            parts.append(f"{len(calls)} running, {inner.hook} of {brief(inner.sender)}")
+        return f"{duration(time.monotonic() - self._began)}: {', '.join(parts) or 'no call yet'}"
 
     def _run(self) -> None:
         while not self._over.wait(EVERY_SECONDS):
@@ -74,7 +74,7 @@ class Progress:
 
     def _write(self) -> None:
         text = str(self)
-        data = {"text/plain": text, "text/html": f"<div>{escaped(text)}</div>"}
+        data = {"text/plain": text, "text/html": f"<div>{escape(text)}</div>"}
         if self._shown is None:
             display = import_module("IPython.display").display
             self._shown = display(data, raw=True, display_id=True)

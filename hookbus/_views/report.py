@@ -1,5 +1,6 @@
-"""A summary of a bus, as text and HTML: its receivers, their failures, and receivers that never
-fire."""
+"""Summarize a bus as text and HTML: its receivers, their failures, and receivers that never
+fire.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ from .._waiting.workers import workers
 from . import findings
 from .explain import noted, origin_of, scope_of
 from .html import Pictured, titled
-from .tables import brief, columns, escaped, html_table, once, text_items, text_table
+from .tables import brief, columns, escape, html_table, once, text_items, text_table
 
 
 @attrs.frozen
@@ -60,8 +61,7 @@ class Report(Pictured):
         return {"hooks": hooks, "receivers": receivers, **plugins}
 
     def _findings(self) -> list[str]:
-        """Return the findings as printed below the tables, which already show the location of
-        receivers.
+        """Return the findings for text output, without locations that the tables already show.
         """
         places: dict[str, set[str]] = {}
         for row in self.receivers:
@@ -79,9 +79,9 @@ class Report(Pictured):
     def _html_parts(self) -> list[str]:
         parts = []
         for title, table in self._tables().items():
-            shown = f"<p>{escaped(table)}</p>" if isinstance(table, str) else html_table(table)
+            shown = f"<p>{escape(table)}</p>" if isinstance(table, str) else html_table(table)
             parts.append(titled(title, shown))
-        findings = "".join(f"<li>{escaped(finding)}</li>" for finding in self._findings())
+        findings = "".join(f"<li>{escape(finding)}</li>" for finding in self._findings())
         return [*parts, titled("findings", f"<ul>{findings or '<li>none</li>'}</ul>")]
 
 
@@ -89,10 +89,10 @@ def _with_notes(row: dict[str, Any]) -> dict[str, Any]:
     facts = dict(row)
     state, failures = facts.pop("state"), facts.pop("failures")
     opened, _ = facts.pop("failed open"), facts.pop("last failure")  # the findings contain it
-    said = [state] if state != "fired" else []
+    notes = [state] if state != "fired" else []
     for count, how in ((opened, "failed open"), (failures - opened, "failed")):
-        said += [f"{how} {_times(count)}"] if count else []
-    return noted(facts, *said)
+        notes += [f"{how} {_times(count)}"] if count else []
+    return noted(facts, *notes)
 
 
 def _times(count: int) -> str:
@@ -213,7 +213,7 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
                 hint = did_you_mean(other, [r.name for r in receivers if r is not receiver])
                 yield f"{it} names {other!r} in before= or after=, but no receiver has it{hint}"
         if receiver.options.shadow:
-            yield findings.Note(f"in shadow, so it blocks nothing: {it}")
+            yield findings.Note(f"in shadow mode, so it blocks nothing: {it}")
         if not receiver.has_fired:
             why = findings.unreached(bus, receiver, declared)
             yield (str if why else findings.Note)(f"never fired: {it}{why}")
@@ -237,7 +237,9 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
 
 
 def _misfits(receiver: Connected, signal: HookSignal, declared: list[Hook]) -> Iterator[str]:
-    """Yield a message about parameters of a receiver that no hookable provides."""
+    """Yield messages about parameters, conditions and defaults of a receiver that fit no
+    hookable.
+    """
     problems = [receiver.problem_with(h.served(as_method=is_method(h))) for h in declared]
     yield from dict.fromkeys(problem for problem in problems if problem)
     names = {name for hook in declared for name in hook.function_signature.names}
@@ -256,7 +258,9 @@ def _misfits(receiver: Connected, signal: HookSignal, declared: list[Hook]) -> I
 
 
 def _unused_defaults(receiver: Connected, declared: list[Hook]) -> Iterator[str]:
-    """Yield defaults of a receiver that the defaults of the question always replace."""
+    """Yield a message for each default of a receiver that a default of the question always
+    replaces.
+    """
     theirs: Any = receiver.function
     for name, parameter in signature_of(theirs).parameters.items():
         asked = [signature_of(hook.body).parameters.get(name) for hook in declared]

@@ -28,7 +28,7 @@ def width() -> int:
     """Return the width of a line: the width of the terminal, if stdout is a terminal."""
     try:
         is_terminal = sys.stdout.isatty()
-    except (AttributeError, ValueError):  # there is no stdout, or it is closed
+    except (AttributeError, ValueError):  # stdout is missing or closed
         is_terminal = False
     return max(shutil.get_terminal_size().columns, 40) if is_terminal else WIDTH
 
@@ -38,10 +38,10 @@ def columns(rows: Sequence[dict[str, Any]], *, is_whole: bool = False) -> dict[s
     With `is_whole`, paths are not shortened.
     """
     write = printable if is_whole else brief
-    said = {name: [row[name] for row in rows] for name in rows[0]}
+    texts = {name: [row[name] for row in rows] for name in rows[0]}
     return {
         name: ["" if value is None or value is False else write(str(value)) for value in values]
-        for name, values in said.items() if any(values)
+        for name, values in texts.items() if any(values)
     }  # fmt: skip
 
 
@@ -91,9 +91,9 @@ def text_items(items: Sequence[str]) -> str:
 
 
 def html_table(columns: dict[str, list[str]]) -> str:
-    head = "".join(f"<th>{escaped(name)}</th>" for name in columns)
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
     lines = (
-        "".join(f"<td>{escaped(cell)}</td>" for cell in line) for line in zip(*columns.values())
+        "".join(f"<td>{escape(cell)}</td>" for cell in line) for line in zip(*columns.values())
     )
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -110,7 +110,7 @@ def _near(path: str) -> str:
     """Return a path relative to the current folder or to site-packages, or its last parts."""
     try:
         here = os.path.relpath(path)
-    except (OSError, ValueError):  # the folder is gone, or on another drive
+    except (OSError, ValueError):  # the folder was deleted, or is on another drive
         here = os.pardir
     if not here.startswith(os.pardir):
         return here
@@ -140,7 +140,7 @@ def _seen(char: str) -> str:
     return "".join(f"\\u{halves[at : at + 4]}" for at in range(0, len(halves), 4))
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Return text escaped for HTML and XML. Line breaks are kept."""
     return html.escape(escaped_lines(text))
 

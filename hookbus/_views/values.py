@@ -32,7 +32,7 @@ _short.maxlevel = 3
 
 
 def named(labels: Mapping[str, str] | None) -> str:
-    """Return the name of the tool, model or agent in the labels of a call, or an empty string."""
+    """Return the name of the tool, model or agent from the labels of a call, or an empty string."""
     found = ((labels or {}).get(each) for each in ("name", "model", "agent", "caller"))
     return next((each for each in found if each), "")
 
@@ -63,7 +63,7 @@ def changed(name: str, before: Any, after: Any) -> str:
     """Describe a change of a value: the name, then the first position where the two values differ,
     and both values there, such as ` at ['limit']: 10 → 3`.
 
-    Return only the name if there is no difference to show.
+    Return only the name if no difference is visible.
     """
     try:
         found = _difference(before, after, iter(range(2000)), 4)

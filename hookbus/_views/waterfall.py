@@ -1,8 +1,8 @@
 """Show the events of a block of code as a waterfall: nested calls, their times and durations, and
 the actions of receivers.
 
-A receiver that was called and changed nothing emits no event, so the picture does not show it.
-`explain` lists such receivers.
+A receiver that changed nothing emits no event, so the picture does not show it. `explain` lists all
+receivers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import attrs
 
 from ..events import HIDDEN, Attempted, Blocked, Event, Failed, Finished, Lost, Mutated, Started
 from .html import COLOURS, chip
-from .tables import brief, escaped, printable, width
+from .tables import brief, escape, printable, width
 from .values import changed, place_of_change, shortened
 
 _MARGIN: Final = 24
@@ -30,11 +30,11 @@ class Line:
 
     Attributes:
         depth: the number of calls that it is nested in.
-        what: the call with its arguments, as far as known; or the receiver and what it did.
+        what: the call with its arguments, if known; or the receiver and its action.
         word: how the call ended, or the kind of the receiver's action.
         start: seconds since the start of the first line.
         seconds: the duration of the call or attempt; None for an action without a duration.
-        again: the times of further equal actions of a receiver on items of a stream.
+        again: the times when the receiver repeated the action on further items of a stream.
     """
 
     depth: int
@@ -142,7 +142,7 @@ def _call(event: Started, sender: str, end: Finished | None, began: float, until
 
 def _title(event: Started | Finished, sender: str) -> str:
     values = event.values if isinstance(event, Started) else HIDDEN
-    given = (
+    shown_arguments = (
         ""
         if values is HIDDEN
         else f"({', '.join(f'{name}={shortened(value)}' for name, value in values.items())})"
@@ -158,7 +158,7 @@ def _title(event: Started | Finished, sender: str) -> str:
         if is_function
         else f" of {sender}"
     )
-    return f"{event.hook}{given}{of}"
+    return f"{event.hook}{shown_arguments}{of}"
 
 
 def _mark(event: Event, start: float) -> Line | None:
@@ -169,12 +169,12 @@ def _mark(event: Event, start: float) -> Line | None:
         return Line(0, _change(event), "dropped" if event.dropped else "changed", start)
     if isinstance(event, Blocked):
         how = "blocked" if event.enforced else "would have blocked"
-        said = f"{brief(event.receiver)} {how} in {event.phase}: {event.reason}"
-        return Line(0, said, "blocked" if event.enforced else "shadow", start)
+        text = f"{brief(event.receiver)} {how} in {event.phase}: {event.reason}"
+        return Line(0, text, "blocked" if event.enforced else "shadow", start)
     if isinstance(event, Failed):
         error = type(event.exception).__name__
-        said = f"{brief(event.receiver)} failed in {event.phase}: {error}, {event.action}"
-        return Line(0, said if event.enforced else f"{said} in shadow", "failed", start)
+        text = f"{brief(event.receiver)} failed in {event.phase}: {error}, {event.action}"
+        return Line(0, text if event.enforced else f"{text} in shadow", "failed", start)
     if isinstance(event, Lost):
         what = f"{brief(event.receiver)} of {event.hook} was garbage collected"
         return Line(0, what, "failed", start)
@@ -195,7 +195,7 @@ def _change(event: Mutated, count: int = 1) -> str:
     return f"{who} {verb} {place_of_change(event.name)}{values}"
 
 
-# -- drawn -----------------------------------------------------------------------------------------
+# -- output ----------------------------------------------------------------------------------------
 
 
 def summary(lines: Sequence[Line]) -> str:
@@ -207,9 +207,9 @@ def summary(lines: Sequence[Line]) -> str:
     for line in lines:
         if not line.is_call and line.word in ("changed", "dropped", "failed", "shadow"):
             marks[line.word] += 1 + len(line.again)
-    said = ", ".join(f"{count} {word}" for word, count in (calls + marks).items())
+    counts = ", ".join(f"{count} {word}" for word, count in (calls + marks).items())
     count = f"{calls.total()} call{'s' * (calls.total() != 1)}"
-    return f"{count} in {duration(_length(lines))}: {said}"
+    return f"{count} in {duration(_length(lines))}: {counts}"
 
 
 def as_text(lines: Sequence[Line]) -> str:
@@ -217,8 +217,8 @@ def as_text(lines: Sequence[Line]) -> str:
     length, space = _length(lines), width() - _MARGIN
     time = min(max(space // 3, 12), 32)
     drawn = (_text_line(line, length, time, space - time) for line in lines)
-    kept = re.sub(r"(?<=\d) ", "\xa0", summary(lines))  # no line break after a number
-    head = (line.replace("\xa0", " ") for line in textwrap.wrap(kept, width()))
+    title = re.sub(r"(?<=\d) ", "\xa0", summary(lines))  # prevents a line break after a number
+    head = (line.replace("\xa0", " ") for line in textwrap.wrap(title, width()))
     return "\n".join([*head, *drawn])
 
 
@@ -252,12 +252,12 @@ def as_html(lines: Sequence[Line]) -> list[str]:
     rows = "".join(_html_line(line, length) for line in lines)
     table = f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
     drawn = f'<div><table class="calls">{table}</table></div>' if lines else ""
-    return [f"<h4>{escaped(summary(lines))}</h4>", drawn]
+    return [f"<h4>{escape(summary(lines))}</h4>", drawn]
 
 
 def _html_line(line: Line, length: float) -> str:
     took = "" if line.seconds is None else duration(line.seconds)
-    what = f'<td style="padding-left:{min(line.depth, 12):.0f}em">{escaped(line.what)}</td>'
+    what = f'<td style="padding-left:{min(line.depth, 12):.0f}em">{escape(line.what)}</td>'
     cells = f"{what}<td>{chip(line.word, line.word)}</td>"
     return f"<tr>{cells}<td>{took}</td><td>{_drawn(line, length)}</td></tr>"
 
@@ -267,20 +267,20 @@ def _drawn(line: Line, length: float) -> str:
 
     A bar has a frame, so that even the shortest bar is visible.
     """
-    colour = COLOURS[line.word]
+    color = COLOURS[line.word]
     first = 1 + 98 * min(line.start / length, 1.0)
     if line.seconds is None:
         when = f"at {duration(line.start)}"
         when += f", until {duration(line.again[-1])}" if line.again else ""
         places = dict.fromkeys(round(99 * min(at / length, 1.0)) for at in line.again)
         shape = "".join(
-            f'<circle cx="{place:.2f}%" cy="50%" r="4" fill="{colour}"/>'
+            f'<circle cx="{place:.2f}%" cy="50%" r="4" fill="{color}"/>'
             for place in (first, *(1 + place * 98 / 99 for place in places))
         )
     else:
         when = f"from {duration(line.start)} to {duration(line.start + line.seconds)}"
         size = f'x="{first:.2f}%" y="20%" width="{98 * line.seconds / length:.2f}%" height="60%"'
-        shape = f'<rect {size} fill="{colour}" stroke="{colour}" stroke-width="2"/>'
+        shape = f'<rect {size} fill="{color}" stroke="{color}" stroke-width="2"/>'
     track = '<line x1="0" x2="100%" y1="50%" y2="50%" stroke="#888888" stroke-opacity="0.4"/>'
     return f'<svg role="img"><title>{when}</title>{track}{shape}</svg>'
 

@@ -1,1 +1,1 @@
-"""How an answer is awaited: deadlines, worker threads, the loop thread."""
+"""Waiting for answers: deadlines, worker threads, and the thread of the event loop."""

@@ -1,4 +1,4 @@
-"""Daemon threads of hookbus, and the error for interpreters that allow none."""
+"""Start daemon threads, with a clear error for interpreters that do not support them."""
 
 from __future__ import annotations
 
@@ -13,21 +13,20 @@ __tracebackhide__ = True
 
 
 def start_thread(target: Callable[[], object], name: str, purpose: str) -> threading.Thread:
-    """Start a daemon thread in an empty context, which keeps nothing of its caller alive.
+    """Start a daemon thread in an empty context, so that it keeps no objects of its caller alive.
 
     Args:
         target: the function that the thread runs.
         name: the name of the thread.
-        purpose: what needs the thread, for the message: "deadlines".
+        purpose: the feature that needs the thread, for the error message, such as "deadlines".
 
     Raises:
-        HookError: if this interpreter allows no such threads, as subinterpreters and WebAssembly
-            do.
+        HookError: if this interpreter does not support daemon threads, for example in WebAssembly.
         RuntimeError: if the system cannot start another thread.
     """
     try:
         thread = threading.Thread(target=target, name=name, daemon=True)
-        Context().run(thread.start)  # since Python 3.14 it may inherit the starter's context
+        Context().run(thread.start)  # since Python 3.14, threads may inherit it
     except RuntimeError as error:
         said = str(error)
         is_refused = "interpreter" in said and "shutdown" not in said

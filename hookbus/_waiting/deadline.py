@@ -1,4 +1,5 @@
-"""Deadlines of receivers: awaited within a limit, or run in a daemon thread that may be abandoned.
+"""Deadlines of receivers: await them with a time limit, or run them in an abandonable daemon
+thread.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ _MISSING: Final = object()
 
 
 def timed(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Call in a worker thread, in a copy of the caller's context, and wait until the deadline.
-    Context variables that it sets are copied back.
+    """Call the function in a worker thread, in a copy of the caller's context, and wait until the
+    deadline. Context variables that the function sets are copied back.
     """
     before = copy_context()
     end = time.monotonic() + (seat.timeout or 0.0)
     job, context = workers.submit(function, args, kwargs)
     try:
         value, error = job.result(seat.timeout)
-        if are_greenlets() and time.monotonic() > end:  # it blocked all greenlets, this one too
+        if are_greenlets() and time.monotonic() > end:  # it blocked this greenlet, too
             raise TimeoutError
     except TimeoutError:
         raise late(seat) from None
@@ -47,8 +48,8 @@ def timed(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any
 async def timed_async(
     seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any
 ) -> Any:
-    """Call in a worker thread, so that it cannot block the event loop, and await its result, all
-    before the deadline.
+    """Call the function in a worker thread, so that it cannot block the event loop, and await its
+    result. The deadline applies to both.
     """
     asyncio, seconds = _asyncio(), seat.timeout or 0.0
     loop = asyncio.get_running_loop()
@@ -74,8 +75,8 @@ async def timed_async(
 
 
 async def within(seat: Seat, awaitable: Awaitable[Any], end: float | None = None) -> Any:
-    """Await until the deadline. Code that blocks the loop cannot be interrupted, but its answer
-    counts as late.
+    """Await the awaitable until the deadline. Code that blocks the loop cannot be interrupted, but
+    its answer counts as late.
     """
     try:
         asyncio = _asyncio()
@@ -111,8 +112,8 @@ def _asyncio() -> Any:
 
 
 def _bring_back(before: Context, context: Context) -> None:
-    """Copy the context variables that the worker has set into this context, and nothing else: other
-    code may run in this context meanwhile.
+    """Copy only the context variables that the worker has set into this context, because other code
+    may have changed other variables in the meantime.
     """
     for variable, value in context.items():
         if before.get(variable, _MISSING) is not value:

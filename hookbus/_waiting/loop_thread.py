@@ -1,4 +1,4 @@
-"""Async receivers of a plain call: awaited on an event loop in a separate thread, while the call
+"""Await async receivers of a plain call on an event loop in a separate thread, while the call
 waits.
 """
 
@@ -36,10 +36,10 @@ class Loop:
         self._running: Any = None
 
     def submit(self, make: Callable[[], Any]) -> Any:
-        """Run the coroutine that `make` returns, in a copy of this context; return its future.
+        """Run the coroutine that `make` returns in a copy of this context, and return its future.
 
         Raises:
-            HookError: if called in the thread of the loop, which would wait for itself.
+            HookError: in the thread of the loop, because the loop would wait for itself.
         """
         import asyncio
 
@@ -54,7 +54,7 @@ class Loop:
         return asyncio.run_coroutine_threadsafe(make(), loop)
 
     def _own(self) -> Any:
-        if self._starter is not thread_starter():  # gevent or eventlet was loaded since
+        if self._starter is not thread_starter():  # gevent or eventlet has been loaded since
             self._lock = Lock()
             self.reset()
         with self._lock:
@@ -76,7 +76,9 @@ def _begin_in_thread() -> Any:
 
 
 def _begin_in_real_thread() -> Any:
-    """Return a loop in a real thread beside all greenlets; a greenlet would block all of them."""
+    """Return a loop in a real thread, because a loop in a greenlet would block all other
+    greenlets.
+    """
     import asyncio
 
     begun: list[Any] = []
@@ -97,8 +99,8 @@ def _begin_in_real_thread() -> Any:
 
 
 class _Polled:
-    """What a greenlet waits for when the answer comes from another thread of the operating system.
-    It polls, because locks that gevent or eventlet make are not safe between such threads.
+    """A future for a greenlet whose result comes from another thread of the operating system. It
+    polls, because locks of gevent and eventlet are not safe between such threads.
     """
 
     def __init__(self, loop: Any, make: Callable[[], Any]) -> None:
@@ -123,7 +125,7 @@ class _Polled:
 def _wait_for(answers: list[Any]) -> None:
     pause = 0.0005
     while not answers:
-        time.sleep(pause)  # the patched sleep: other greenlets run meanwhile
+        time.sleep(pause)  # the patched sleep lets other greenlets run
         pause = min(2 * pause, 0.01)
 
 
@@ -132,7 +134,9 @@ run_at_fork(after_in_child=_loop.reset)
 
 
 def elsewhere(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Call and await on the shared loop, within the deadline if there is one; return the answer."""
+    """Call the function and await its answer on the shared loop, before the deadline if there is
+    one.
+    """
     future = _loop.submit(lambda: _answer(seat, function, args, kwargs))
     try:
         value, error = future.result()
@@ -150,7 +154,9 @@ def elsewhere(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs:
 async def _answer(
     seat: Seat, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, BaseException | None]:
-    """Return the answer and the exception raised instead; the loop must not see exit exceptions."""
+    """Return the answer, and the exception if one was raised. Exit exceptions must not reach the
+    loop.
+    """
     from asyncio import CancelledError
 
     try:

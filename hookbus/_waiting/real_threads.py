@@ -1,4 +1,6 @@
-"""Real threads of the operating system, even where gevent or eventlet replace them by greenlets."""
+"""Start real threads of the operating system, even if gevent or eventlet replaces threads with
+greenlets.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,8 @@ from typing import Any
 
 
 def thread_starter() -> Any:
-    """Return the function that starts threads now. It changes when gevent or eventlet patches
-    `threading`; locks and queues that were created before then block every greenlet at once.
+    """Return the function that currently starts threads. It changes when gevent or eventlet patches
+    `threading`; locks and queues that were created before that block all greenlets.
     """
     return _thread.start_new_thread
 
@@ -22,7 +24,7 @@ def are_greenlets() -> bool:
 
 
 def start_real_thread(function: Callable[[], object]) -> None:
-    """Run a function in a daemon thread of the operating system, whatever `threading` makes.
+    """Run a function in a daemon thread of the operating system, even if `threading` is patched.
 
     Raises:
         RuntimeError: if no such thread can be started, or if something other than gevent or

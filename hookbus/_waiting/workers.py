@@ -1,4 +1,4 @@
-"""Daemon threads for plain receivers with a deadline or in the background, limited and counted. A
+"""A limited number of daemon threads for plain receivers with a deadline or in the background. A
 thread cannot be stopped, only abandoned.
 """
 
@@ -19,24 +19,25 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 LIMIT: Final = 64
-"""How many worker threads a pool may have. If all are stuck, a receiver waits for one until its own
-deadline.
+"""The maximum number of worker threads in a pool. If all are busy, a receiver waits for a thread
+until its own deadline.
 """
 
 IDLE_SECONDS: Final = 10.0
 
 Pair = tuple[Any, BaseException | None]
-"""A value, and the exception that was raised instead."""
+"""A value, and the exception if one was raised instead."""
 
 Job = tuple["Future[Pair]", Context, Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
 class Workers:
-    """A pool that starts a thread when none is free, and ends an idle one."""
+    """A pool that starts a thread when no thread is idle, and ends threads that stay idle."""
 
     def __init__(self, purpose: str) -> None:
         self._purpose = purpose
-        # Re-entrant: a signal handler or finalizer may make a call while this thread holds it.
+        # Reentrant, because a signal handler or finalizer may make a call while this thread holds
+        # it.
         self._lock = Lock()
         self.reset()
 
@@ -47,11 +48,11 @@ class Workers:
     def submit(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Future[Pair], Context]:
-        """Run a call in a worker, in a copy of this context. The result of the future is a pair; it
-        never raises.
+        """Run a call in a worker, in a copy of this context. The result of the future is a pair.
+        The future never raises.
         """
         from concurrent.futures import (
-            Future,  # imports logging, which programs without deadlines do not need
+            Future,  # imports logging, so import it only for deadlines
         )
 
         future: Future[Pair] = Future()
@@ -66,8 +67,8 @@ class Workers:
             return self._pool
 
     def abandon(self, future: Future[Pair], bus: Any) -> None:
-        """Stop waiting for a job: cancel it if it has not started, else count its worker until it
-        returns.
+        """Stop waiting for a job. Cancel it if it has not started; otherwise, count its worker as
+        overdue until the job returns.
         """
         if future.done() or future.cancel():
             return
@@ -75,8 +76,7 @@ class Workers:
         future.add_done_callback(lambda _: self._count_overdue(bus, -1))
 
     def overdue(self, bus: Any) -> int:
-        """Return how many workers are past the deadline of a receiver of this bus and have not
-        returned.
+        """Return the number of workers that still run a receiver of this bus past its deadline.
         """
         return self._overdue.get(bus, 0)
 
@@ -128,7 +128,7 @@ class _Pool:
             if future.set_running_or_notify_cancel():
                 try:
                     pair: Pair = context.run(function, *args, **kwargs), None
-                except BaseException as error:  # passed to the waiting thread, which raises it
+                except BaseException as error:  # the waiting thread raises it
                     pair = None, error
                 future.set_result(pair)
             with self._lock:
@@ -140,7 +140,7 @@ class _Pool:
 workers: Final = Workers("deadlines")
 
 background: Final = Workers("sync background observers")
-"""For observers that no call waits for: they must not take a thread from a guard."""
+"""A separate pool for background observers, so that they never take a thread from a guard."""
 
 # A forked child does not have the threads of its parent.
 for _pool in (workers, background):

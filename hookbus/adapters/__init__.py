@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from . import agentscope as agentscope
     from . import agentscope2 as agentscope2
     from . import agno as agno
+    from . import anthropic as anthropic
     from . import autogen as autogen
     from . import bub as bub
     from . import claude_agent as claude_agent
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from . import strands as strands
 
 __all__ = [
-    "agent_framework", "agenticx", "agentscope", "agentscope2", "agno", "autogen", "bub",
-    "claude_agent", "crewai", "fastmcp", "google_adk", "haystack", "langchain", "litellm",
+    "agent_framework", "agenticx", "agentscope", "agentscope2", "agno", "anthropic", "autogen",
+    "bub", "claude_agent", "crewai", "fastmcp", "google_adk", "haystack", "langchain", "litellm",
     "llama_index", "mcp", "openai_agents", "openclaw", "pydantic_ai", "semantic_kernel",
     "smolagents", "strands",
 ]  # fmt: skip

@@ -33,6 +33,8 @@ SEAMS: Final = {
         "agent-framework-core", _CALLS, "FunctionTool.invoke, _AutoHandoffMiddleware.process"),
     "agentscope2": Seam(
         "agentscope", f"{_CALLS} agent_run agent_stream", "ToolBase.call, overrides of __call__"),
+    "anthropic": Seam(
+        "anthropic", "tool_call", "call of BetaFunctionTool, built-in tools and toolsets"),
     "autogen": Seam(
         "autogen-core", _CALLS,
         "Workbench.call_tool, BaseTool.run_json, BaseStreamTool.run_json_stream"),

@@ -85,6 +85,10 @@ class Halves:
         """Pass the result of a tool to its call, and return the result for the framework: the same
         object if no receiver changed it.
 
+        Args:
+            key: as in `begin`.
+            raw: the result.
+
         Raises:
             HookError: if no call is open under the key: no guard checked the result, and it must
                 not be passed on.
@@ -98,6 +102,10 @@ class Halves:
 
     async def fail(self, key: Hashable, error: Exception) -> Any:
         """Pass the exception of a tool to its call, and return the result that replaces it.
+
+        Args:
+            key: as in `begin`.
+            error: the exception.
 
         Raises:
             HookError: if no call is open under the key.

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from importlib import import_module
+from contextlib import contextmanager
 from typing import Any
 
 from hookbus import HookBlocked
 
-from ._patches import Patches
-
-
-def pass_refusals(patches: Patches) -> None:
-    """Make a `HookBlocked` of a model pass through every middleware of an agent, which can then
-    neither retry the call nor send it to another model."""
-    with suppress(ImportError):  # it is a separate package
-        middleware = import_module("langchain.agents.middleware").AgentMiddleware
-        patches.wrap(middleware, "wrap_model_call", _around_a_refusal)
-        patches.wrap(middleware, "awrap_model_call", _around_a_refusal_async)
+from ._tools import Gate
 
 
 class Refusal(BaseException):
@@ -52,23 +41,21 @@ def showing_refusals() -> Iterator[None]:
         raise refusal.blocked from None
 
 
-def _around_a_refusal(owner: type, stock: Any) -> Any:
-    @functools.wraps(stock)
-    def wrap_model_call(middleware: Any, request: Any, handler: Any) -> Any:
-        with showing_refusals():
-            return stock(middleware, request, hiding_refusals()(handler))
-
-    return wrap_model_call
+def call_model_with(gate: Gate, stock: Any, middleware: Any, request: Any, handler: Any) -> Any:
+    """Make a `HookBlocked` of a model pass through a middleware, which can then neither retry the
+    call nor send it to another model."""
+    with showing_refusals():
+        return stock(middleware, request, hiding_refusals()(handler))
 
 
-def _around_a_refusal_async(owner: type, stock: Any) -> Any:
-    @functools.wraps(stock)
-    async def awrap_model_call(middleware: Any, request: Any, handler: Any) -> Any:
-        async def handle(request: Any) -> Any:
-            with hiding_refusals():
-                return await handler(request)
+async def call_model_with_async(
+    gate: Gate, stock: Any, middleware: Any, request: Any, handler: Any
+) -> Any:
+    """The same for async calls."""
 
-        with showing_refusals():
-            return await stock(middleware, request, handle)
+    async def handle(request: Any) -> Any:
+        with hiding_refusals():
+            return await handler(request)
 
-    return awrap_model_call
+    with showing_refusals():
+        return await stock(middleware, request, handle)

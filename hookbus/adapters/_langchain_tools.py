@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
 from importlib import import_module
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
 
 from .._ground.signatures import signature_of
 from ._injected import Injected, Split, split
-from ._patches import Patches
 from ._pauses import Pause, answered, shown
 from ._tools import Gate, Refusal, Results, ToolCall
 
@@ -24,19 +22,10 @@ _SUBAGENTS: Final = ("deepagents.middleware.subagents", "deepagents.middleware.a
 _ASKS_AGENTS: Final = {"task", "start_async_task", "update_async_task"}
 
 
-def hook_tools(gate: Gate, base: Any) -> None:
-    """Hook calls of tools, calls of tools that a node does not have, and structured output."""
-    gate.seam(base, "ainvoke", _invoked)
-    gate.seam(base, "run", _run, layer=1)
-    gate.seam(base, "arun", _run, layer=1)
-    _hook_nodes(gate)
-    _hook_outputs(gate)
-
-
 # -- what a call is --------------------------------------------------------------------------------
 
 
-def _invoked(
+def read_input(
     stock: Any, tool: Any, input: Any, config: Any = None, *args: Any, **kwargs: Any
 ) -> Any:
     is_call = isinstance(input, dict) and input.get("type") == "tool_call"
@@ -51,7 +40,7 @@ def _invoked(
     return call, body
 
 
-def _run(
+def read_tool_input(
     stock: Any, tool: Any, tool_input: Any, *args: Any, tool_call_id: str | None = None,
     **kwargs: Any,
 ) -> Any:  # fmt: skip
@@ -127,63 +116,47 @@ def _hands_over(function: Any) -> bool:
 # -- nodes of LangGraph ----------------------------------------------------------------------------
 
 
-def _hook_nodes(gate: Gate) -> None:
-    """Record the values a node injects, and make hooks run for calls of tools it does not have."""
-    try:
-        node = import_module("langgraph.prebuilt.tool_node").ToolNode
-    except ModuleNotFoundError:
-        return  # LangChain without LangGraph
-    _hook_injection(gate.patches, node)
-    _hook_unknown(gate, node)
+def inject(
+    gate: Gate, stock: Any, own: Any, tool_call: Any, *args: Any, **kwargs: Any
+) -> Any:
+    """Record the values that a node injects into the arguments."""
+    found = stock(own, tool_call, *args, **kwargs)
+    tool = kwargs.get("tool") or own.tools_by_name.get(tool_call["name"])
+    tool = args[1] if tool is None and len(args) > 1 else tool
+    if tool is None:
+        return found
+    # A value that is still as the model wrote it is an argument, whatever its name.
+    written, given = tool_call["args"], found["args"]
+    names = {each for each in _declared(tool, given)
+             if each not in written or written[each] is not given[each]}  # fmt: skip
+    return {**found, "args": Injected(found["args"], names)} if names else found
 
 
-def _hook_injection(patches: Patches, node: Any) -> None:
-    inject = patches.look_for(node, "_inject_tool_args")
-
-    @functools.wraps(inject)
-    def _inject_tool_args(own: Any, tool_call: Any, *args: Any, **kwargs: Any) -> Any:
-        found = inject(own, tool_call, *args, **kwargs)
-        tool = kwargs.get("tool") or own.tools_by_name.get(tool_call["name"])
-        tool = args[1] if tool is None and len(args) > 1 else tool
-        if not patches.is_live or tool is None:
-            return found
-        # A value that is still as the model wrote it is an argument, whatever its name.
-        written, given = tool_call["args"], found["args"]
-        names = {each for each in _declared(tool, given)
-                 if each not in written or written[each] is not given[each]}  # fmt: skip
-        return {**found, "args": Injected(found["args"], names)} if names else found
-
-    patches.replace(node, "_inject_tool_args", _inject_tool_args)
+def _missing(own: Any, request: Any, config: Any) -> ToolCall:
+    asked = request.tool_call
+    return ToolCall(
+        asked["name"], dict(asked["args"]), asked["id"], "unknown", own, _agent(config)
+    )
 
 
-def _hook_unknown(gate: Gate, node: Any) -> None:
-    execute = gate.patches.look_for(node, "_execute_tool_sync")
-    execute_async = gate.patches.look_for(node, "_execute_tool_async")
+def call_missing(
+    gate: Gate, stock: Any, own: Any, request: Any, input_type: Any, config: Any
+) -> Any:
+    """Make hooks run for calls of tools that a node does not have."""
+    if request.tool is not None:
+        return stock(own, request, input_type, config)
+    call = _missing(own, request, config)
+    return gate.run(call, lambda _: stock(own, request, input_type, config))
 
-    def unknown(own: Any, request: Any, config: Any) -> ToolCall:
-        asked = request.tool_call
-        return ToolCall(
-            asked["name"], dict(asked["args"]), asked["id"], "unknown", own, _agent(config)
-        )
 
-    @functools.wraps(execute)
-    def _execute_tool_sync(own: Any, request: Any, input_type: Any, config: Any) -> Any:
-        if request.tool is not None:
-            return execute(own, request, input_type, config)
-        call = unknown(own, request, config)
-        return gate.run(call, lambda _: execute(own, request, input_type, config))
-
-    @functools.wraps(execute_async)
-    async def _execute_tool_async(own: Any, request: Any, input_type: Any, config: Any) -> Any:
-        if request.tool is not None:
-            return await execute_async(own, request, input_type, config)
-        call = unknown(own, request, config)
-        return await gate.run_async(
-            call, lambda _: execute_async(own, request, input_type, config)
-        )
-
-    for each in (_execute_tool_sync, _execute_tool_async):
-        gate.patches.replace(node, each.__name__, each)
+async def call_missing_async(
+    gate: Gate, stock: Any, own: Any, request: Any, input_type: Any, config: Any
+) -> Any:
+    """The same for an async node."""
+    if request.tool is not None:
+        return await stock(own, request, input_type, config)
+    call = _missing(own, request, config)
+    return await gate.run_async(call, lambda _: stock(own, request, input_type, config))
 
 
 # -- structured output -----------------------------------------------------------------------------
@@ -193,21 +166,11 @@ class _NoOutput(ValueError):
     """LangChain's message to its model if the output was denied."""
 
 
-def _hook_outputs(gate: Gate) -> None:
+def put_out(gate: Gate, stock: Any, own: Any, tool_args: dict[str, Any]) -> Any:
     """Hook structured output that a model returns as a call: it is the answer of the run."""
-    try:
-        binding = import_module("langchain.agents.structured_output").OutputToolBinding
-    except ModuleNotFoundError:
-        return  # langchain-core on its own has no agents
-    stock = gate.patches.look_for(binding, "parse")
-
-    @functools.wraps(stock)
-    def parse(own: Any, tool_args: dict[str, Any]) -> Any:
-        call = ToolCall(own.tool.name, dict(tool_args), None, "output", own.tool, _agent(None))
-        found = gate.run(call, lambda arguments: _Output(stock(own, arguments)))
-        return found.value if isinstance(found, _Output) else found
-
-    gate.patches.replace(binding, "parse", parse)
+    call = ToolCall(own.tool.name, dict(tool_args), None, "output", own.tool, _agent(None))
+    found = gate.run(call, lambda arguments: _Output(stock(own, arguments)))
+    return found.value if isinstance(found, _Output) else found
 
 
 class _Output:

@@ -41,7 +41,7 @@ _ANSWERED: Final[set[tuple[str, str]]] = set()
 
 def patches_of(
     adapter: str, package: str, supported: Between | Supported, untested: Untested,
-    install: Install,
+    install: Install, home: Any = None,
 ) -> Patches:  # fmt: skip
     """Return the patches for an adapter's `install`, once its framework is known to fit.
 
@@ -51,33 +51,36 @@ def patches_of(
         supported: the versions that the adapter was tested with.
         untested: what to do if a newer version is installed.
         install: installs the adapter on a bus; the self-test calls it.
+        home: has the sample and the list of seams, or is the name of that module; None means the
+            module in `_seams`.
 
     Raises:
         HookError: if the package is not installed, is too old, is untested and rejected, or lacks a
             seam; the message names the seam.
     """
     if not Patches.is_in_force(package):  # otherwise the `with` block raises
-        require_seams(adapter, package, all_of(supported), untested, install)
+        require_seams(adapter, package, all_of(supported), untested, install, home)
     return Patches(package)
 
 
 def in_place_of(
     adapter: str, package: str, supported: Between | Supported, untested: Untested,
-    install: Install,
+    install: Install, home: Any = None,
 ) -> InPlace:  # fmt: skip
     """Return the same for objects that change nothing, such as middleware: they are tested once in
     a process."""
     supported = all_of(supported)
     version = installed_version(package, *supported)
     if (adapter, version) not in _ANSWERED and not Patches.is_in_force(package):
-        require_seams(adapter, package, supported, untested, install)
+        require_seams(adapter, package, supported, untested, install, home)
         _ANSWERED.add((adapter, version))
     return InPlace(package)
 
 
 def require_seams(
-    adapter: str, package: str, supported: Supported, untested: Untested, install: Install
-) -> None:
+    adapter: str, package: str, supported: Supported, untested: Untested, install: Install,
+    home: Any,
+) -> None:  # fmt: skip
     """Check the installed version; warn if it is untested, passes the self-test and is more than a
     patch release."""
     if untested not in ("check", "refuse"):
@@ -90,7 +93,7 @@ def require_seams(
     if untested == "refuse" or is_too_old(version, supported):
         require_version(package, *supported)
         return
-    if problem := find_problem(adapter, install):
+    if problem := find_problem(adapter, install, home):
         raise HookError(
             f"{package} {version} is newer than tested ({describe(supported)}), and the self-test "
             f"of the adapter {adapter} failed: {problem}: {advice_for(package, supported)}"
@@ -105,13 +108,18 @@ def require_seams(
     )
 
 
-def find_problem(adapter: str, install: Install | None = None) -> SeamProblem | None:
+def find_problem(
+    adapter: str, install: Install | None = None, home: Any = None
+) -> SeamProblem | None:
     """Look for the seams of an adapter in the installed release, and run its self-test.
 
     Returns:
         the problem; None if there is none.
     """
-    home: Any = import_module(f"{__package__}._seams.{adapter}")
+    if home is None or isinstance(home, str):
+        home = import_module(home or f"{__package__}._seams.{adapter}")
+    if home.sample is None:
+        return SeamProblem("sample=", "is not set, so the adapter has no tool to test")
     token = _IS_TESTING.set(True)
     try:
         check_seams(home.SEAMS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, closing
 from contextvars import ContextVar
+from inspect import isawaitable
 from typing import Any
 
 
@@ -30,6 +31,27 @@ class Whole:
 
     def __init__(self, value: Any) -> None:
         self.value = value
+
+
+class Held:
+    """Lets a context variable have a value within a `with` block, whatever context the block ends
+    in."""
+
+    __slots__ = ("_previous", "_value", "_variable")
+
+    def __init__(self, variable: ContextVar[Any], value: Any) -> None:
+        self._variable, self._value = variable, value
+
+    def __enter__(self) -> None:
+        self._previous = self._variable.get()
+        try:
+            self._variable.set(self._value)
+        except BaseException:  # an interrupt, before the block has begun
+            self._variable.set(self._previous)
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self._variable.set(self._previous)
 
 
 def steps(
@@ -64,3 +86,23 @@ async def steps_async(
             finally:
                 variable.set(previous)
             yield item
+
+
+def each(items: Any) -> Generator[Any, Any, None]:
+    """Yield the items of an iterable, which may have nothing to close, and close it."""
+    try:
+        yield from items
+    finally:
+        if hasattr(items, "close"):
+            items.close()
+
+
+async def each_async(answer: Any) -> AsyncGenerator[Any, None]:
+    """The same for async items, or an awaitable of them."""
+    items = await answer if isawaitable(answer) else answer
+    try:
+        async for item in items:
+            yield item
+    finally:
+        if hasattr(items, "aclose"):
+            await items.aclose()

@@ -53,8 +53,19 @@ class Patches:
 
     def __init__(self, package: str, *supported: str | Between) -> None:
         require_version(package, *supported)
+        self._begin(package)
+
+    def _begin(self, package: str) -> None:
         self.package, self.is_live = package, False
         self._undo: list[Callable[[], None]] = []
+
+    @classmethod
+    def without_package(cls, name: str) -> Self:
+        """Return patches that are in force, for calls that come from outside of this process."""
+        made = cls.__new__(cls)
+        made._begin(name)
+        made.is_live = True
+        return made
 
     def __enter__(self) -> Self:
         if self.package in self._in_force:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from hookbus import HookBlocked
 
+from ._parts import Held
 from ._tools import Gate
 from ._unknown import call_of
 
@@ -32,62 +33,48 @@ class Asked:
         return names == (function.plugin_name or None, function.name)
 
 
-def asked_for(owner: type, stock: Any) -> Any:
-    @functools.wraps(stock)
-    async def invoke_function_call(
-        kernel: Any, function_call: Any, *args: Any, **kwargs: Any
-    ) -> Any:
-        asked = Asked(function_call)
-        previous = ASKED.get()
-        try:
-            ASKED.set(asked)
-            ended = await stock(kernel, function_call, *args, **kwargs)
-        finally:
-            ASKED.set(previous)
-        # A hand-off ends the turn, even if it did not happen.
-        return None if asked.is_to_go_on else ended
-
-    return invoke_function_call
+async def note_request(
+    gate: Gate, stock: Any, kernel: Any, function_call: Any, *args: Any, **kwargs: Any
+) -> Any:
+    asked = Asked(function_call)
+    with Held(ASKED, asked):
+        ended = await stock(kernel, function_call, *args, **kwargs)
+    # A hand-off ends the turn, even if it did not happen.
+    return None if asked.is_to_go_on else ended
 
 
-def hook_unknown(gate: Gate, kernel: Any) -> None:
-    contents = import_module("semantic_kernel.contents")
+async def call_missing_function(
+    gate: Gate, stock: Any, own: Any, function_call: Any, chat_history: Any, **options: Any
+) -> Any:
+    run = functools.partial(stock, own, function_call, chat_history, **options)
+    if _is_there(own, function_call, options.get("function_behavior")):
+        return await run()
+    name = function_call.function_name or function_call.name or ""
+    call = call_of(name, function_call.arguments, function_call.id, own, None)
+    before = len(chat_history.messages)
 
-    def is_there(own: Any, asked: Any, behavior: Any) -> bool:
-        try:
-            own.get_function(asked.plugin_name, asked.function_name)
-        except Exception:  # any error that the kernel reports to its model
-            return False
-        filters = getattr(behavior, "filters", None)
-        known = own.get_list_of_function_metadata(filters) if filters else ()
-        return not filters or asked.name in {each.fully_qualified_name for each in known}
+    async def body(arguments: dict[str, Any]) -> Any:
+        await run()
+        return str(chat_history.messages.pop().items[0].result)
 
-    def hooked(owner: type, stock: Any) -> Any:
-        @functools.wraps(stock)
-        async def invoke_function_call(own: Any, function_call: Any, chat_history: Any,
-                                       **options: Any) -> Any:  # fmt: skip
-            run = functools.partial(stock, own, function_call, chat_history, **options)
-            if is_there(own, function_call, options.get("function_behavior")):
-                return await run()
-            name = function_call.function_name or function_call.name or ""
-            call = call_of(name, function_call.arguments, function_call.id, own, None)
-            before = len(chat_history.messages)
+    try:
+        told = await gate.run_async(call, body)
+    except HookBlocked as blocked:
+        told = gate.say(blocked)
+    del chat_history.messages[before:]
+    contents = import_module("semantic_kernel.contents").FunctionResultContent
+    result = contents.from_function_call_content_and_result(
+        function_call_content=function_call, result=told
+    )
+    chat_history.add_message(message=result.to_chat_message_content())
+    return None
 
-            async def body(arguments: dict[str, Any]) -> Any:
-                await run()
-                return str(chat_history.messages.pop().items[0].result)
 
-            try:
-                told = await gate.run_async(call, body)
-            except HookBlocked as blocked:
-                told = gate.say(blocked)
-            del chat_history.messages[before:]
-            result = contents.FunctionResultContent.from_function_call_content_and_result(
-                function_call_content=function_call, result=told
-            )
-            chat_history.add_message(message=result.to_chat_message_content())
-            return None
-
-        return invoke_function_call
-
-    gate.patches.wrap(kernel, "invoke_function_call", hooked)
+def _is_there(own: Any, asked: Any, behavior: Any) -> bool:
+    try:
+        own.get_function(asked.plugin_name, asked.function_name)
+    except Exception:  # any error that the kernel reports to its model
+        return False
+    filters = getattr(behavior, "filters", None)
+    known = own.get_list_of_function_metadata(filters) if filters else ()
+    return not filters or asked.name in {each.fully_qualified_name for each in known}

@@ -11,12 +11,11 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from contextlib import aclosing, closing
-from inspect import isawaitable
 from typing import Any, NamedTuple
 
 from ._asides import run_judged, run_judged_async
 from ._held_back import PHASES, Kept, is_held_back, receivers_of
-from ._parts import Part, Whole, steps, steps_async
+from ._parts import Part, Whole, each, each_async, steps, steps_async
 from ._vocabulary import CALLED, Attempt, Vocabulary, give, give_async
 
 _log = logging.getLogger("hookbus")
@@ -190,7 +189,7 @@ def ask_in_parts(
         HookBlocked: if it was blocked, before any item is yielded.
     """
     stock = attempt.body
-    attempt.body = lambda messages, options: _each(stock(messages, options))
+    attempt.body = lambda messages, options: each(stock(messages, options))
     return _Request(vocabulary, attempt, forms, told).items()
 
 
@@ -199,23 +198,5 @@ def ask_in_parts_async(
 ) -> AsyncGenerator[Any, None]:
     """The same for an async request: the body may return an awaitable of the items."""
     stock = attempt.body
-    attempt.body = lambda messages, options: _each_async(stock(messages, options))
+    attempt.body = lambda messages, options: each_async(stock(messages, options))
     return _Request(vocabulary, attempt, forms, told).items_async()
-
-
-def _each(items: Any) -> Generator[Any, Any, None]:
-    try:
-        yield from items
-    finally:
-        if hasattr(items, "close"):
-            items.close()
-
-
-async def _each_async(answer: Any) -> AsyncGenerator[Any, None]:
-    items = await answer if isawaitable(answer) else answer
-    try:
-        async for item in items:
-            yield item
-    finally:
-        if hasattr(items, "aclose"):
-            await items.aclose()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import attrs
@@ -51,10 +53,12 @@ class ToolCall:
         return (self.name, self.arguments, self.call_id, self.kind, self.tool, self.caller)
 
 
-def note_schema(sender: Any, name: str, schema: Any) -> None:
-    """Record the JSON schema of a tool whose calls have another sender, such as a session: guards
-    look up the tool's parameters there."""
+def note_schema(sender: Any, name: str, schema: Any, description: str | None = None) -> None:
+    """Record the JSON schema and description of a tool whose calls have another sender, such as a
+    session: guards look up the tool there.
+    """
     sender.__dict__.setdefault("__hookbus_schemas__", {})[name] = schema
+    sender.__dict__.setdefault("__hookbus_descriptions__", {})[name] = description
 
 
 class Refusal(NamedTuple):
@@ -79,10 +83,6 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _put(call: ToolCall, raw: Any, value: Any) -> Any:
-    return value
-
-
 class Results(NamedTuple):
     """Converts between a framework's tool results and the values of receivers.
 
@@ -94,7 +94,7 @@ class Results(NamedTuple):
     """
 
     shown: Callable[[Any], Any] = _same
-    packed: Callable[[ToolCall, Any, Any], Any] = _put
+    packed: Callable[[ToolCall, Any, Any], Any] = lambda call, raw, value: value
     refused: Callable[[Refusal], Any] = _raise
 
 
@@ -105,30 +105,6 @@ def _pause(paused: BaseException) -> Any:
 
 
 AS_IT_IS: Final = Results()
-
-
-REST: Final = "*args"
-"""The key of arguments that a tool has no names for."""
-
-Spread = Callable[[dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
-
-
-def named(names: Iterable[str], args: tuple[Any, ...], kwargs: Any) -> tuple[Any, Spread]:
-    """Return the arguments of a call by name, and a function that turns them, once changed, into
-    the arguments of the call, with positional arguments in their places."""
-    names = [*names]
-    first, rest = names[: len(args)], args[len(names) :]
-    given = {**dict(zip(first, args, strict=False)), **kwargs, **({REST: rest} if rest else {})}
-
-    def spread(arguments: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        by_name, by_place = dict(arguments), list[Any]()
-        for name in first:
-            if name not in by_name:
-                return tuple(by_place), by_name
-            by_place.append(by_name.pop(name))
-        return (*by_place, *by_name.pop(REST, ())), by_name
-
-    return given, spread
 
 
 class _UnderWay(Attempt):
@@ -188,6 +164,7 @@ class Gate:
 
     Attributes:
         say: the function given as `say=`.
+        pause: how the framework pauses a run, if it has an approver.
     """
 
     def __init__(
@@ -197,13 +174,14 @@ class Gate:
         passes: tuple[type[BaseException], ...] = (),
     ) -> None:  # fmt: skip
         self.patches, self._bus, self._results, self.say = patches, bus, results, say
-        patches.bus, self._pause = bus, None if approver is None else pause
+        patches.bus, self.pause = bus, None if approver is None else pause
         if approver is not None:
             approve_by(patches, bus, approver)
         self.vocabulary = Vocabulary(patches, bus, words, passes)
 
     def run(self, call: ToolCall, body: Callable[[dict[str, Any]], Any], layer: int = 0) -> Any:
-        """Make a sync call of a tool; `body` runs it with the changed arguments."""
+        """Make a sync call of a tool; `body` runs it with the arguments of the `call`, as changed.
+        A call passes its hooks once, at the first `layer` of the framework."""
         if self._passes(call, layer):
             return body(call.arguments)
         stop_if_cancelled()
@@ -216,14 +194,14 @@ class Gate:
             return under_way.value
 
         under_way = _UnderWay(self._bus, call, attempt, layer)
-        under_way.pause = self._pause
+        under_way.pause = self.pause
         value = self.vocabulary.run("tool_call", under_way, *call.told)
         return self._told(under_way, value)
 
     async def run_async(
         self, call: ToolCall, body: Callable[[dict[str, Any]], Any], layer: int = 0
     ) -> Any:
-        """Make an async call of a tool."""
+        """Make an async call of a tool, with `call`, `body` and `layer` as in `run`."""
         if self._passes(call, layer):
             return await body(call.arguments)
 
@@ -234,7 +212,7 @@ class Gate:
             return under_way.value
 
         under_way = _UnderWay(self._bus, call, attempt, layer)
-        under_way.pause = self._pause
+        under_way.pause = self.pause
         value = await self.vocabulary.run_async("tool_call", under_way, *call.told)
         return self._told(under_way, value)
 
@@ -254,7 +232,9 @@ class Gate:
             return under_way.raw
         return self._results.packed(under_way.call, under_way.raw, value)
 
-    def seam(self, cls: Any, name: str, read: Read, *, layer: int = 0) -> None:
+    def seam(
+        self, cls: Any, name: str, read: Read, *, layer: int = 0, stream: bool | None = None
+    ) -> None:
         """Route a method of a framework's tools through this gate, with its overrides in existing
         and future subclasses.
 
@@ -263,31 +243,68 @@ class Gate:
             name: the method.
             read: returns the call and its body, from the unbound stock method and its arguments.
             layer: the depth inside the framework, if a call passes through several such methods.
+            stream: whether it yields its result last, after other parts.
         """
-        self.patches.wrap(cls, name, functools.partial(self._seam, read, layer))
+        self.patches.wrap(cls, name, functools.partial(self._seam, read, layer, stream))
 
-    def _seam(self, read: Read, layer: int, owner: type, stock: Any) -> Any:
-        def depth(tool: Any) -> int:
+    def seam_function(
+        self, home: ModuleType, name: str, read: Read, *, layer: int = 0,
+        stream: bool | None = None,
+    ) -> None:  # fmt: skip
+        """Do the same for a function `name` of a module `home`, wherever it was imported, with
+        `read`, `layer` and `stream` as in `seam`."""
+        make = functools.partial(self._seam, read, layer, stream, None)
+        self.patches.wrap_function(home, name, make)
+
+    def _seam(
+        self, read: Read, layer: int, stream: bool | None, owner: type | None, stock: Any
+    ) -> Any:
+        def depth(args: tuple[Any, ...]) -> int:
             # An override that calls its parent's goes deeper; a tool that calls itself does not.
-            return layer * 1000 + depth_of(owner, tool)
+            return layer * 1000 + (depth_of(owner, args[0]) if owner is not None else 0)
 
-        if inspect.iscoroutinefunction(stock):
+        seam: Any
+        is_async = inspect.iscoroutinefunction(stock)
+        if inspect.isasyncgenfunction(stock) if stream is None else stream:
+            seam, is_async = self._streamed_seam(read, depth, stock), True
+        elif is_async:
 
             @functools.wraps(stock)
-            async def seam_async(tool: Any, /, *args: Any, **kwargs: Any) -> Any:
-                call, body = read(stock, tool, *args, **kwargs)
-                return await self.run_async(call, body, depth(tool))
+            async def seam_async(*args: Any, **kwargs: Any) -> Any:
+                call, body = read(stock, *args, **kwargs)
+                return await self.run_async(call, body, depth(args))
 
-            seam: Any = seam_async
+            seam = seam_async
         else:
 
             @functools.wraps(stock)
-            def seam_plain(tool: Any, /, *args: Any, **kwargs: Any) -> Any:
-                call, body = read(stock, tool, *args, **kwargs)
-                return self.run(call, body, depth(tool))
+            def seam_plain(*args: Any, **kwargs: Any) -> Any:
+                call, body = read(stock, *args, **kwargs)
+                return self.run(call, body, depth(args))
 
             seam = seam_plain
-        seam.__hookable__ = self.vocabulary.hookable(
-            "tool_call", is_async=inspect.iscoroutinefunction(stock)
-        )
+        seam.__hookable__ = self.vocabulary.hookable("tool_call", is_async=is_async)
+        return seam
+
+    def _streamed_seam(self, read: Read, depth: Callable[[Any], int], stock: Any) -> Any:
+        """Hook a tool that yields parts and last its result: they are held back until it ends."""
+
+        @functools.wraps(stock)
+        async def seam(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
+            items: list[Any] = []
+            call, begin = read(stock, *args, **kwargs)
+
+            async def body(arguments: dict[str, Any]) -> Any:
+                items.clear()
+                async with aclosing(begin(arguments)) as stream:
+                    async for item in stream:
+                        items.append(item)
+                return items[-1] if items else None
+
+            result = await self.run_async(call, body, depth(args))
+            if items and result is items[-1]:
+                for item in items[:-1]:
+                    yield item
+            yield result
+
         return seam

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from contextvars import ContextVar
 from typing import Any, Final
 
-from hookbus import Bus, HookBlocked, instrument
+from hookbus import Bus, HookBlocked, HookError, instrument
 
 from ._parts import Whole, steps, steps_async
 from ._patches import Patches
@@ -247,7 +247,7 @@ class Vocabulary:
         self, patches: Patches, bus: Bus, words: tuple[str, ...],
         passes: tuple[type[BaseException], ...] = (),
     ) -> None:  # fmt: skip
-        self.patches, self.bus = patches, bus
+        self.patches, self.bus, self._words = patches, bus, frozenset(words)
         self._owner = type("Vocabulary", (_Words,), {})
         for word in words:
             sender = word.partition("_")[0]
@@ -265,7 +265,13 @@ class Vocabulary:
                 ))  # fmt: skip
 
     def hookable(self, word: str, *, is_async: bool) -> Callable[..., Any]:
-        """Return the hookable method of a word, for `explain` and for calls within `running`."""
+        """Return the hookable method of a word, for `explain` and for calls within `running`.
+
+        Raises:
+            HookError: if the adapter did not declare the word: its calls would have no hooks.
+        """
+        if word.replace("call_stream", "call") not in self._words:
+            raise HookError(f"this adapter calls {word}, but does not declare it among its hooks")
         found: Callable[..., Any] = getattr(self._owner, f"{word}_async" if is_async else word)
         return found
 

@@ -1,5 +1,11 @@
 """Microsoft Agent Framework: hooks around every call of a tool and of a chat client.
 
+`tool_call` (sender: the `FunctionTool`) covers every `invoke` of a tool, by any agent, workflow or
+program, after all middleware. It also covers hand-offs of agent-framework-orchestrations.
+`model_call` and `model_stream` (sender: the chat client) cover the requests of a chat client. A
+blocked call returns a text that a model reads as the result; a program that calls a tool gets
+`HookBlocked`.
+
 Not covered: direct calls of a decorated function, the runs of agents, and tools that the model's
 provider runs. A blocked call returns a text and does not set the result's `exception`, because the
 framework would then hide the reason from its model.
@@ -10,30 +16,18 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
 
-from hookbus import Bus, HookBlocked, default_bus
-
 from ._answers import agent_framework
-from ._newer import Untested, patches_of
-from ._patches import Between, Uninstall, declare_fields, exceptions, named_options
+from ._patches import Between, declare_fields
 from ._streams import ask_in_parts_async
-from ._tools import Gate, Refusal, Results, ToolCall
-from ._unknown import hook_agent_framework
-from ._vocabulary import Once, refusal
+from ._unknown import call_of
+from ._vocabulary import Once
+from .kit import Adapter, Gate, Refusal, ToolCall
 
-PACKAGE: Final = "agent-framework-core"
 SUPPORTED: Final = Between("1.10.0", "1.23.0")
 """Versions of agent-framework-core."""
-
-PASSES: Final = (
-    "agent_framework.exceptions:UserInputRequiredException",
-    "agent_framework:MiddlewareTermination", "agent_framework._middleware:MiddlewareFailure",
-    "agent_framework._workflows._functional:WorkflowInterrupted",
-)  # fmt: skip
-"""Exceptions that return control to the framework and are not failures of a call."""
 
 _MESSAGES: Final = ("Message", "Content", "ChatResponse", "ChatResponseUpdate")
 """Plain classes, whose objects are sealed together with their holder."""
@@ -42,80 +36,11 @@ _HOST_DATA: Final = "_function_result_carrier"
 """The key of a call's context for data that an MCP server sent besides the text."""
 
 
-@named_options
-def install(
-    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
-    untested: Untested = "check",
-) -> Uninstall:  # fmt: skip
-    """Hook the tools and chat clients of Agent Framework, both existing and future ones.
-
-    `tool_call` (sender: the `FunctionTool`) covers every `invoke` of a tool, by any agent, workflow
-    or program, after all middleware. It also covers hand-offs of agent-framework-orchestrations.
-    `model_call` and `model_stream` (sender: the chat client) cover the requests of a chat client. A
-    blocked call returns a text that a model reads as the result; a program that calls a tool gets
-    `HookBlocked`.
-
-    Args:
-        bus: the bus to declare the hooks on.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
-
-    Returns:
-        A function that restores Agent Framework. A second call does nothing.
-
-    Raises:
-        HookError: if agent-framework-core is not installed, is incompatible, or already runs on
-            hookbus.
-    """
-    with patches_of("agent_framework", PACKAGE, SUPPORTED, untested, install) as patches:
-        results = Results(_shown, _packed, _refused)
-        gate = Gate(patches, bus, results, words=("tool_call", "model_call", "model_stream"),
-                    say=say, passes=exceptions(*PASSES))  # fmt: skip
-        gate.seam(_framework().FunctionTool, "invoke", _invoke)
-        hook_agent_framework(gate)
-        _hook_hand_offs(gate)
-        _hook_clients(gate)
-        for name in _MESSAGES:
-            declare_fields(patches, getattr(_framework(), name))
-    return patches.restore
-
-
 def _framework() -> Any:
     return import_module("agent_framework")
 
 
-# -- tools -----------------------------------------------------------------------------------------
-
-
-def _invoke(
-    stock: Any, tool: Any, *, arguments: Any = None, context: Any = None,
-    tool_call_id: str | None = None, **options: Any,
-) -> Any:  # fmt: skip
-    skips = {key: options.pop(key) for key in ("skip_parsing",) if key in options}
-    given = arguments if arguments is not None else options or getattr(context, "arguments", None)
-    dump = getattr(given, "model_dump", None)
-    seen = dump(exclude_unset=True) if dump else given or {}
-    call = ToolCall(
-        tool.name, dict(seen), tool_call_id, _kind(tool), tool, context=(context, skips)
-    )
-
-    def body(changed: dict[str, Any]) -> Any:
-        known = {"context": context, "tool_call_id": tool_call_id, **skips}
-        if changed == call.arguments:
-            return stock(tool, arguments=arguments, **known, **options)
-        return stock(tool, arguments=changed, **known)
-
-    return call, body
-
-
-def _kind(tool: Any) -> str:
-    """Return the kind of a tool by the place its function was made: all have the same class."""
-    function = getattr(tool.func, "func", tool.func)  # for a partial, or a tool made from a tool
-    module, name = (getattr(function, each, "") for each in ("__module__", "__qualname__"))
-    if module.startswith("agent_framework."):
-        return "agent" if ".as_tool." in name else "mcp" if module.endswith("._mcp") else "function"
-    return "function"
+# -- results ---------------------------------------------------------------------------------------
 
 
 def _shown(raw: Any) -> Any:
@@ -152,49 +77,114 @@ def _forget(context: Any) -> None:
     getattr(context, "metadata", {}).pop(_HOST_DATA, None)
 
 
-def _hook_hand_offs(gate: Gate) -> None:
+# -- tools -----------------------------------------------------------------------------------------
+
+_ADAPTER: Final = Adapter(
+    "agent-framework-core", tested=SUPPORTED, shown=_shown, packed=_packed, refused=_refused,
+    sample="hookbus.adapters._seams.agent_framework",
+)  # fmt: skip
+_ADAPTER.words("model_call", "model_stream")
+_ADAPTER.pauses(
+    "agent_framework.exceptions:UserInputRequiredException",
+    "agent_framework:MiddlewareTermination", "agent_framework._middleware:MiddlewareFailure",
+    "agent_framework._workflows._functional:WorkflowInterrupted",
+)  # fmt: skip
+
+
+def _invoke(
+    stock: Any, tool: Any, *, arguments: Any = None, context: Any = None,
+    tool_call_id: str | None = None, **options: Any,
+) -> Any:  # fmt: skip
+    skips = {key: options.pop(key) for key in ("skip_parsing",) if key in options}
+    given = arguments if arguments is not None else options or getattr(context, "arguments", None)
+    dump = getattr(given, "model_dump", None)
+    seen = dump(exclude_unset=True) if dump else given or {}
+    call = ToolCall(
+        tool.name, dict(seen), tool_call_id, _kind(tool), tool, context=(context, skips)
+    )
+
+    def body(changed: dict[str, Any]) -> Any:
+        known = {"context": context, "tool_call_id": tool_call_id, **skips}
+        if changed == call.arguments:
+            return stock(tool, arguments=arguments, **known, **options)
+        return stock(tool, arguments=changed, **known)
+
+    return call, body
+
+
+def _kind(tool: Any) -> str:
+    """Return the kind of a tool by the place its function was made: all have the same class."""
+    function = getattr(tool.func, "func", tool.func)  # for a partial, or a tool made from a tool
+    module, name = (getattr(function, each, "") for each in ("__module__", "__qualname__"))
+    if module.startswith("agent_framework."):
+        return "agent" if ".as_tool." in name else "mcp" if module.endswith("._mcp") else "function"
+    return "function"
+
+
+_ADAPTER.tool("agent_framework:FunctionTool.invoke", _invoke)
+
+
+@_ADAPTER.wrap("agent_framework._tools:_auto_invoke_function")
+async def _auto_invoke_function(
+    gate: Gate, stock: Any, function_call_content: Any, *args: Any, tool_map: Any, **more: Any
+) -> Any:
+    """Make hooks run for calls of tools that do not exist."""
+    asked = function_call_content
+    run = functools.partial(stock, asked, *args, tool_map=tool_map, **more)
+    if asked.type != "function_call" or asked.name in tool_map:
+        return await run()
+    call = call_of(asked.name, asked.parse_arguments() or {}, asked.call_id, None, None,
+                   context=(None, {"skip_parsing": True}))  # fmt: skip
+    done: list[Any] = []
+
+    async def body(arguments: dict[str, Any]) -> Any:
+        done.append(await run())
+        return done[-1].result
+
+    told = await gate.run_async(call, body)
+    if done and told is done[-1].result:
+        return done[-1]
+    text = "\n".join(each.text or "" for each in told) if isinstance(told, list) else told
+    return _framework().Content.from_function_result(call_id=asked.call_id, result=text)
+
+
+_HANDOFF: Final = "agent_framework_orchestrations._handoff:_AutoHandoffMiddleware"
+
+
+@_ADAPTER.wrap(f"{_HANDOFF}.process", if_installed=True)
+async def _process(
+    gate: Gate, stock: Any, middleware: Any, context: Any, call_next: Any
+) -> None:
     """Hook hand-offs, whose tools are never invoked: a middleware answers for them."""
-    try:
-        module = import_module("agent_framework_orchestrations._handoff")
-    except ModuleNotFoundError:
+    if context.function.name not in middleware._handoff_functions:
+        await stock(middleware, context, call_next)
         return
-    stop = _framework().MiddlewareTermination
+    handed: list[Any] = []
 
-    def processed(owner: type, stock: Any) -> Any:
-        @functools.wraps(stock)
-        async def process(middleware: Any, context: Any, call_next: Any) -> None:
-            if context.function.name not in middleware._handoff_functions:
-                await stock(middleware, context, call_next)
-                return
-            handed: list[Any] = []
+    async def body(arguments: dict[str, Any]) -> Any:
+        context.arguments = arguments
+        try:
+            await stock(middleware, context, call_next)
+        except _framework().MiddlewareTermination as stopped:
+            handed.append(stopped)
+        return context.result
 
-            async def body(arguments: dict[str, Any]) -> Any:
-                context.arguments = arguments
-                try:
-                    await stock(middleware, context, call_next)
-                except stop as stopped:
-                    handed.append(stopped)
-                return context.result
-
-            call_id, name = context.metadata.get("call_id"), context.function.name
-            call = ToolCall(
-                name, dict(context.arguments), call_id, "handoff", context.function,
-                context=(context, {}),
-            )  # fmt: skip
-            told = await gate.run_async(call, body)
-            if handed and _shown(told) == _shown(context.result):
-                raise handed[0]
-            context.result, noted = told, getattr(middleware, "_invoked_handoffs", [])
-            noted[:] = [each for each in noted if each[0] != call_id]
-
-        return process
-
-    gate.patches.wrap(module._AutoHandoffMiddleware, "process", processed)
+    call_id, name = context.metadata.get("call_id"), context.function.name
+    call = ToolCall(
+        name, dict(context.arguments), call_id, "handoff", context.function,
+        context=(context, {}),
+    )  # fmt: skip
+    told = await gate.run_async(call, body)
+    if handed and _shown(told) == _shown(context.result):
+        raise handed[0]
+    context.result, noted = told, getattr(middleware, "_invoked_handoffs", [])
+    noted[:] = [each for each in noted if each[0] != call_id]
 
 
 # -- chat clients ----------------------------------------------------------------------------------
 
 
+@_ADAPTER.also
 def _hook_clients(gate: Gate) -> None:
     words, forms = gate.vocabulary, agent_framework()
 
@@ -225,3 +215,12 @@ def _hook_clients(gate: Gate) -> None:
         return _inner_get_response
 
     gate.patches.wrap(_framework().BaseChatClient, "_inner_get_response", responded)
+
+
+@_ADAPTER.also
+def _declare_messages(gate: Gate) -> None:
+    for name in _MESSAGES:
+        declare_fields(gate.patches, getattr(_framework(), name))
+
+
+install = _ADAPTER.install

@@ -1,5 +1,12 @@
 """AgentScope 2: hooks around every call of a tool, of a model and of an agent.
 
+`tool_call` (sender: the `ToolBase`) covers every call of a tool, by an agent, a toolkit or a
+program, for functions, built-in tools and MCP tools. A blocked call returns a `ToolChunk` with
+state error, which the model reads; the run continues. `model_call` and `model_stream` (sender:
+`ChatModelBase`) cover calls of a model, streamed or not, and `generate_structured_output`. A
+blocked model call ends the run of an agent with `HookBlocked`, without a retry or a fallback.
+`agent_run` and `agent_stream` (sender: the `Agent`) cover `reply` and `reply_stream`.
+
 Its agents have middlewares instead of the hooks of AgentScope 1 (see `adapters.agentscope`). Guards
 run inside all middlewares, and after AgentScope's permission checks. A call that these deny does
 not reach the hook. The parts of a streaming tool are passed on after all of them were checked.
@@ -17,18 +24,59 @@ from contextvars import ContextVar
 from importlib import import_module
 from typing import Any, Final
 
-from hookbus import Bus, HookBlocked, default_bus
+from hookbus import HookBlocked
 
-from ._agentscope2_unknown import hook_agentscope2
+from ._agentscope2_unknown import call_missing_tool, report_missing_tool
 from ._answers import AGENTSCOPE2
-from ._models import first_of, hook_models
-from ._newer import Untested, patches_of
-from ._patches import Between, Uninstall, named_options
+from ._arguments import taking
+from ._parts import Held, steps_async
+from ._patches import Between
 from ._streams import ask_in_parts_async
-from ._tools import Gate, Refusal, Results, ToolCall
-from ._vocabulary import Once, Vocabulary, depth_of, refusal
+from ._vocabulary import Once, Vocabulary, depth_of
+from .kit import Adapter, Gate, Refusal, ToolCall
 
 SUPPORTED: Final = Between("2.0.6", "2.0.11")
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+
+def _shown(chunks: list[Any]) -> Any:
+    """Return the text of a result for the model; or its blocks as data if not all are text."""
+    whole = import_module("agentscope.tool").ToolResponse()
+    for chunk in chunks:
+        if not isinstance(chunk, import_module("agentscope.tool").ToolChunk):
+            return chunks  # its toolkit rejects them
+        whole.append_chunk(chunk)
+    if all(block.type == "text" for block in whole.content):
+        return "\n".join(block.text for block in whole.content)
+    return [block.model_dump(mode="json") for block in whole.content]
+
+
+def _packed(call: ToolCall, raw: list[Any] | None, value: Any) -> list[Any]:
+    if isinstance(value, list):
+        with suppress(ValueError):  # these are not blocks
+            return [import_module("agentscope.tool").ToolChunk(content=value)]
+    text = value if isinstance(value, str) else import_module("json").dumps(value, default=str)
+    return [_chunk(text)]
+
+
+def _refused(refused: Refusal) -> list[Any]:
+    return [_chunk(refused.text, state="error")]
+
+
+def _chunk(text: str, **more: Any) -> Any:
+    block = import_module("agentscope.message").TextBlock(text=text)
+    return import_module("agentscope.tool").ToolChunk(content=[block], **more)
+
+
+# -- tools -----------------------------------------------------------------------------------------
+
+_ADAPTER: Final = Adapter(
+    "agentscope", tested=SUPPORTED, shown=_shown, packed=_packed, refused=_refused,
+    sample="hookbus.adapters._seams.agentscope2",
+)  # fmt: skip
+_ADAPTER.words("tool_call", "model_call", "model_stream")
 
 _CALL_ID: Final[ContextVar[str | None]] = ContextVar("hookbus_agentscope2_call_id", default=None)
 """The id of the call that a toolkit makes."""
@@ -40,65 +88,26 @@ _AGENT: Final[ContextVar[Any]] = ContextVar("hookbus_agentscope2_agent", default
 """The agent that calls its model."""
 
 
-@named_options
-def install(
-    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
-    untested: Untested = "check",
-) -> Uninstall:  # fmt: skip
-    """Hook the tools, models and agents of AgentScope 2.
-
-    `tool_call` (sender: the `ToolBase`) covers every call of a tool, by an agent, a toolkit or a
-    program, for functions, built-in tools and MCP tools. A blocked call returns a `ToolChunk` with
-    state error, which the model reads; the run continues. `model_call` and `model_stream` (sender:
-    `ChatModelBase`) cover calls of a model, streamed or not, and `generate_structured_output`. A
-    blocked model call ends the run of an agent with `HookBlocked`, without a retry or a fallback.
-    `agent_run` and `agent_stream` (sender: the `Agent`) cover `reply` and `reply_stream`.
-
-    Args:
-        bus: the bus to declare the hooks on.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
-
-    Returns:
-        A function that restores AgentScope. A second call does nothing.
-
-    Raises:
-        HookError: if agentscope is not installed, is incompatible, or already runs on hookbus.
-    """
-    with patches_of("agentscope2", "agentscope", SUPPORTED, untested, install) as patches:
-        tools = import_module("agentscope.tool")
-        import_module("agentscope.middleware")  # with its own tools
-        words = "tool_call", "model_call", "model_stream", "agent_run", "agent_stream"
-        gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=words, say=say)
-        patches.wrap(tools.Toolkit, "call_tool", _numbered)
-        hook_agentscope2(gate, tools.Toolkit)
-        patches.wrap(tools.ToolBase, "call", functools.partial(_called, gate, 1))
-        patches.wrap(tools.ToolBase, "__call__", functools.partial(_overridden, gate))
-        _hook_models(gate.vocabulary)
-        _hook_agents(gate.vocabulary)
-    return patches.restore
+@_ADAPTER.wrap("agentscope.tool:Toolkit.call_tool")
+async def _call_tool(
+    gate: Gate, stock: Any, toolkit: Any, tool_call: Any, *args: Any
+) -> AsyncGenerator[Any, None]:
+    numbered = steps_async(_CALL_ID, tool_call.id, stock(toolkit, tool_call, *args))
+    async with aclosing(numbered) as chunks:
+        async for chunk in chunks:
+            yield chunk
 
 
-# -- tools -----------------------------------------------------------------------------------------
+_ADAPTER.wrap("agentscope.tool:Toolkit.call_tool")(call_missing_tool)
+_ADAPTER.wrap("agentscope.agent:Agent._handle_error_tool_call")(report_missing_tool)
 
 
-def _numbered(owner: type, stock: Any) -> Any:
-    @functools.wraps(stock)
-    async def call_tool(toolkit: Any, tool_call: Any, state: Any, *args: Any) -> Any:
-        async with aclosing(stock(toolkit, tool_call, state, *args)) as chunks:
-            while True:
-                previous = _CALL_ID.get()
-                try:
-                    _CALL_ID.set(tool_call.id)  # for the maker of a chunk, not its reader
-                    chunk = await anext(chunks)
-                except StopAsyncIteration:
-                    return
-                finally:
-                    _CALL_ID.set(previous)
-                yield chunk
-
-    return call_tool
+@_ADAPTER.also
+def _hook_tools(gate: Gate) -> None:
+    base = import_module("agentscope.tool").ToolBase
+    import_module("agentscope.middleware")  # with its own tools
+    gate.patches.wrap(base, "call", functools.partial(_called, gate, 1))
+    gate.patches.wrap(base, "__call__", functools.partial(_overridden, gate))
 
 
 def _overridden(gate: Gate, owner: type, stock: Any) -> Any:
@@ -155,35 +164,6 @@ def _kind(tool: Any) -> str:
     if type(tool).__module__ == "agentscope.agent._structured_output_tool":
         return "output"
     return "mcp" if tool.is_mcp else "function"
-
-
-def _shown(chunks: list[Any]) -> Any:
-    """Return the text of a result for the model; or its blocks as data if not all are text."""
-    whole = import_module("agentscope.tool").ToolResponse()
-    for chunk in chunks:
-        if not isinstance(chunk, import_module("agentscope.tool").ToolChunk):
-            return chunks  # its toolkit rejects them
-        whole.append_chunk(chunk)
-    if all(block.type == "text" for block in whole.content):
-        return "\n".join(block.text for block in whole.content)
-    return [block.model_dump(mode="json") for block in whole.content]
-
-
-def _packed(call: ToolCall, raw: list[Any] | None, value: Any) -> list[Any]:
-    if isinstance(value, list):
-        with suppress(ValueError):  # these are not blocks
-            return [import_module("agentscope.tool").ToolChunk(content=value)]
-    text = value if isinstance(value, str) else import_module("json").dumps(value, default=str)
-    return [_chunk(text)]
-
-
-def _refused(refused: Refusal) -> list[Any]:
-    return [_chunk(refused.text, state="error")]
-
-
-def _chunk(text: str, **more: Any) -> Any:
-    block = import_module("agentscope.message").TextBlock(text=text)
-    return import_module("agentscope.tool").ToolChunk(content=[block], **more)
 
 
 # -- models and agents -----------------------------------------------------------------------------
@@ -248,12 +228,17 @@ async def _on(begun: list[Any], parts: AsyncGenerator[Any, None]) -> AsyncGenera
 
 def _hook_models(words: Vocabulary) -> None:
     def asked(owner: type, stock: Any) -> Any:
-        split = first_of(stock)
+        split = taking(stock)
 
         @functools.wraps(stock)
         async def __call__(model: Any, /, *args: Any, **kwargs: Any) -> Any:
-            messages, rest, options = split(args, kwargs)
-            request = _Request(model, owner, lambda given, more: stock(model, given, *rest, **more))
+            messages, options, join = split(args, kwargs)
+
+            def ask(given: Any, more: dict[str, Any]) -> Any:
+                by_place, by_name = join(given, more)
+                return stock(model, *by_place, **by_name)
+
+            request = _Request(model, owner, ask)
             if not words.patches.is_live or request.is_asked:
                 return await stock(model, *args, **kwargs)
             agent = _AGENT.get()
@@ -268,43 +253,22 @@ def _hook_models(words: Vocabulary) -> None:
 
     base = import_module("agentscope.model").ChatModelBase
     words.patches.wrap(base, "__call__", asked)
-    hook_models(words, base, {"generate_structured_output": "model_call"})
 
 
-def _hook_agents(words: Vocabulary) -> None:
-    def replied(owner: type, stock: Any) -> Any:
-        split, is_stream = first_of(stock), inspect.isasyncgenfunction(stock)
+_MODEL: Final = "agentscope.model:ChatModelBase"
+_ADAPTER.also(lambda gate: _hook_models(gate.vocabulary))
+_ADAPTER.model(f"{_MODEL}.generate_structured_output")
+_ADAPTER.run("agentscope.agent:Agent.reply", stream=False)
+_ADAPTER.run("agentscope.agent:Agent.reply_stream", stream=True)
 
-        def hooked(agent: Any, /, *args: Any, **kwargs: Any) -> Any:
-            inputs, rest, options = split(args, kwargs)
-            run = Once(agent, stock.__name__, owner, lambda it: stock(agent, it, *rest, **options))
-            if not words.patches.is_live or run.is_asked:
-                return stock(agent, *args, **kwargs)
-            if is_stream:
-                return words.stream_async("agent_stream", run, agent, inputs)
-            return words.run_async("agent_run", run, agent, inputs)
 
-        @functools.wraps(stock)
-        async def reply(*args: Any, **kwargs: Any) -> Any:
-            return await hooked(*args, **kwargs)
+@_ADAPTER.wrap("agentscope.agent:Agent._call_model")
+async def _call_model(gate: Gate, stock: Any, agent: Any, *args: Any, **kwargs: Any) -> Any:
+    try:
+        with Held(_AGENT, agent):
+            return await stock(agent, *args, **kwargs)
+    except _Refused as refused:
+        raise refused.blocked from None
 
-        return functools.wraps(stock)(hooked) if is_stream else reply
 
-    def asks(owner: type, stock: Any) -> Any:
-        @functools.wraps(stock)
-        async def _call_model(agent: Any, *args: Any, **kwargs: Any) -> Any:
-            previous = _AGENT.get()
-            try:
-                _AGENT.set(agent)
-                return await stock(agent, *args, **kwargs)
-            except _Refused as refused:
-                raise refused.blocked from None
-            finally:
-                _AGENT.set(previous)
-
-        return _call_model
-
-    agent = import_module("agentscope.agent").Agent
-    words.patches.wrap(agent, "_call_model", asks)
-    for name in ("reply", "reply_stream"):
-        words.patches.wrap(agent, name, replied)
+install = _ADAPTER.install

@@ -1,6 +1,12 @@
 """The Claude Agent SDK: hooks around every tool call of its CLI, including the CLI's own tools such
 as Bash.
 
+`tool_call` covers every call of a tool, including calls by sub-agents. The sender is one object for
+each session, because the tools are in the CLI. `caller` is the type of the sub-agent, and `kind` is
+`"mcp"`, `"agent"` or `"builtin"`. For a blocked call, the model reads a tool result that is marked
+as an error. If a receiver returns a result whose shape differs from the tool's own, the run ends,
+because the CLI would otherwise pass on the old result.
+
 The CLI has one hook before a tool and one after it; the adapter combines them into one call.
 Receivers do not see changes of the arguments by other PreToolUse hooks, `can_use_tool` and
 settings, because the CLI runs them concurrently or later. You can add to the text of a failed tool,
@@ -22,69 +28,16 @@ from weakref import WeakKeyDictionary
 from hookbus import Bus, HookBlocked, HookError, default_bus
 
 from .._ground.signatures import signature_of
-from ._halves import LONGEST, Go, Halves
-from ._newer import Untested, in_place_of, patches_of
-from ._patches import Between, Uninstall, named_options
-from ._tools import Gate, Refusal, Results, ToolCall
+from ._halves import LONGEST
+from ._newer import Untested
+from ._patches import Between
 from ._vocabulary import refusal
+from .kit import Adapter, Gate, Go, Refusal, SplitCalls, ToolCall
 
-PACKAGE: Final = "claude-agent-sdk"
 SUPPORTED: Final = Between("0.2.180", "0.2.188")
 
 AGENTS: Final = {"Agent", "Task"}
 """The CLI's tools that run a sub-agent, by their current and earlier names."""
-
-
-@named_options
-def install(
-    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
-    untested: Untested = "check",
-) -> Uninstall:  # fmt: skip
-    """Hook every `query` and `ClaudeSDKClient` that connects from now on.
-
-    `tool_call` covers every call of a tool, including calls by sub-agents. The sender is one object
-    for each session, because the tools are in the CLI. `caller` is the type of the sub-agent, and
-    `kind` is `"mcp"`, `"agent"` or `"builtin"`. For a blocked call, the model reads a tool result
-    that is marked as an error. If a receiver returns a result whose shape differs from the tool's
-    own, the run ends, because the CLI would otherwise pass on the old result.
-
-    Args:
-        bus: the bus to declare the hooks on.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
-
-    Returns:
-        A function that restores the SDK. A second call does nothing.
-
-    Raises:
-        HookError: if claude-agent-sdk is not installed, is incompatible, or already runs on
-            hookbus.
-    """
-    with patches_of("claude_agent", PACKAGE, SUPPORTED, untested, install) as patches:
-        gate = Gate(patches, bus, RESULTS, say=say)
-        sessions: WeakKeyDictionary[Any, _Session] = WeakKeyDictionary()
-        cls = import_module("claude_agent_sdk._internal.query").Query
-        begin, end, signature = cls.__init__, cls.close, signature_of(cls.__init__)
-
-        def __init__(query: Any, *args: Any, **kwargs: Any) -> None:
-            given = signature.bind(query, *args, **kwargs).arguments
-            del given["self"]
-            if patches.is_live:
-                sessions[query] = session = _Session(gate)
-                given["hooks"] = session.hooks_besides(given.get("hooks"))
-            begin(query, **given)
-
-        async def close(query: Any) -> None:
-            try:
-                await end(query)
-            finally:
-                if query in sessions:
-                    await sessions[query].close()
-
-        patches.replace(cls, "__init__", __init__)
-        patches.replace(cls, "close", close)
-    return patches.restore
 
 
 def guarded(
@@ -104,9 +57,8 @@ def guarded(
     Raises:
         HookError: if claude-agent-sdk is not installed or has an unsupported version.
     """
-    patches = in_place_of("claude_agent", PACKAGE, SUPPORTED, untested, install)
+    session = _Session(_ADAPTER.gate(bus, say=say, untested=untested))
     matcher = import_module("claude_agent_sdk").HookMatcher
-    session = _Session(Gate(patches, bus, RESULTS, say=say))
     return session.hooks_besides(hooks, lambda options: matcher(**options))
 
 
@@ -114,7 +66,7 @@ class _Session:
     """A session of the CLI, the sender of its tool calls."""
 
     def __init__(self, gate: Gate) -> None:
-        self._halves = Halves(gate)
+        self._calls = SplitCalls(gate)
 
     def hooks_besides(
         self, hooks: Mapping[str, Any] | None, make: Callable[[dict[str, Any]], Any] = dict
@@ -131,11 +83,11 @@ class _Session:
 
     async def close(self) -> None:
         """End the calls that the CLI never reported as finished."""
-        await self._halves.close()
+        await self._calls.close()
 
     async def _before(self, given: dict[str, Any]) -> dict[str, Any]:
         call = self._call(given)
-        begun = await self._halves.begin(_key(given), call)
+        begun = await self._calls.begin(_key(given), call)
         if not isinstance(begun, Go):
             return _denied(begun.value if isinstance(begun.value, str) else json.dumps(begun.value))
         if begun.arguments == given["tool_input"]:
@@ -144,7 +96,7 @@ class _Session:
 
     async def _after(self, given: dict[str, Any]) -> dict[str, Any]:
         raw = given["tool_response"]
-        found = await self._halves.end(_key(given), raw)
+        found = await self._calls.end(_key(given), raw)
         if found is raw:
             return {}
         fitting = _fitted(raw, found)
@@ -155,7 +107,7 @@ class _Session:
     async def _failed(self, given: dict[str, Any]) -> dict[str, Any]:
         error = RuntimeError(given["error"])
         try:
-            found = await self._halves.fail(_key(given), error)
+            found = await self._calls.fail(_key(given), error)
         except RuntimeError as raised:
             if raised is not error:
                 raise
@@ -230,9 +182,6 @@ def _refused(refused: Refusal) -> str:
     return refused.text
 
 
-RESULTS: Final = Results(shown=_shown, refused=_refused)
-
-
 def _fitted(raw: Any, value: Any) -> Any:
     """Return a value in the shape of a tool's result, or None if it does not fit."""
     if _has_shape(raw, value):
@@ -250,3 +199,36 @@ def _has_shape(raw: Any, value: Any) -> bool:
     if isinstance(raw, list) and isinstance(value, list):
         return all(any(_has_shape(one, each) for one in raw) for each in value)
     return type(raw) is type(value)
+
+
+# -- sessions that connect -------------------------------------------------------------------------
+
+_ADAPTER: Final = Adapter(
+    "claude-agent-sdk", tested=SUPPORTED, shown=_shown, refused=_refused,
+    sample="hookbus.adapters._seams.claude_agent",
+)  # fmt: skip
+_ADAPTER.words("tool_call")
+_QUERY: Final = "claude_agent_sdk._internal.query:Query"
+_SESSIONS: Final[WeakKeyDictionary[Any, _Session]] = WeakKeyDictionary()
+
+
+@_ADAPTER.wrap(f"{_QUERY}.__init__")
+def _connect(gate: Gate, stock: Any, query: Any, *args: Any, **kwargs: Any) -> None:
+    given = signature_of(stock).bind(query, *args, **kwargs).arguments
+    del given["self"]
+    if query not in _SESSIONS:  # a subclass calls its parent's method
+        _SESSIONS[query] = session = _Session(gate)
+        given["hooks"] = session.hooks_besides(given.get("hooks"))
+    stock(query, **given)
+
+
+@_ADAPTER.wrap(f"{_QUERY}.close")
+async def _close(gate: Gate, stock: Any, query: Any) -> None:
+    try:
+        await stock(query)
+    finally:
+        if query in _SESSIONS:
+            await _SESSIONS[query].close()
+
+
+install = _ADAPTER.install

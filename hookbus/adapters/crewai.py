@@ -1,5 +1,19 @@
 """CrewAI: hooks around every call of a tool and of a model.
 
+`tool_call` (sender: the `BaseTool`, or a `CrewStructuredTool` that was not made from one) covers
+every `run`, `arun`, `invoke` and `ainvoke` of a tool: by an agent, with native tool calls or with
+actions written as text, by a program, or by `LLM.call`. `name` is the name that models use, such as
+`delegate_work_to_coworker` (`kind="agent"`). `arguments` are those of the model, before the tool's
+schema fills in defaults. `model_call` covers `call` and `acall` of a `BaseLLM`. If a receiver may
+change or block an answer, CrewAI's own events of the answer are delayed until the receiver has
+returned.
+
+A blocked call returns CrewAI's `ToolFailure`, also to a program. The agent's model reads its text.
+CrewAI does not retry the call, and does not use the text as the answer if the tool has
+`result_as_answer`. If the agent's `tool_failure_policy` is to raise, the agent raises an exception.
+CrewAI runs tools in threads. If a run is cancelled, it still waits for a running guard, and then
+the tool does not run.
+
 Not covered: results from CrewAI's cache, because no tool is called (`Crew(cache=False)` turns the
 cache off); and functions, other than tools, that a program passes to `LLM.call`.
 """
@@ -7,87 +21,59 @@ cache off); and functions, other than tools, that a program passes to `LLM.call`
 from __future__ import annotations
 
 import functools
-import inspect
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from hookbus import Bus, HookBlocked, default_bus
+from hookbus import HookBlocked
 
+from ._arguments import named
 from ._cancelled import follow
 from ._crewai_events import Events, keep_events
-from ._models import hook_models
-from ._newer import Untested, patches_of
-from ._patches import Between, Uninstall, exceptions, named_options
-from ._tools import Gate, Refusal, Results, ToolCall, named
+from ._parts import Held
+from ._patches import Between
 from ._unknown import call_of
-from ._vocabulary import refusal
+from .kit import Adapter, Gate, Refusal, ToolCall, shown_as
 
 SUPPORTED: Final = Between("1.15.10", "1.15.30")
 
-PASSES: Final = ("crewai.flow.async_feedback.types:HumanFeedbackPending",)
-"""Exceptions that return control to the framework and are not failures of a call."""
+
+# -- results ---------------------------------------------------------------------------------------
 
 
-@named_options
-def install(
-    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
-    untested: Untested = "check",
-) -> Uninstall:  # fmt: skip
-    """Hook the tools and models of CrewAI, both existing and future ones.
+@functools.cache
+def _failure() -> Any:
+    return import_module("crewai.tools.tool_failure").ToolFailure
 
-    `tool_call` (sender: the `BaseTool`, or a `CrewStructuredTool` that was not made from one)
-    covers every `run`, `arun`, `invoke` and `ainvoke` of a tool: by an agent, with native tool
-    calls or with actions written as text, by a program, or by `LLM.call`. `name` is the name that
-    models use, such as `delegate_work_to_coworker` (`kind="agent"`). `arguments` are those of the
-    model, before the tool's schema fills in defaults. `model_call` covers `call` and `acall` of a
-    `BaseLLM`. If a receiver may change or block an answer, CrewAI's own events of the answer are
-    delayed until the receiver has returned.
 
-    A blocked call returns CrewAI's `ToolFailure`, also to a program. The agent's model reads its
-    text. CrewAI does not retry the call, and does not use the text as the answer if the tool has
-    `result_as_answer`. If the agent's `tool_failure_policy` is to raise, the agent raises an
-    exception. CrewAI runs tools in threads. If a run is cancelled, it still waits for a running
-    guard, and then the tool does not run.
+def _shown(raw: Any) -> Any:
+    if isinstance(raw, _failure()):
+        return raw.as_agent_message()
+    return shown_as.pydantic.shown(raw)
 
-    Args:
-        bus: the bus to declare the hooks on.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
 
-    Returns:
-        A function that restores CrewAI. A second call does nothing.
+def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
+    if isinstance(raw, _failure()):
+        return raw.model_copy(update={"message": str(value), "code": None, "details": {}})
+    try:
+        return shown_as.pydantic.packed(call, raw, value)
+    except ValueError:  # pydantic's error is a ValueError: an agent reads its text
+        return value
 
-    Raises:
-        HookError: if CrewAI is not installed, is incompatible, or already runs on hookbus.
-    """
-    with patches_of("crewai", "crewai", SUPPORTED, untested, install) as patches:
-        structured = import_module("crewai.tools.structured_tool").CrewStructuredTool
-        base = import_module("crewai.tools.base_tool").BaseTool
-        results = Results(_shown, _packed, _refused)
-        gate = Gate(patches, bus, results, words=("tool_call", "model_call"), say=say,
-                    passes=exceptions(*PASSES))  # fmt: skip
-        gate.seam(structured, "invoke", _invoked)
-        gate.seam(structured, "ainvoke", _invoked)
-        gate.seam(base, "arun", _run, layer=1)
-        gate.seam(base, "run", _run, layer=2)
-        _hook_agents(gate)
-        llm = import_module("crewai.llms.base_llm").BaseLLM
-        asked = {"call": "model_call", "acall": "model_call"}
-        hook_models(gate.vocabulary, llm, asked, aside=Events)
-        keep_events(patches)
-        follow(patches, import_module("crewai.crew").Crew, "kickoff_async", "akickoff")
-        core = import_module("crewai.agent.core")
-        passing = *patches.look_for(core, "_passthrough_exceptions"), HookBlocked
-        patches.replace(core, "_passthrough_exceptions", passing)  # an agent does not retry
-        agent = core.Agent
-        follow(patches, agent, "kickoff_async", "akickoff", "aexecute_task")
-    return patches.restore
+
+def _refused(refused: Refusal) -> Any:
+    return _failure()(message=refused.text)
+
+
+# -- tools -----------------------------------------------------------------------------------------
+
+_ADAPTER: Final = Adapter(
+    "crewai", tested=SUPPORTED, shown=_shown, packed=_packed, refused=_refused,
+    sample="hookbus.adapters._seams.crewai",
+)  # fmt: skip
+_ADAPTER.pauses("crewai.flow.async_feedback.types:HumanFeedbackPending")
 
 
 def _run(stock: Any, tool: Any, *args: Any, **kwargs: Any) -> Any:
@@ -140,77 +126,53 @@ def _kind(cls: type) -> str:
     return "mcp" if is_remote else "function"
 
 
+_ADAPTER.tool("crewai.tools.structured_tool:CrewStructuredTool.invoke", _invoked)
+_ADAPTER.tool("crewai.tools.structured_tool:CrewStructuredTool.ainvoke", _invoked)
+_ADAPTER.tool("crewai.tools.base_tool:BaseTool.arun", _run, layer=1)
+_ADAPTER.tool("crewai.tools.base_tool:BaseTool.run", _run, layer=2)
+
+
 # -- whose call it is, and tools that do not exist -------------------------------------------------
 
 _AGENT: Final[ContextVar[str | None]] = ContextVar("hookbus_crewai_agent", default=None)
 """The role of the calling agent; CrewAI uses it as the agent's name."""
 
 
-def _hook_agents(gate: Gate) -> None:
-    patches = gate.patches
-    writing, native = (import_module(f"crewai.utilities.{each}")
-                       for each in ("tool_utils", "agent_utils"))  # fmt: skip
-
-    def single(stock: Any) -> Any:
-        @functools.wraps(stock)
-        def execute(tool_call: Any, **given: Any) -> Any:
-            with _as(given["agent"]):
-                found = stock(tool_call, **given)
-                if found.func_name not in given["available_functions"] and found.tool_message:
-                    found.result = _unknown(gate, tool_call, found.result, given["agent"])
-                    found.tool_message["content"] = found.result
-                return found
-
-        return execute
-
-    def single_of_executor(owner: type, stock: Any) -> Any:
-        @functools.wraps(stock)
-        def execute(executor: Any, tool_call: Any) -> Any:
-            with _as(executor.agent):
-                found = stock(executor, tool_call)
-                failure = found.get("tool_failure")
-                if failure is not None and failure.reason.name == "UNKNOWN_TOOL":
-                    found["result"] = _unknown(gate, tool_call, found["result"], executor.agent)
-                return found
-
-        return execute
-
-    for name in ("execute_tool_and_check_finality", "aexecute_tool_and_check_finality"):
-        patches.wrap_function(writing, name, _named)
-    patches.wrap_function(native, "execute_single_native_tool_call", single)
-    executor = import_module("crewai.agents.agent_executor").AgentExecutor
-    patches.wrap(executor, "_execute_single_native_tool_call", single_of_executor)
-    usage = import_module("crewai.tools.tool_usage").ToolUsage
-    patches.wrap(usage, "_select_tool", functools.partial(_selected, gate))
-
-
-def _named(stock: Any) -> Any:
-    if inspect.iscoroutinefunction(stock):
-
-        @functools.wraps(stock)
-        async def run_async(*args: Any, **kwargs: Any) -> Any:
-            with _as(kwargs.get("agent")):
-                return await stock(*args, **kwargs)
-
-        return run_async
-
-    @functools.wraps(stock)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        with _as(kwargs.get("agent")):
-            return stock(*args, **kwargs)
-
-    return run
-
-
-@contextmanager
-def _as(agent: Any) -> Iterator[None]:
+def _as(agent: Any) -> Held:
     role = getattr(agent, "role", None)
-    previous = _AGENT.get()
-    try:
-        _AGENT.set(role if isinstance(role, str) else None)
-        yield
-    finally:
-        _AGENT.set(previous)
+    return Held(_AGENT, role if isinstance(role, str) else None)
+
+
+@_ADAPTER.wrap("crewai.utilities.tool_utils:execute_tool_and_check_finality")
+def _execute_tool(gate: Gate, stock: Any, *args: Any, **kwargs: Any) -> Any:
+    with _as(kwargs.get("agent")):
+        return stock(*args, **kwargs)
+
+
+@_ADAPTER.wrap("crewai.utilities.tool_utils:aexecute_tool_and_check_finality")
+async def _execute_tool_async(gate: Gate, stock: Any, *args: Any, **kwargs: Any) -> Any:
+    with _as(kwargs.get("agent")):
+        return await stock(*args, **kwargs)
+
+
+@_ADAPTER.wrap("crewai.utilities.agent_utils:execute_single_native_tool_call")
+def _execute_native(gate: Gate, stock: Any, tool_call: Any, **given: Any) -> Any:
+    with _as(given["agent"]):
+        found = stock(tool_call, **given)
+        if found.func_name not in given["available_functions"] and found.tool_message:
+            found.result = _unknown(gate, tool_call, found.result, given["agent"])
+            found.tool_message["content"] = found.result
+        return found
+
+
+@_ADAPTER.wrap("crewai.agents.agent_executor:AgentExecutor._execute_single_native_tool_call")
+def _execute_native_of_executor(gate: Gate, stock: Any, executor: Any, tool_call: Any) -> Any:
+    with _as(executor.agent):
+        found = stock(executor, tool_call)
+        failure = found.get("tool_failure")
+        if failure is not None and failure.reason.name == "UNKNOWN_TOOL":
+            found["result"] = _unknown(gate, tool_call, found["result"], executor.agent)
+        return found
 
 
 def _unknown(gate: Gate, tool_call: Any, told: str, agent: Any) -> str:
@@ -219,62 +181,46 @@ def _unknown(gate: Gate, tool_call: Any, told: str, agent: Any) -> str:
     asked = import_module("crewai.utilities.agent_utils").extract_tool_call_info(tool_call)
     call_id, name, arguments = asked
     call = call_of(name, arguments, call_id, agent, _AGENT.get())
-    found = gate.run(call, lambda _: told)
-    return found.as_agent_message() if isinstance(found, _failure()) else str(found)
+    return str(_shown(gate.run(call, lambda _: told)))
 
 
-def _selected(gate: Gate, owner: type, stock: Any) -> Any:
-    """The same for a model that writes its actions: CrewAI looks for the tool several times."""
-    told: WeakKeyDictionary[Any, Exception] = WeakKeyDictionary()
-
-    @functools.wraps(stock)
-    def _select_tool(usage: Any, tool_name: str) -> Any:
-        try:
-            return stock(usage, tool_name)
-        except Exception as error:  # CrewAI raises exactly this class
-            if usage in told:
-                raise told[usage] from None
-            told[usage] = missing = error
-        asked = getattr(usage.action, "tool_input", None)
-
-        def body(arguments: dict[str, Any]) -> Any:
-            raise missing
-
-        call = call_of(tool_name, asked, None, usage.agent, _AGENT.get())
-        found = gate.run(call, body)
-        text = found.as_agent_message() if isinstance(found, _failure()) else str(found)
-        told[usage] = Exception(text)
-        raise told[usage]
-
-    return _select_tool
+_MISSED: Final[WeakKeyDictionary[Any, Exception]] = WeakKeyDictionary()
+"""What a model is told of a missing tool: CrewAI looks for a tool several times."""
 
 
-# -- results ---------------------------------------------------------------------------------------
-
-
-@functools.cache
-def _failure() -> Any:
-    return import_module("crewai.tools.tool_failure").ToolFailure
-
-
-def _shown(raw: Any) -> Any:
-    if isinstance(raw, _failure()):
-        return raw.as_agent_message()
-    dump = getattr(raw, "model_dump", None)
-    return raw if dump is None else dump(mode="json")
-
-
-def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
-    if isinstance(raw, _failure()):
-        return raw.model_copy(update={"message": str(value), "code": None, "details": {}})
-    validate = getattr(type(raw), "model_validate", None)
-    if validate is None or not isinstance(value, dict):
-        return value
+@_ADAPTER.wrap("crewai.tools.tool_usage:ToolUsage._select_tool")
+def _select_tool(gate: Gate, stock: Any, usage: Any, tool_name: str) -> Any:
+    """The same for a model that writes its actions."""
     try:
-        return validate(value)
-    except ValueError:  # pydantic's error is a ValueError: an agent reads its text
-        return value
+        return stock(usage, tool_name)
+    except Exception as error:  # CrewAI raises exactly this class
+        if usage in _MISSED:
+            raise _MISSED[usage] from None
+        _MISSED[usage] = missing = error
+    asked = getattr(usage.action, "tool_input", None)
+
+    def body(arguments: dict[str, Any]) -> Any:
+        raise missing
+
+    call = call_of(tool_name, asked, None, usage.agent, _AGENT.get())
+    _MISSED[usage] = Exception(str(_shown(gate.run(call, body))))
+    raise _MISSED[usage]
 
 
-def _refused(refused: Refusal) -> Any:
-    return _failure()(message=refused.text)
+# -- models and runs -------------------------------------------------------------------------------
+
+_LLM: Final = "crewai.llms.base_llm:BaseLLM"
+_ADAPTER.model(f"{_LLM}.call", f"{_LLM}.acall", aside=Events)
+
+
+@_ADAPTER.also
+def _hook_runs(gate: Gate) -> None:
+    keep_events(gate.patches)
+    follow(gate.patches, import_module("crewai.crew").Crew, "kickoff_async", "akickoff")
+    core = import_module("crewai.agent.core")
+    passing = *gate.patches.look_for(core, "_passthrough_exceptions"), HookBlocked
+    gate.patches.replace(core, "_passthrough_exceptions", passing)  # an agent does not retry
+    follow(gate.patches, core.Agent, "kickoff_async", "akickoff", "aexecute_task")
+
+
+install = _ADAPTER.install

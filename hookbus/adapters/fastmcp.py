@@ -1,8 +1,24 @@
-"""FastMCP: hooks around every call of a server's tool."""
+"""FastMCP: hooks around every call of a server's tool.
+
+`tool_call` (sender: the `Tool`) covers every run of a tool, after all middleware: over the
+protocol, by `FastMCP.call_tool()`, including `run_middleware=False`, and by `Tool.run()`. A blocked
+call returns a result that is marked as an error. `kind` is `"mcp"` if a tool forwards the call to a
+mounted server or over a proxy, and otherwise `"function"`.
+
+If a tool wraps another tool, there are two calls, one inside the other. Examples are transformed
+tools, and tools of a mounted server that have a different name there. For a tool of a server
+mounted without a prefix, there is only one call.
+
+Calls by a `fastmcp.Client` are calls of the MCP SDK; to hook them, call
+`adapters.mcp.install(server=False)`. If both sides of that adapter are installed, the hooks of a
+FastMCP server still run only at its tools.
+
+Not covered: answers of middleware or an extension that do not call the tool, such as a cache; a
+subclass of `FastMCP` that overrides `call_tool` and does not run a `Tool`; resources and prompts.
+"""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Final
@@ -10,64 +26,13 @@ from typing import Any, Final
 from hookbus import Bus, HookBlocked, default_bus
 
 from ._mcp_results import Parts, fitting, parts, shown
-from ._newer import Untested, in_place_of, patches_of
-from ._patches import Between, Uninstall, exceptions, named_options
-from ._tools import Gate, Refusal, Results, ToolCall
+from ._newer import Untested
+from ._patches import Between
 from ._unknown import call_of
 from ._vocabulary import refusal
+from .kit import Adapter, Gate, Refusal, ToolCall
 
 SUPPORTED: Final = Between("4.0.0", "4.2.3")
-
-PASSES: Final = ("mcp:UrlElicitationRequiredError",)
-"""Exceptions that return control to the framework and are not failures of a call."""
-
-
-@named_options
-def install(
-    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
-    untested: Untested = "check",
-) -> Uninstall:  # fmt: skip
-    """Hook the tools of FastMCP's servers, both existing and future ones.
-
-    `tool_call` (sender: the `Tool`) covers every run of a tool, after all middleware: over the
-    protocol, by `FastMCP.call_tool()`, including `run_middleware=False`, and by `Tool.run()`. A
-    blocked call returns a result that is marked as an error. `kind` is `"mcp"` if a tool forwards
-    the call to a mounted server or over a proxy, and otherwise `"function"`.
-
-    If a tool wraps another tool, there are two calls, one inside the other. Examples are
-    transformed tools, and tools of a mounted server that have a different name there. For a tool of
-    a server mounted without a prefix, there is only one call.
-
-    Calls by a `fastmcp.Client` are calls of the MCP SDK; to hook them, call
-    `adapters.mcp.install(server=False)`. If both sides of that adapter are installed, the hooks of
-    a FastMCP server still run only at its tools.
-
-    Not covered: answers of middleware or an extension that do not call the tool, such as a cache; a
-    subclass of `FastMCP` that overrides `call_tool` and does not run a `Tool`; resources and
-    prompts.
-
-    Args:
-        bus: the bus to declare the hooks on.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
-
-    Returns:
-        A function that restores FastMCP. A second call does nothing.
-
-    Raises:
-        HookError: if fastmcp is not installed, is incompatible, or already runs on hookbus.
-    """
-    with patches_of("fastmcp", "fastmcp", SUPPORTED, untested, install) as patches:
-        gate = Gate(patches, bus, RESULTS, say=say, passes=exceptions(*PASSES))
-        tool = import_module("fastmcp.tools").Tool
-        gate.seam(tool, "_run", _run)
-        gate.seam(tool, "run", _run, layer=1)
-        server = import_module("fastmcp").FastMCP
-        patches.wrap(server, "call_tool", functools.partial(_unknown, gate))
-        patches.wrap(_mounted(), "_run", _handed_on)
-        patches.wrap(_mounted(), "run", _handed_on)
-    return patches.restore
 
 
 def guarded(
@@ -92,9 +57,7 @@ def guarded(
     Raises:
         HookError: if fastmcp is not installed or has an unsupported version.
     """
-    patches = in_place_of("fastmcp", "fastmcp", SUPPORTED, untested, install)
-    passes = exceptions(*PASSES)
-    gate = Gate(patches, bus, RESULTS, say=say, passes=passes)
+    gate = _ADAPTER.gate(bus, say=say, untested=untested)
 
     class Guarded(import_module("fastmcp.server.middleware").Middleware):  # type: ignore[misc]
         async def on_call_tool(self, context: Any, call_next: Callable[[Any], Any]) -> Any:
@@ -116,65 +79,6 @@ def guarded(
             return _result(fitting(given, tool.output_schema))
 
     return Guarded()
-
-
-# -- tools -----------------------------------------------------------------------------------------
-
-
-def _run(stock: Any, tool: Any, arguments: Any, *args: Any, **kwargs: Any) -> Any:
-    kind = "mcp" if isinstance(tool, (_mounted(), _proxy())) else "function"
-    call = ToolCall(tool.name, dict(arguments or ()), _number(), kind, tool)
-    return call, lambda changed: stock(tool, changed, *args, **kwargs)
-
-
-def _unknown(gate: Gate, owner: type, stock: Any) -> Any:
-    """Make hooks run for calls of tools that a server does not have, after its middleware."""
-    missing = import_module("fastmcp.exceptions").NotFoundError
-
-    @functools.wraps(stock)
-    async def call_tool(server: Any, name: str, arguments: Any = None, **options: Any) -> Any:
-        if options.get("run_middleware", True):
-            return await stock(server, name, arguments, **options)
-        try:
-            return await stock(server, name, arguments, **options)
-        except missing as error:
-            if str(error) != f"Unknown tool: {name!r}":
-                raise
-            raised = error
-
-        async def body(arguments: dict[str, Any]) -> Any:
-            raise raised
-
-        call = call_of(name, arguments or {}, _number(), server, None)
-        return await gate.run_async(call, body)
-
-    return call_tool
-
-
-def _handed_on(owner: type, seam: Any) -> Any:
-    """Leave a call to a mounted server's tool of the same name: the hooks run there."""
-
-    async def run(tool: Any, arguments: Any) -> Any:
-        is_alias = tool.name != tool._original_name
-        return await (seam if is_alias else seam.__wrapped__)(tool, arguments)
-
-    return run
-
-
-def _mounted() -> Any:
-    return import_module("fastmcp.server.providers.fastmcp_provider").FastMCPProviderTool
-
-
-def _proxy() -> Any:
-    return import_module("fastmcp.server.providers.proxy").ProxyTool
-
-
-def _number() -> str | None:
-    """Return the id of the request being answered, or None if a program calls."""
-    try:
-        return str(import_module("fastmcp.server.dependencies").get_context().request_id)
-    except RuntimeError:
-        return None
 
 
 # -- results ---------------------------------------------------------------------------------------
@@ -207,4 +111,66 @@ def _refused(refused: Refusal) -> Any:
     return _tools().ToolResult(refused.text, is_error=True)
 
 
-RESULTS: Final = Results(_shown, _packed, _refused)
+# -- tools -----------------------------------------------------------------------------------------
+
+
+def _kind(tool: Any) -> str:
+    return "mcp" if isinstance(tool, (_mounted(), _proxy())) else "function"
+
+
+def _mounted() -> Any:
+    return import_module(_PROVIDER).FastMCPProviderTool
+
+
+def _proxy() -> Any:
+    return import_module("fastmcp.server.providers.proxy").ProxyTool
+
+
+def _number(given: Any = None) -> str | None:
+    """Return the id of the request being answered, or None if a program calls."""
+    try:
+        return str(import_module("fastmcp.server.dependencies").get_context().request_id)
+    except RuntimeError:
+        return None
+
+
+_PROVIDER: Final = "fastmcp.server.providers.fastmcp_provider"
+_ADAPTER: Final = Adapter(
+    "fastmcp", tested=SUPPORTED, shown=_shown, packed=_packed, refused=_refused,
+    sample="hookbus.adapters._seams.fastmcp",
+)  # fmt: skip
+_ADAPTER.pauses("mcp:UrlElicitationRequiredError")
+_CALL: Final[dict[str, Any]] = {"arguments": "arguments", "kind": _kind, "call_id": _number}
+_ADAPTER.tool("fastmcp.tools:Tool._run", **_CALL)
+_ADAPTER.tool("fastmcp.tools:Tool.run", **_CALL, layer=1)
+
+
+@_ADAPTER.wrap("fastmcp:FastMCP.call_tool")
+async def _unknown(
+    gate: Gate, stock: Any, server: Any, name: str, arguments: Any = None, **options: Any
+) -> Any:
+    """Make hooks run for calls of tools that a server does not have, after its middleware."""
+    if options.get("run_middleware", True):
+        return await stock(server, name, arguments, **options)
+    try:
+        return await stock(server, name, arguments, **options)
+    except import_module("fastmcp.exceptions").NotFoundError as error:
+        if str(error) != f"Unknown tool: {name!r}":
+            raise
+        missing = error
+
+    async def body(arguments: dict[str, Any]) -> Any:
+        raise missing
+
+    return await gate.run_async(call_of(name, arguments or {}, _number(), server, None), body)
+
+
+@_ADAPTER.wrap(f"{_PROVIDER}:FastMCPProviderTool._run")
+@_ADAPTER.wrap(f"{_PROVIDER}:FastMCPProviderTool.run")
+async def _forwarded(gate: Gate, seam: Any, tool: Any, arguments: Any) -> Any:
+    """Leave a call to a mounted server's tool of the same name: the hooks run there."""
+    is_alias = tool.name != tool._original_name
+    return await (seam if is_alias else seam.__wrapped__)(tool, arguments)
+
+
+install = _ADAPTER.install

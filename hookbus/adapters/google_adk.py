@@ -1,5 +1,13 @@
 """Google's Agent Development Kit: hooks around every call of a tool, of a model and of a runner.
 
+`tool_call` (sender: the `BaseTool`) covers every `run_async` of a tool, by any agent, workflow or
+program, after callbacks and plugins have changed its arguments. Transfers to another agent and
+delegated tasks are also tool calls. `model_call` (sender: the `BaseLlm`) covers
+`generate_content_async`, streamed or not; `model_stream` gets the parts of a streamed answer.
+`agent_stream` (sender: the root agent) covers `Runner.run_async`. A blocked call returns `{"error":
+...}`, which ADK treats as a failed tool. If a program calls a tool without an agent, it gets
+`HookBlocked`.
+
 Not covered: parts that a streaming tool of a live session yields after its call (guards run before
 it, and see a generator as its result), live models, code run by a code executor, and tools that
 Google runs. If a receiver changes the arguments of a task for another agent, or of `finish_task`,
@@ -10,78 +18,56 @@ a `RestApiTool`, which is also hooked.
 from __future__ import annotations
 
 import functools
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from importlib import import_module
 from typing import Any, Final
 
-from hookbus import Bus, HookBlocked, default_bus
-
 from ._answers import ADK
-from ._newer import Untested, patches_of
-from ._patches import Between, Uninstall, exceptions, named_options
+from ._patches import Between
 from ._streams import ask_in_parts_async
-from ._tools import Gate, Refusal, Results, ToolCall
-from ._unknown import hook_google_adk
-from ._vocabulary import INSIDE, Attempt, Once, Vocabulary, refusal
+from ._unknown import call_of
+from ._vocabulary import INSIDE, Once, Vocabulary
+from .kit import Adapter, Gate, Refusal, ToolCall, kind_by_class
 
 SUPPORTED: Final = Between("2.10.0", "2.13.0")
 """Versions of google-adk."""
 
-PASSES: Final = ("google.adk.workflow._errors:NodeInterruptedError",)
-"""Exceptions that return control to the framework and are not failures of a call."""
-
-_KINDS: Final = {
-    "TransferToAgentTool": "handoff",
-    "AgentTool": "agent",
-    "McpTool": "mcp",
-    "SetModelResponseTool": "output",
-    "FinishTaskTool": "output",
-}
-"""The kinds of tools by the name of their class or a parent class; most are imported lazily."""
+_kind_by_class: Final = kind_by_class({
+    "*.TransferToAgentTool": "handoff", "*.AgentTool": "agent", "*.McpTool": "mcp",
+    "*.SetModelResponseTool": "output", "*.FinishTaskTool": "output",
+})  # fmt: skip
 
 
-@named_options
-def install(
-    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
-    untested: Untested = "check",
-) -> Uninstall:  # fmt: skip
-    """Hook the tools, models and runners of ADK, both existing and future ones.
+# -- results ---------------------------------------------------------------------------------------
 
-    `tool_call` (sender: the `BaseTool`) covers every `run_async` of a tool, by any agent, workflow
-    or program, after callbacks and plugins have changed its arguments. Transfers to another agent
-    and delegated tasks are also tool calls. `model_call` (sender: the `BaseLlm`) covers
-    `generate_content_async`, streamed or not; `model_stream` gets the parts of a streamed answer.
-    `agent_stream` (sender: the root agent) covers `Runner.run_async`. A blocked call returns
-    `{"error": ...}`, which ADK treats as a failed tool. If a program calls a tool without an agent,
-    it gets `HookBlocked`.
 
-    Args:
-        bus: the bus to declare the hooks on.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
+def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
+    actions = getattr(call.context, "actions", None)
+    if actions is not None and call.name == "set_model_response":
+        actions.set_model_response = value  # the output, besides the tool's result
+    return value
 
-    Returns:
-        A function that restores ADK. A second call does nothing.
 
-    Raises:
-        HookError: if google-adk is not installed, is incompatible, or already runs on hookbus.
-    """
-    with patches_of("google_adk", "google-adk", SUPPORTED, untested, install) as patches:
-        results = Results(packed=_packed, refused=_refused)
-        words = "tool_call", "model_call", "model_stream", "agent_stream"
-        gate = Gate(patches, bus, results, words=words, say=say,
-                    passes=exceptions(*PASSES))  # fmt: skip
-        gate.seam(import_module("google.adk.tools.base_tool").BaseTool, "run_async", _run)
-        hook_google_adk(gate)
-        _hook_tasks(gate)
-        _hook_models(gate)
-        _hook_runners(gate)
-    return patches.restore
+def _refused(refused: Refusal) -> Any:
+    call = refused.call
+    if call.call_id is None:  # a program waits
+        raise refused.blocked
+    actions = getattr(call.context, "actions", None)
+    for name in ("transfer_to_agent", "set_model_response"):
+        if getattr(actions, name, None) is not None:  # a denied result: the tool has already run
+            setattr(actions, name, None)
+    return {"error": refused.text}
 
 
 # -- tools -----------------------------------------------------------------------------------------
+
+_ADAPTER: Final = Adapter(
+    "google-adk", tested=SUPPORTED, packed=_packed, refused=_refused,
+    sample="hookbus.adapters._seams.google_adk",
+)  # fmt: skip
+_ADAPTER.words("tool_call", "model_call", "model_stream")
+_ADAPTER.pauses("google.adk.workflow._errors:NodeInterruptedError")
 
 
 def _run(stock: Any, tool: Any, *, args: dict[str, Any], tool_context: Any) -> Any:
@@ -112,9 +98,7 @@ def _added(tool: Any, args: dict[str, Any]) -> dict[str, Any]:
 
 
 def _kind(tool: Any) -> str:
-    names = (cls.__name__ for cls in type(tool).__mro__)
-    found = next((_KINDS[name] for name in names if name in _KINDS), "function")
-    return "handoff" if tool.name == "transfer_to_agent" else found
+    return "handoff" if tool.name == "transfer_to_agent" else _kind_by_class(tool)
 
 
 def _unchangeable(call: ToolCall) -> dict[str, Any]:
@@ -122,47 +106,60 @@ def _unchangeable(call: ToolCall) -> dict[str, Any]:
     return {"error": f"Error: the arguments of {call.name} cannot be changed"}
 
 
-def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
-    actions = getattr(call.context, "actions", None)
-    if actions is not None and call.name == "set_model_response":
-        actions.set_model_response = value  # the output, besides the tool's result
-    return value
+_ADAPTER.tool("google.adk.tools.base_tool:BaseTool.run_async", _run)
 
 
-def _refused(refused: Refusal) -> Any:
-    call = refused.call
-    if call.call_id is None:  # a program waits
-        raise refused.blocked
-    actions = getattr(call.context, "actions", None)
-    for name in ("transfer_to_agent", "set_model_response"):
-        if getattr(actions, name, None) is not None:  # a denied result: the tool has already run
-            setattr(actions, name, None)
-    return {"error": refused.text}
-
-
-def _hook_tasks(gate: Gate) -> None:
+@_ADAPTER.wrap("google.adk.workflow._llm_agent_wrapper:_dispatch_task_fc")
+async def _dispatch_task(gate: Gate, stock: Any, parent_agent: Any, fc: Any, ctx: Any) -> Any:
     """Hook the tasks that an agent delegates to another, which ADK runs apart from their tool."""
+    tools = {getattr(tool, "name", None): tool for tool in parent_agent.tools}
+    call = ToolCall(
+        fc.name, dict(fc.args or {}), fc.id, "agent", tools.get(fc.name), parent_agent
+    )
+
+    async def body(arguments: dict[str, Any]) -> Any:
+        if arguments != call.arguments:
+            return _unchangeable(call)
+        return await stock(parent_agent, fc, ctx)
+
+    return await gate.run_async(call, body)
+
+
+@_ADAPTER.also
+def _pass_task_tools(gate: Gate) -> None:
+    """Leave the tool of a delegated task: it does nothing, and is called only along with others."""
     marker = import_module("google.adk.tools.agent_tool")._TaskAgentTool
-    module = import_module("google.adk.workflow._llm_agent_wrapper")
-    stock = module._dispatch_task_fc
-
-    @functools.wraps(stock)
-    async def _dispatch_task_fc(parent_agent: Any, fc: Any, ctx: Any) -> Any:
-        tools = {getattr(tool, "name", None): tool for tool in parent_agent.tools}
-        call = ToolCall(
-            fc.name, dict(fc.args or {}), fc.id, "agent", tools.get(fc.name), parent_agent
-        )
-
-        async def body(arguments: dict[str, Any]) -> Any:
-            if arguments != call.arguments:
-                return _unchangeable(call)
-            return await stock(parent_agent, fc, ctx)
-
-        return await gate.run_async(call, body)
-
-    gate.patches.replace(module, "_dispatch_task_fc", _dispatch_task_fc)
-    # The tool itself does nothing and is called only along with others: it is not hooked.
     gate.patches.replace(marker, "run_async", marker.run_async.__wrapped__)
+
+
+_CALLER: Final = "google.adk.flows.llm_flows.tools._caller"
+
+
+@_ADAPTER.wrap(f"{_CALLER}:_execute_single_prepared_call", optional=True)
+async def _execute_prepared_call(
+    gate: Gate, stock: Any, context: Any, prepared: Any, agent: Any, **options: Any
+) -> Any:
+    """Make hooks run for calls of tools that do not exist; older releases raise instead."""
+    if prepared.tool_lookup_error is None:
+        return await stock(context, prepared, agent, **options)
+    asked = prepared.function_call
+    call = call_of(asked.name, asked.args or {}, asked.id, prepared.tool, agent)
+    event: list[Any] = []
+
+    async def body(arguments: dict[str, Any]) -> Any:
+        event.append(await stock(context, prepared, agent, **options))
+        return _response_of(event[-1]).response
+
+    found = await gate.run_async(call, body)
+    if not event:
+        make = import_module(_CALLER)._build_response_event
+        return make(prepared.tool, found, prepared.tool_context, context)
+    _response_of(event[-1]).response = found
+    return event[-1]
+
+
+def _response_of(event: Any) -> Any:
+    return event.content.parts[0].function_response
 
 
 # -- models and runs -------------------------------------------------------------------------------
@@ -202,6 +199,7 @@ class _Asked(Once):
             yield item
 
 
+@_ADAPTER.also
 def _hook_models(gate: Gate) -> None:
     def generated(owner: type, stock: Any) -> Any:
         @functools.wraps(stock)
@@ -217,13 +215,8 @@ def _hook_models(gate: Gate) -> None:
     gate.patches.wrap(base, "generate_content_async", generated)
 
 
-def _hook_runners(gate: Gate) -> None:
-    def run(owner: type, stock: Any) -> Any:
-        @functools.wraps(stock)
-        def run_async(runner: Any, *, new_message: Any = None, **options: Any) -> Any:
-            attempt = Attempt(lambda message: stock(runner, new_message=message, **options))
-            return gate.vocabulary.stream_async("agent_stream", attempt, runner.agent, new_message)
+_ADAPTER.run(
+    "google.adk.runners:Runner.run_async", agent="agent", input="new_message", stream=True
+)
 
-        return run_async
-
-    gate.patches.wrap(import_module("google.adk.runners").Runner, "run_async", run)
+install = _ADAPTER.install

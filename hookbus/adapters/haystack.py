@@ -1,166 +1,30 @@
-"""Haystack: hooks around every call of a tool."""
+"""Haystack: hooks around every call of a tool.
+
+`tool_call` (sender: the `Tool`) covers every `invoke` and `invoke_async`, by an agent, a pipeline
+or a program. Tools can be functions, components, pipelines, agents or tools of an MCP server. A
+blocked call raises a `ToolInvocationError` that is also a `HookBlocked`. An agent passes it to its
+model as a result that is marked as an error; a program can catch it. An agent with
+`raise_on_tool_invocation_failure` raises it, like any failure of a tool.
+
+Receivers get documents and messages in results as dicts. If a tool has an `outputs_to_string`
+handler, a string that replaces the result is passed to that handler, except for an `AgentTool`. Not
+covered: chat generators, because they have no common base class.
+"""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from contextvars import ContextVar
 from importlib import import_module
 from typing import Any, Final
 
-from hookbus import Bus, HookBlocked, default_bus
-
 from ._injected import is_written
-from ._newer import Untested, patches_of
-from ._patches import Between, Patches, Uninstall, named_options
-from ._tools import Gate, Refusal, Results, ToolCall
-from ._unknown import hook_haystack
-from ._vocabulary import refusal
+from ._parts import Held
+from ._patches import Between
+from ._unknown import answer_missing, call_of
+from .kit import Adapter, Gate, ToolCall, kind_by_class, refused_as
 
 SUPPORTED: Final = Between("3.1.0", "3.4.1")
 """Versions of haystack-ai."""
-
-
-@named_options
-def install(
-    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
-    untested: Untested = "check",
-) -> Uninstall:  # fmt: skip
-    """Hook the tools of Haystack, both existing and future ones.
-
-    `tool_call` (sender: the `Tool`) covers every `invoke` and `invoke_async`, by an agent, a
-    pipeline or a program. Tools can be functions, components, pipelines, agents or tools of an MCP
-    server. A blocked call raises a `ToolInvocationError` that is also a `HookBlocked`. An agent
-    passes it to its model as a result that is marked as an error; a program can catch it. An agent
-    with `raise_on_tool_invocation_failure` raises it, like any failure of a tool.
-
-    Receivers get documents and messages in results as dicts. If a tool has an `outputs_to_string`
-    handler, a string that replaces the result is passed to that handler, except for an `AgentTool`.
-    Not covered: chat generators, because they have no common base class.
-
-    Args:
-        bus: the bus to declare the hooks on.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
-
-    Returns:
-        A function that restores Haystack. A second call does nothing.
-
-    Raises:
-        HookError: if haystack-ai is not installed, is incompatible, or already runs on hookbus.
-    """
-    with patches_of("haystack", "haystack-ai", SUPPORTED, untested, install) as patches:
-        tools = import_module("haystack.tools")
-        error = _told_error(import_module("haystack.tools.errors").ToolInvocationError)
-
-        def refused(refused: Refusal) -> Any:
-            raise error(refused)
-
-        gate = Gate(patches, bus, Results(_shown, _packed, refused), say=say)
-        gate.seam(tools.Tool, "invoke_async", _invoked)
-        gate.seam(tools.Tool, "invoke", _invoked, layer=1)
-        _hook_state(patches)
-        hook_haystack(gate)
-        if mcp := _mcp():
-            gate.seam(mcp.MCPTool, "ainvoke", _invoked)
-    return patches.restore
-
-
-_INJECTED: Final[ContextVar[tuple[Any, dict[str, Any]] | None]] = ContextVar(
-    "hookbus_haystack", default=None
-)
-"""The tool that an agent runs, and the arguments that the agent injects and no model can write.
-Receivers see strings and numbers of the agent's state, because another tool may have written them.
-"""
-
-
-def _invoked(stock: Any, tool: Any, /, **arguments: Any) -> Any:
-    owner, injected = _INJECTED.get() or (None, {})
-    hidden = {
-        name: value for name, value in arguments.items()
-        if owner is tool and injected.get(name, _INJECTED) is value
-    }  # fmt: skip
-    shown = {name: value for name, value in arguments.items() if name not in hidden}
-    call = ToolCall(tool.name, shown, kind=_kind(tool), tool=tool)
-    return call, lambda changed: stock(tool, **{**changed, **hidden})
-
-
-def _hook_state(patches: Patches) -> None:
-    """Record the objects that an agent injects into the arguments: its state, and its contents."""
-    home = import_module("haystack.components.agents.tool_calling")
-
-    def injected(given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        asked = given["tool_call"].arguments
-        return given["tool"], {
-            name: value for name, value in given["args"].items()
-            if asked.get(name, _INJECTED) is not value and not is_written(value)
-        }  # fmt: skip
-
-    def bound(stock: Any) -> Any:
-        @functools.wraps(stock)
-        def make(**given: Any) -> Any:
-            previous = _INJECTED.get()
-            try:
-                _INJECTED.set(injected(given))
-                return stock(**given)  # it copies the current context
-            finally:
-                _INJECTED.set(previous)
-
-        return make
-
-    def bound_async(stock: Any) -> Any:
-        @functools.wraps(stock)
-        def make(**given: Any) -> Any:
-            run = stock(**given)
-
-            async def runner() -> Any:
-                _INJECTED.set(injected(given))  # it runs in its own task
-                return await run()
-
-            return runner
-
-        return make
-
-    patches.wrap_function(home, "_make_context_bound_invoke", bound)
-    patches.wrap_function(home, "_make_bounded_invoke_async", bound_async)
-
-
-def _mcp() -> Any:
-    """Return the separate package of MCP tools; None if it is not installed."""
-    try:
-        return import_module("haystack_integrations.tools.mcp")
-    except ModuleNotFoundError:
-        return None
-
-
-def _kind(tool: Any) -> str:
-    if _is_agent(tool):
-        return "agent"
-    homes = (cls.__module__ for cls in type(tool).__mro__)
-    is_mcp = any(home.startswith("haystack_integrations.tools.mcp") for home in homes)
-    return "mcp" if is_mcp else "function"
-
-
-def _is_agent(tool: Any) -> bool:
-    agent = import_module("haystack.components.agents").Agent
-    return isinstance(getattr(tool, "_component", None), agent)
-
-
-def _told_error(base: type[Exception]) -> Callable[[Refusal], Exception]:
-    """Return the function that turns a denial into an error for an agent's model or a program."""
-
-    class ToolCallBlocked(base, HookBlocked):  # type: ignore[misc, valid-type]
-        def __init__(self, refused: Refusal) -> None:
-            blocked = refused.blocked
-            self.args, self.verdict = blocked.args, blocked.verdict
-            self.call_id = blocked.call_id
-            self.tool_name, self._text = refused.call.name, refused.text
-
-        def __str__(self) -> str:
-            return self._text
-
-    return ToolCallBlocked
 
 
 # -- results: documents, messages and their parts, in dicts and lists ------------------------------
@@ -201,3 +65,118 @@ def _of_its_kind(raw: Any, value: Any) -> Any:
     """Return the object in a list for such a dict; other objects may have been removed."""
     found = (each for each in raw if _is_object(each) and _shown(each).keys() == value.keys())
     return next(found, None) if isinstance(value, dict) else None
+
+
+# -- tools -----------------------------------------------------------------------------------------
+
+
+_ADAPTER: Final = Adapter(
+    "haystack-ai", tested=SUPPORTED, shown=_shown, packed=_packed,
+    refused=refused_as("haystack.tools.errors:ToolInvocationError",
+                       tool_name=lambda refused: refused.call.name),
+    sample="hookbus.adapters._seams.haystack",
+)  # fmt: skip
+
+_INJECTED: Final[ContextVar[tuple[Any, dict[str, Any]] | None]] = ContextVar(
+    "hookbus_haystack", default=None
+)
+"""The tool that an agent runs, and the arguments that the agent injects and no model can write.
+Receivers see strings and numbers of the agent's state, because another tool may have written them.
+"""
+
+
+def _invoked(stock: Any, tool: Any, /, **arguments: Any) -> Any:
+    owner, injected = _INJECTED.get() or (None, {})
+    hidden = {
+        name: value for name, value in arguments.items()
+        if owner is tool and injected.get(name, _INJECTED) is value
+    }  # fmt: skip
+    shown = {name: value for name, value in arguments.items() if name not in hidden}
+    call = ToolCall(tool.name, shown, kind=_kind(tool), tool=tool)
+    return call, lambda changed: stock(tool, **{**changed, **hidden})
+
+
+_kind_by_class: Final = kind_by_class({"haystack_integrations.tools.mcp.*": "mcp"})
+
+
+def _kind(tool: Any) -> str:
+    return "agent" if _is_agent(tool) else _kind_by_class(tool)
+
+
+def _is_agent(tool: Any) -> bool:
+    agent = import_module("haystack.components.agents").Agent
+    return isinstance(getattr(tool, "_component", None), agent)
+
+
+_ADAPTER.tool("haystack.tools:Tool.invoke_async", _invoked)
+_ADAPTER.tool("haystack.tools:Tool.invoke", _invoked, layer=1)
+_ADAPTER.tool("haystack_integrations.tools.mcp:MCPTool.ainvoke", _invoked, if_installed=True)
+
+
+# -- the objects that an agent injects into the arguments: its state, and its contents -------------
+
+_CALLING: Final = "haystack.components.agents.tool_calling"
+
+
+def _injected(given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    asked = given["tool_call"].arguments
+    return given["tool"], {
+        name: value for name, value in given["args"].items()
+        if asked.get(name, _INJECTED) is not value and not is_written(value)
+    }  # fmt: skip
+
+
+@_ADAPTER.wrap(f"{_CALLING}:_make_context_bound_invoke")
+def _bound(gate: Gate, stock: Any, **given: Any) -> Any:
+    with Held(_INJECTED, _injected(given)):
+        return stock(**given)  # it copies the current context
+
+
+@_ADAPTER.wrap(f"{_CALLING}:_make_bounded_invoke_async")
+def _bound_async(gate: Gate, stock: Any, **given: Any) -> Any:
+    run = stock(**given)
+
+    async def runner() -> Any:
+        _INJECTED.set(_injected(given))  # it runs in its own task
+        return await run()
+
+    return runner
+
+
+# -- tools that do not exist -----------------------------------------------------------------------
+
+
+@_ADAPTER.wrap(f"{_CALLING}:_resolve_tool_calls")
+def _resolve_tool_calls(
+    gate: Gate, stock: Any, messages: Any, tools_with_names: Any, **options: Any
+) -> Any:
+    home = import_module(_CALLING)
+    asked = [
+        each for found in messages for each in found.tool_calls
+        if each.tool_name not in tools_with_names
+    ]  # fmt: skip
+
+    def missing(asked: Any) -> ToolCall:
+        return call_of(asked.tool_name, asked.arguments, asked.id, home, None)
+
+    try:
+        calls, tools, errors = stock(messages, tools_with_names, **options)
+    except home.ToolNotFoundException as error:
+        raised = error
+
+        def fail(_: Any) -> Any:
+            raise raised
+
+        return gate.run(missing(asked[0]), fail)
+    answers = []
+    for each, answer in zip(asked, errors, strict=True):
+        text = answer.tool_call_result.result
+        given = answer_missing(gate, missing(each), text)
+        if given != text:
+            message = import_module("haystack.dataclasses").ChatMessage
+            answer = message.from_tool(given, origin=each, error=True)
+        answers.append(answer)
+    return calls, tools, answers
+
+
+install = _ADAPTER.install

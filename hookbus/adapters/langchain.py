@@ -1,71 +1,57 @@
-"""LangChain and LangGraph: hooks around every call of a tool and of a chat model."""
+"""LangChain and LangGraph: hooks around every call of a tool and of a chat model.
+
+`tool_call` (sender: the `BaseTool`) covers every `invoke`, `ainvoke`, `run` and `arun` of a tool,
+by an agent, a graph or a program. `model_call` (sender: the `BaseChatModel`) covers every request
+of a chat model, streamed or not, and `model_stream` gets the parts of a streamed answer. Callbacks
+for an answer, such as a graph's stream, are delayed until the guards have returned.
+
+If a model waits for the result, a blocked call returns a `ToolMessage` with status error. Otherwise
+it raises `HookBlocked`. Middleware, `with_retry`, `with_fallbacks` and retry policies of nodes do
+not retry a blocked call or send it to another model, unless they name `HookBlocked` explicitly.
+
+While `approver` is asked, the graph is interrupted: `interrupt` shows the request, and
+`Command(resume={"id": ..., "approved": True})` answers it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from hookbus import Bus, HookBlocked, default_bus
-
-from ._langchain_middleware import pass_refusals
+from . import _langchain_tools as tools
+from ._langchain_middleware import call_model_with, call_model_with_async
 from ._langchain_models import hook_models
 from ._langchain_retries import refuse_once
-from ._langchain_tools import BY_INTERRUPT, RESULTS, hook_tools
-from ._newer import Untested, patches_of
-from ._patches import Between, Uninstall, exceptions, named_options
-from ._tools import Gate
-from ._vocabulary import refusal
-
-if TYPE_CHECKING:
-    from hookbus.approvals import Store
+from ._patches import Between
+from .kit import Adapter
 
 SUPPORTED: Final = Between("1.6.0", "1.8.4")
 """Versions of langchain-core, which has the tools of LangChain and LangGraph."""
 
-PASSES: Final = ("langgraph.errors:GraphBubbleUp",)
-"""Exceptions that return control to the framework and are not failures of a call."""
+_ADAPTER: Final = Adapter(
+    "langchain-core", tested=SUPPORTED, **tools.RESULTS._asdict(),
+    sample="hookbus.adapters._seams.langchain",
+)  # fmt: skip
+_ADAPTER.words("model_call", "model_stream")
+_ADAPTER.pauses("langgraph.errors:GraphBubbleUp")
+_ADAPTER.asks(tools.BY_INTERRUPT)
 
+_TOOL: Final = "langchain_core.tools:BaseTool"
+_ADAPTER.tool(f"{_TOOL}.ainvoke", tools.read_input)
+_ADAPTER.tool(f"{_TOOL}.run", tools.read_tool_input, layer=1)
+_ADAPTER.tool(f"{_TOOL}.arun", tools.read_tool_input, layer=1)
+_NODE: Final = "langgraph.prebuilt.tool_node:ToolNode"
+for _name, _replacement in (
+    ("_inject_tool_args", tools.inject), ("_execute_tool_sync", tools.call_missing),
+    ("_execute_tool_async", tools.call_missing_async),
+):  # fmt: skip
+    _ADAPTER.wrap(f"{_NODE}.{_name}", if_installed=True)(_replacement)
+_ADAPTER.wrap("langchain.agents.structured_output:OutputToolBinding.parse", if_installed=True)(
+    tools.put_out
+)
+_ADAPTER.also(lambda gate: hook_models(gate.vocabulary))
+_MIDDLEWARE: Final = "langchain.agents.middleware:AgentMiddleware"
+_ADAPTER.wrap(f"{_MIDDLEWARE}.wrap_model_call", if_installed=True)(call_model_with)
+_ADAPTER.wrap(f"{_MIDDLEWARE}.awrap_model_call", if_installed=True)(call_model_with_async)
+_ADAPTER.also(lambda gate: refuse_once(gate.patches))
 
-@named_options
-def install(
-    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
-    approver: Store | None = None, untested: Untested = "check",
-) -> Uninstall:  # fmt: skip
-    """Hook the tools and chat models of LangChain, both existing and future ones.
-
-    `tool_call` (sender: the `BaseTool`) covers every `invoke`, `ainvoke`, `run` and `arun` of a
-    tool, by an agent, a graph or a program. `model_call` (sender: the `BaseChatModel`) covers every
-    request of a chat model, streamed or not, and `model_stream` gets the parts of a streamed
-    answer. Callbacks for an answer, such as a graph's stream, are delayed until the guards have
-    returned. If a model waits for the result, a blocked call returns a `ToolMessage` with status
-    error. Otherwise it raises `HookBlocked`. Middleware, `with_retry`, `with_fallbacks` and retry
-    policies of nodes do not retry a blocked call or send it to another model, unless they name
-    `HookBlocked` explicitly.
-
-    Args:
-        bus: the bus to declare the hooks on.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        approver: a store that the bus asks for approval while the graph is interrupted: `interrupt`
-            shows the request, and `Command(resume={"id": ..., "approved": True})` answers it.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
-
-    Returns:
-        A function that restores LangChain. A second call does nothing.
-
-    Raises:
-        HookError: if langchain-core is not installed, is incompatible, or already runs on
-            hookbus; or if the bus has another approver.
-    """
-    with patches_of("langchain", "langchain-core", SUPPORTED, untested, install) as patches:
-        base = import_module("langchain_core.tools").BaseTool
-        import_module("langchain_core.tools.structured")
-        words = "tool_call", "model_call", "model_stream"
-        gate = Gate(patches, bus, RESULTS, words=words, say=say, approver=approver,
-                    pause=BY_INTERRUPT, passes=exceptions(*PASSES))  # fmt: skip
-        hook_tools(gate, base)
-        hook_models(gate.vocabulary)
-        pass_refusals(patches)
-        refuse_once(patches)
-    return patches.restore
+install = _ADAPTER.install

@@ -15,12 +15,14 @@ from typing import Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
-from .._ground.signatures import signature_of
-from ._newer import Untested, patches_of
+from .._ground.keywords import named_options
+from ._arguments import positional_names
+from ._newer import Untested
 from ._own_hooks import View
-from ._patches import Between, Uninstall, named_options
+from ._patches import Between, Uninstall
 from ._streams import Forms, ask_in_parts, ask_in_parts_async
 from ._vocabulary import INSIDE, Attempt, Vocabulary
+from .kit import Adapter, Gate
 
 SUPPORTED: Final = Between("1.106.0", "1.110.2")
 """Versions of litellm. Earlier releases of its Router retried calls that guardrails deny."""
@@ -50,31 +52,33 @@ def install(bus: Bus = default_bus, *, untested: Untested = "check") -> Uninstal
     Raises:
         HookError: if litellm is not installed, is incompatible, or already runs on hookbus.
     """
-    with patches_of("litellm", "litellm", SUPPORTED, untested, install) as patches:
-        words = Vocabulary(patches, bus, ("model_call", "model_stream"))
-        front, main = import_module("litellm.chat_completions.dispatch"), "litellm.main"
-        import_module("litellm.router")
-        for home, name, layer in (
-            (front, "completion", 0), (front, "acompletion", 0),
-            (import_module(main), "acompletion", 1), (import_module(main), "completion", 2),
-        ):  # fmt: skip
-            make = _plain if name == "completion" else _async
-            patches.wrap_function(
-                home, name, functools.partial(make, words, layer), also_outside=True
-            )
-        guardrails = import_module("litellm.integrations.custom_guardrail")
-        patches.wrap_function(guardrails, "is_guardrail_intervention", _also_blocked)
-    return patches.restore
+    return _ADAPTER.install_with(bus, untested=untested)
 
 
-def _also_blocked(stock: Any) -> Any:
+_ADAPTER: Final = Adapter(
+    "litellm", tested=SUPPORTED, sample="hookbus.adapters._seams.litellm"
+)
+_ADAPTER.words("model_call", "model_stream")
+
+
+@_ADAPTER.also
+def _hook_completions(gate: Gate) -> None:
+    front, main = import_module("litellm.chat_completions.dispatch"), "litellm.main"
+    import_module("litellm.router")
+    for home, name, layer in (
+        (front, "completion", 0), (front, "acompletion", 0),
+        (import_module(main), "acompletion", 1), (import_module(main), "completion", 2),
+    ):  # fmt: skip
+        make = functools.partial(
+            _plain if name == "completion" else _async, gate.vocabulary, layer
+        )
+        gate.patches.wrap_function(home, name, make, also_outside=True)
+
+
+@_ADAPTER.wrap("litellm.integrations.custom_guardrail:is_guardrail_intervention")
+def _is_intervention(gate: Gate, stock: Any, error: Exception) -> bool:
     """A denial; to LiteLLM it is an intervention, which is never retried."""
-
-    @functools.wraps(stock)
-    def is_intervention(error: Exception) -> bool:
-        return isinstance(error, HookBlocked) or bool(stock(error))
-
-    return is_intervention
+    return isinstance(error, HookBlocked) or bool(stock(error))
 
 
 class _Asked(Attempt):
@@ -134,13 +138,8 @@ def _chunks(answer: Any) -> list[Any]:
     return [iterator.convert_model_response_to_streaming(answer)]
 
 
-def _names(stock: Any) -> list[str]:
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return [each.name for each in signature_of(stock).parameters.values() if each.kind is kind]
-
-
 def _plain(words: Vocabulary, layer: int, stock: Any) -> Any:
-    names = _names(stock)
+    names = positional_names(stock)
 
     @functools.wraps(stock)
     def completion(*args: Any, **kwargs: Any) -> Any:
@@ -165,7 +164,7 @@ def _plain(words: Vocabulary, layer: int, stock: Any) -> Any:
 
 
 def _async(words: Vocabulary, layer: int, stock: Any) -> Any:
-    names = _names(stock)
+    names = positional_names(stock)
 
     @functools.wraps(stock)
     async def acompletion(*args: Any, **kwargs: Any) -> Any:

@@ -1,5 +1,6 @@
 """MCP: hooks around every call of a tool, in clients and servers."""
 
+
 from __future__ import annotations
 
 import functools
@@ -10,21 +11,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hookbus import Bus, HookBlocked, HookError, default_bus
 
+from .._ground.keywords import named_options
 from ._mcp_asks import BY_ELICITATION, Wire
 from ._mcp_results import Parts, fitting, parts, shown
-from ._newer import Untested, in_place_of, patches_of
-from ._patches import Between, Patches, Uninstall, exceptions, named_options
-from ._tools import Gate, Refusal, Results, ToolCall, note_schema
+from ._newer import Untested
+from ._patches import Between, Patches, Uninstall
+from ._tools import note_schema
 from ._vocabulary import refusal
+from .kit import Adapter, Gate, Refusal, ToolCall
 
 if TYPE_CHECKING:
     from hookbus.approvals import Store
 
 SUPPORTED: Final = Between("2.0.0", "2.3.0")
 """Versions of mcp, the SDK."""
-
-PASSES: Final = ("mcp:UrlElicitationRequiredError",)
-"""Exceptions that return control to the framework and are not failures of a call."""
 
 _BARE: Final = "bare"
 
@@ -69,20 +69,10 @@ def install(
     """
     if not (client or server):
         raise HookError("client=False and server=False hook nothing: set one of them to True")
-    with patches_of("mcp", "mcp", SUPPORTED, untested, install) as patches:
-        gate = Gate(patches, bus, RESULTS, say=say, approver=approver, pause=BY_ELICITATION,
-                    passes=exceptions(*PASSES))  # fmt: skip
-        if client:
-            session = import_module("mcp").ClientSession
-            gate.seam(session, "call_tool", _asked_for)
-            patches.wrap(session, "list_tools", _listing)
-        if server:
-            home = import_module("mcp.server.mcpserver")
-            gate.seam(home.MCPServer, "call_tool", _called)
-            gate.seam(import_module("mcp.server.mcpserver.tools").Tool, "run", _run, layer=1)
-            handlers = functools.partial(_handlers, gate, bus)
-            patches.wrap(import_module("mcp.server").Server, "get_request_handler", handlers)
-    return patches.restore
+    without = *(() if client else ("mcp:",)), *(() if server else ("mcp.server",))
+    return _ADAPTER.install_with(
+        bus, say=say, approver=approver, untested=untested, without=without
+    )
 
 
 class Guarded:
@@ -109,9 +99,7 @@ class Guarded:
         self, bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
         untested: Untested = "check",
     ) -> None:  # fmt: skip
-        patches = in_place_of("mcp", "mcp", SUPPORTED, untested, install)
-        passes = exceptions(*PASSES)
-        self._gate = Gate(patches, bus, RESULTS, say=say, passes=passes)
+        self._gate = _ADAPTER.gate(bus, say=say, untested=untested)
 
     async def __call__(self, ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
         params = ctx.params if isinstance(ctx.params, Mapping) else {}
@@ -127,134 +115,6 @@ class Guarded:
             return await call_next(replace(ctx, method="tools/list", params={**meta, **page}))
 
         return await _answered(self._gate, call, body, listed)
-
-
-# -- the client ------------------------------------------------------------------------------------
-
-
-def _asked_for(
-    stock: Any, session: Any, name: str, arguments: Any = None, *args: Any, **kwargs: Any
-) -> Any:
-    call = ToolCall(name, dict(arguments or ()), kind="mcp", tool=session)
-    return call, lambda changed: stock(session, name, changed, *args, **kwargs)
-
-
-def _listing(owner: type, stock: Any) -> Any:
-    """Make a session remember the parameters of its tools once it has listed them."""
-
-    @functools.wraps(stock)
-    async def list_tools(session: Any, *args: Any, **kwargs: Any) -> Any:
-        found = await stock(session, *args, **kwargs)
-        for tool in found.tools:
-            note_schema(session, tool.name, tool.input_schema)
-        return found
-
-    return list_tools
-
-
-# -- MCPServer -------------------------------------------------------------------------------------
-
-
-def _called(stock: Any, server: Any, name: str, arguments: Any, context: Any = None) -> Any:
-    tool = server._tool_manager.get_tool(name)
-    ctx = context and context._request_context
-    # An override may have its own tools; the SDK's method knows every tool it can call.
-    is_stock = stock.__module__.startswith("mcp.server.")
-    kind = "unknown" if tool is None and is_stock else "function"
-    call = _call(name, arguments, ctx, tool or server, kind=kind)
-    return call, lambda changed: stock(server, name, changed, context)
-
-
-def _run(stock: Any, tool: Any, arguments: Any, context: Any, convert_result: bool = False) -> Any:
-    ctx = context and context._request_context
-    call = _call(tool.name, arguments, ctx, tool, is_converted=convert_result)
-    return call, lambda changed: stock(tool, changed, context, convert_result=convert_result)
-
-
-def _call(
-    name: str, arguments: Any, ctx: Any, tool: Any, *, is_converted: bool = True,
-    kind: str = "function",
-) -> ToolCall:  # fmt: skip
-    number = None if ctx is None or ctx.request_id is None else str(ctx.request_id)
-    # A program that does not need MCP's results gets the return value of the tool's function.
-    wire = None if ctx is None else Wire.of(ctx)
-    context = wire if is_converted else _BARE
-    return ToolCall(name, dict(arguments or ()), number, kind, tool, context=context)
-
-
-# -- low-level servers -----------------------------------------------------------------------------
-
-
-def _handlers(gate: Gate, bus: Bus, owner: type, stock: Any) -> Any:
-    @functools.wraps(stock)
-    def get_request_handler(server: Any, method: str) -> Any:
-        entry = stock(server, method)
-        if method != "tools/call" or entry is None or not gate.patches.is_live:
-            return entry
-        if isinstance(entry.handler, _Handler) or _has_tools(entry.handler, bus):
-            return entry
-        return replace(entry, handler=_Handler(gate, server, entry.handler))
-
-    return get_request_handler
-
-
-def _has_tools(handler: Any, bus: Bus) -> bool:
-    """Return whether a handler leads to tools, which are hooked themselves."""
-    owner = getattr(handler, "__self__", None)
-    if isinstance(owner, import_module("mcp.server.mcpserver").MCPServer):
-        return True
-    is_fastmcp = any(f"{cls.__module__}.".startswith("fastmcp.") for cls in type(owner).__mro__)
-    return is_fastmcp and Patches.runs_on("fastmcp", bus)
-
-
-class _Handler:
-    """The handler of a low-level server's tool calls."""
-
-    def __init__(self, gate: Gate, server: Any, stock: Any) -> None:
-        self._gate, self._server, self._stock = gate, server, stock
-
-    async def __call__(self, ctx: Any, params: Any) -> Any:
-        async def body(arguments: dict[str, Any]) -> Any:
-            return await self._stock(ctx, params.model_copy(update={"arguments": arguments}))
-
-        call = _call(params.name, params.arguments, ctx, tool=self._server)
-        return await _answered(self._gate, call, body, functools.partial(self._listed, ctx))
-
-    async def _listed(self, ctx: Any, page: dict[str, Any]) -> Any:
-        entry = self._server.get_request_handler("tools/list")
-        if entry is None:
-            return {"tools": []}
-        return await entry.handler(ctx, entry.params_type.model_validate(page))
-
-
-async def _answered(
-    gate: Gate, call: ToolCall, body: Callable[[dict[str, Any]], Any],
-    listed: Callable[[dict[str, Any]], Awaitable[Any]],
-) -> Any:  # fmt: skip
-    """Make a call without a tool object; its changed result must fit the listed schema."""
-    found: list[Any] = []
-
-    async def kept(arguments: dict[str, Any]) -> Any:
-        found.append(await body(arguments))
-        return found[-1]
-
-    result = await gate.run_async(call, kept)
-    if any(result is each for each in found) or not _is_result(result) or result.is_error:
-        return result
-    schema = await _schema(call.name, listed)
-    return result if schema is None else _result(*fitting(_parts(result), schema))
-
-
-async def _schema(name: str, listed: Callable[[dict[str, Any]], Awaitable[Any]]) -> Any:
-    page: dict[str, Any] = {}
-    while True:
-        found = _types().ListToolsResult.model_validate(await listed(page), from_attributes=True)
-        for tool in found.tools:
-            if tool.name == name:
-                return tool.output_schema
-        if found.next_cursor is None:
-            return None
-        page = {"cursor": found.next_cursor}
 
 
 # -- results ---------------------------------------------------------------------------------------
@@ -307,4 +167,127 @@ def _refused(refused: Refusal) -> Any:
     return _result([_types().TextContent(type="text", text=refused.text)], is_error=True)
 
 
-RESULTS: Final = Results(_shown, _packed, _refused)
+# -- clients ---------------------------------------------------------------------------------------
+
+_ADAPTER: Final = Adapter(
+    "mcp", tested=SUPPORTED, shown=_shown, packed=_packed, refused=_refused,
+    sample="hookbus.adapters._seams.mcp",
+)  # fmt: skip
+_ADAPTER.pauses("mcp:UrlElicitationRequiredError")
+_ADAPTER.asks(BY_ELICITATION)
+_ADAPTER.tool("mcp:ClientSession.call_tool", arguments="arguments", kind="mcp")
+
+
+@_ADAPTER.wrap("mcp:ClientSession.list_tools")
+async def _list_tools(gate: Gate, stock: Any, session: Any, *args: Any, **kwargs: Any) -> Any:
+    """Make a session remember the parameters of its tools once it has listed them."""
+    found = await stock(session, *args, **kwargs)
+    for tool in found.tools:
+        note_schema(session, tool.name, tool.input_schema, tool.description)
+    return found
+
+
+# -- MCPServer -------------------------------------------------------------------------------------
+
+
+def _called(stock: Any, server: Any, name: str, arguments: Any, context: Any = None) -> Any:
+    tool = server._tool_manager.get_tool(name)
+    ctx = context and context._request_context
+    # An override may have its own tools; the SDK's method knows every tool it can call.
+    is_stock = stock.__module__.startswith("mcp.server.")
+    kind = "unknown" if tool is None and is_stock else "function"
+    call = _call(name, arguments, ctx, tool or server, kind=kind)
+    return call, lambda changed: stock(server, name, changed, context)
+
+
+def _run(stock: Any, tool: Any, arguments: Any, context: Any, convert_result: bool = False) -> Any:
+    ctx = context and context._request_context
+    call = _call(tool.name, arguments, ctx, tool, is_converted=convert_result)
+    return call, lambda changed: stock(tool, changed, context, convert_result=convert_result)
+
+
+def _call(
+    name: str, arguments: Any, ctx: Any, tool: Any, *, is_converted: bool = True,
+    kind: str = "function",
+) -> ToolCall:  # fmt: skip
+    number = None if ctx is None or ctx.request_id is None else str(ctx.request_id)
+    # A program that does not need MCP's results gets the return value of the tool's function.
+    wire = None if ctx is None else Wire.of(ctx)
+    context = wire if is_converted else _BARE
+    return ToolCall(name, dict(arguments or ()), number, kind, tool, context=context)
+
+
+_ADAPTER.tool("mcp.server.mcpserver:MCPServer.call_tool", _called)
+_ADAPTER.tool("mcp.server.mcpserver.tools:Tool.run", _run, layer=1)
+
+
+# -- low-level servers -----------------------------------------------------------------------------
+
+
+@_ADAPTER.wrap("mcp.server:Server.get_request_handler")
+def _get_request_handler(gate: Gate, stock: Any, server: Any, method: str) -> Any:
+    entry = stock(server, method)
+    if method != "tools/call" or entry is None:
+        return entry
+    if isinstance(entry.handler, _Handler) or _has_tools(entry.handler, gate.patches.bus):
+        return entry
+    return replace(entry, handler=_Handler(gate, server, entry.handler))
+
+
+def _has_tools(handler: Any, bus: Bus | None) -> bool:
+    """Return whether a handler leads to tools, which are hooked themselves."""
+    owner = getattr(handler, "__self__", None)
+    if isinstance(owner, import_module("mcp.server.mcpserver").MCPServer):
+        return True
+    is_fastmcp = any(f"{cls.__module__}.".startswith("fastmcp.") for cls in type(owner).__mro__)
+    return is_fastmcp and bus is not None and Patches.runs_on("fastmcp", bus)
+
+
+class _Handler:
+    """The handler of a low-level server's tool calls."""
+
+    def __init__(self, gate: Gate, server: Any, stock: Any) -> None:
+        self._gate, self._server, self._stock = gate, server, stock
+
+    async def __call__(self, ctx: Any, params: Any) -> Any:
+        async def body(arguments: dict[str, Any]) -> Any:
+            return await self._stock(ctx, params.model_copy(update={"arguments": arguments}))
+
+        call = _call(params.name, params.arguments, ctx, tool=self._server)
+        return await _answered(self._gate, call, body, functools.partial(self._listed, ctx))
+
+    async def _listed(self, ctx: Any, page: dict[str, Any]) -> Any:
+        entry = self._server.get_request_handler("tools/list")
+        if entry is None:
+            return {"tools": []}
+        return await entry.handler(ctx, entry.params_type.model_validate(page))
+
+
+async def _answered(
+    gate: Gate, call: ToolCall, body: Callable[[dict[str, Any]], Any],
+    listed: Callable[[dict[str, Any]], Awaitable[Any]],
+) -> Any:  # fmt: skip
+    """Make a call without a tool object; its changed result must fit the listed schema."""
+    found: list[Any] = []
+
+    async def kept(arguments: dict[str, Any]) -> Any:
+        found.append(await body(arguments))
+        return found[-1]
+
+    result = await gate.run_async(call, kept)
+    if any(result is each for each in found) or not _is_result(result) or result.is_error:
+        return result
+    schema = await _schema(call.name, listed)
+    return result if schema is None else _result(*fitting(_parts(result), schema))
+
+
+async def _schema(name: str, listed: Callable[[dict[str, Any]], Awaitable[Any]]) -> Any:
+    page: dict[str, Any] = {}
+    while True:
+        found = _types().ListToolsResult.model_validate(await listed(page), from_attributes=True)
+        for tool in found.tools:
+            if tool.name == name:
+                return tool.output_schema
+        if found.next_cursor is None:
+            return None
+        page = {"cursor": found.next_cursor}

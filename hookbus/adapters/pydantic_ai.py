@@ -1,6 +1,17 @@
 """Pydantic AI: hooks around every call of a tool, an output function or a model, and around every
 run of an agent.
 
+`tool_call` covers every call of a tool in any toolset, every call of an output function, and
+structured output that a model returns as a tool call. The sender is the `Tool`, the toolset (for
+MCP and other toolsets), the output function, or the validator of an output tool. `model_call`
+(sender: the `Model`) covers every request to a model, streamed or not, and `model_stream` gets the
+events of a streamed request. `agent_run` (sender: the agent) covers `run` and `run_sync`. A blocked
+call raises `ToolFailed`, which the model reads and which does not use up a retry. For an output
+function, it raises `ModelRetry`, because the run has no output yet.
+
+While `approver` is asked, the call is deferred: the run ends with `DeferredToolRequests`, and
+continues with `DeferredToolResults`.
+
 The hooks of Pydantic AI's capabilities run outside hookbus's hooks, so guards see their changes. An
 MCP toolset's `process_tool_call` runs inside. If it changes the arguments, the guards run again,
 except for a tool with an MCP App. To hook a durable execution in another process, install the
@@ -11,86 +22,27 @@ and tool calls are covered.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
-from ._newer import Untested, in_place_of, patches_of
-from ._patches import Between, Uninstall, exceptions, named_options
+from ._newer import Untested
+from ._patches import Between
 from ._pauses import Pause, answered, shown
 from ._pydantic_ai_output import Output, hook_outputs
 from ._pydantic_models import hook_models
-from ._tools import Gate, Refusal, Results, ToolCall, note_schema
-from ._unknown import hook_pydantic_ai
-from ._vocabulary import Attempt, refusal
+from ._tools import note_schema
+from ._unknown import call_of
+from ._vocabulary import refusal
+from .kit import Adapter, Gate, Refusal, ToolCall, shown_as
 
 if TYPE_CHECKING:
-    from hookbus.approvals import Approved, Denied, Request, Store
+    from hookbus.approvals import Approved, Denied, Request
 
-PACKAGE: Final = "pydantic-ai-slim"
 SUPPORTED: Final = Between("2.23.0", "2.68.0")
 """Versions of pydantic-ai-slim, which contains most of pydantic-ai."""
-
-PASSES: Final = (
-    *(f"pydantic_ai.exceptions:{name}" for name in (
-        "CallDeferred", "ApprovalRequired", "ModelRetry", "ToolRetryError", "SkipModelRequest",
-        "SkipToolExecution",
-    )),
-)
-"""Exceptions that return control to the framework and are not failures of a call."""
-
-
-@named_options
-def install(
-    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
-    approver: Store | None = None, untested: Untested = "check",
-) -> Uninstall:  # fmt: skip
-    """Hook the tools, models and runs of Pydantic AI, for both existing and future agents.
-
-    `tool_call` covers every call of a tool in any toolset, every call of an output function, and
-    structured output that a model returns as a tool call. The sender is the `Tool`, the toolset
-    (for MCP and other toolsets), the output function, or the validator of an output tool.
-    `model_call` (sender: the `Model`) covers every request to a model, streamed or not, and
-    `model_stream` gets the events of a streamed request. `agent_run` (sender: the agent) covers
-    `run` and `run_sync`. A blocked call raises `ToolFailed`, which the model reads and which does
-    not use up a retry. For an output function, it raises `ModelRetry`, because the run has no
-    output yet.
-
-    Args:
-        bus: the bus to declare the hooks on.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        approver: a store that the bus asks for approval while the call is deferred: the run ends
-            with `DeferredToolRequests`, and continues with `DeferredToolResults`.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
-
-    Returns:
-        A function that restores Pydantic AI. A second call does nothing.
-
-    Raises:
-        HookError: if pydantic-ai-slim is not installed, is incompatible, or already runs on
-            hookbus; or if the bus has another approver.
-    """
-    with patches_of("pydantic_ai", PACKAGE, SUPPORTED, untested, install) as patches:
-        words = "tool_call", "model_call", "model_stream", "agent_run"
-        gate = Gate(patches, bus, RESULTS, words=words, say=say, approver=approver,
-                    pause=Pause(lambda call: call.call_id, _deferred),
-                    passes=exceptions(*PASSES))  # fmt: skip
-        manager = import_module("pydantic_ai.tool_manager").ToolManager
-        gate.seam(manager, "_raw_execute", _managed)
-        hook_pydantic_ai(gate, manager)
-        functions = import_module("pydantic_ai.toolsets").FunctionToolset
-        gate.seam(functions, "call_tool", _called, layer=1)
-        with suppress(ImportError):  # MCP is an extra of Pydantic AI
-            mcp = import_module("pydantic_ai.mcp").MCPToolset
-            gate.seam(mcp, "direct_call_tool", _sent, layer=1)
-        hook_outputs(gate)
-        hook_models(gate.vocabulary)
-        _hook_runs(gate)
-    return patches.restore
 
 
 def guarded(
@@ -113,8 +65,7 @@ def guarded(
     Raises:
         HookError: if pydantic-ai-slim is not installed or has an unsupported version.
     """
-    patches = in_place_of("pydantic_ai", PACKAGE, SUPPORTED, untested, install)
-    gate = Gate(patches, bus, RESULTS, say=say, passes=exceptions(*PASSES))
+    gate = _ADAPTER.gate(bus, say=say, untested=untested)
     wrapper: Any = import_module("pydantic_ai.toolsets").WrapperToolset
     capability: Any = import_module("pydantic_ai.capabilities").AbstractCapability
 
@@ -130,6 +81,38 @@ def guarded(
             return GuardedToolset(toolset)
 
     return Guarded()
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+
+def _shown(raw: Any) -> Any:
+    """Return the part of a result that the model reads: a `ToolReturn` may have further content."""
+    if isinstance(raw, Output):
+        return raw.value
+    if _is_tool_return(raw):
+        value = shown_as.pydantic.shown(raw.return_value)
+        return value if raw.content is None else {"return_value": value, "content": raw.content}
+    return shown_as.pydantic.shown(raw)
+
+
+def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
+    if not _is_tool_return(raw):
+        return value
+    both = isinstance(value, dict) and value.keys() == {"return_value", "content"}
+    kept = value if both else {"return_value": value, "content": None}
+    return replace(raw, **kept, metadata=None)  # the metadata may hold the old value
+
+
+def _is_tool_return(raw: Any) -> bool:
+    return isinstance(raw, import_module("pydantic_ai").ToolReturn)
+
+
+def _refused(refused: Refusal) -> Any:
+    exceptions = import_module("pydantic_ai.exceptions")
+    is_output = refused.call.kind == "output"
+    error = exceptions.ModelRetry if is_output else exceptions.ToolFailed
+    raise error(refused.text) from refused.blocked
 
 
 # -- tools -----------------------------------------------------------------------------------------
@@ -153,11 +136,6 @@ def _called(
     return call, lambda arguments: stock(toolset, name, arguments, ctx, tool)
 
 
-def _sent(stock: Any, toolset: Any, name: str, args: dict[str, Any], **options: Any) -> Any:
-    call = ToolCall(name, args, kind="mcp", tool=toolset)
-    return call, lambda arguments: stock(toolset, name, arguments, **options)
-
-
 def _read(name: str, arguments: dict[str, Any], ctx: Any, tool: Any) -> ToolCall:
     """Return the call. Its tool is the same at any depth of nested toolsets."""
     while (inner := getattr(tool, "source_tool", None)) is not None:
@@ -172,7 +150,8 @@ def _read(name: str, arguments: dict[str, Any], ctx: Any, tool: Any) -> ToolCall
             found = each
     kind = "mcp" if is_mcp else "function"
     if is_mcp:
-        note_schema(found, name, tool.tool_def.parameters_json_schema)
+        declared = tool.tool_def
+        note_schema(found, name, declared.parameters_json_schema, declared.description)
     return ToolCall(name, arguments, ctx.tool_call_id, kind, found, ctx.agent, ctx)
 
 
@@ -189,56 +168,56 @@ def _deferred(call: ToolCall, request: Request, is_new: bool) -> Approved | Deni
     raise import_module("pydantic_ai").ApprovalRequired(metadata=shown(request))
 
 
-def _shown(raw: Any) -> Any:
-    """Return the part of a result that the model reads: a `ToolReturn` may have further content."""
-    if isinstance(raw, Output):
-        return raw.value
-    if _is_tool_return(raw):
-        value = _plain(raw.return_value)
-        return value if raw.content is None else {"return_value": value, "content": raw.content}
-    return _plain(raw)
+_ADAPTER: Final = Adapter(
+    "pydantic-ai-slim", tested=SUPPORTED, shown=_shown, packed=_packed, refused=_refused,
+    sample="hookbus.adapters._seams.pydantic_ai",
+)  # fmt: skip
+_ADAPTER.words("model_call", "model_stream")
+_ADAPTER.pauses(*(f"pydantic_ai.exceptions:{name}" for name in (
+    "CallDeferred", "ApprovalRequired", "ModelRetry", "ToolRetryError", "SkipModelRequest",
+    "SkipToolExecution",
+)))  # fmt: skip
+_ADAPTER.asks(Pause(lambda call: call.call_id, _deferred))
+_MANAGER: Final = "pydantic_ai.tool_manager:ToolManager"
+_ADAPTER.tool(f"{_MANAGER}._raw_execute", _managed)
+_ADAPTER.tool("pydantic_ai.toolsets:FunctionToolset.call_tool", _called, layer=1)
+_ADAPTER.tool("pydantic_ai.mcp:MCPToolset.direct_call_tool", arguments="args", kind="mcp", layer=1,
+              if_installed=True)  # fmt: skip
+_ADAPTER.also(hook_outputs)
+_ADAPTER.also(lambda gate: hook_models(gate.vocabulary))
+_ADAPTER.run("pydantic_ai.agent:AbstractAgent.run", input="user_prompt", stream=False)
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    dump = getattr(value, "model_dump", None)
-    return value if dump is None else dump(mode="json")
+@_ADAPTER.wrap(f"{_MANAGER}.validate_tool_call", optional=True)
+async def _validate_tool_call(gate: Gate, stock: Any, own: Any, call: Any, **options: Any) -> Any:
+    """Make hooks run for calls of tools that do not exist; older releases have no place for a
+    denial."""
+    has_place = hasattr(own, "_wrap_error_as_failed")
+    if own.tools is None or call.tool_name in own.tools or not has_place:
+        return await stock(own, call, **options)
+    failed = import_module("pydantic_ai.exceptions").ToolFailed
+    asked = call_of(call.tool_name, call.args, call.tool_call_id, own,
+                    getattr(own.ctx, "agent", None))  # fmt: skip
+    done: list[Any] = []
+
+    async def body(arguments: dict[str, Any]) -> Any:
+        done.append(await stock(own, call, **options))
+        return str(done[-1].validation_error)
+
+    try:
+        told = await gate.run_async(asked, body)
+    except failed as refused:
+        error = refused
+    else:
+        if done and told == str(done[-1].validation_error):
+            return done[-1]
+        error = failed(str(told))
+    if not options.get("wrap_validation_errors", True):
+        raise error
+    found = done[-1] if done else await stock(own, call, **options)
+    return replace(
+        found, validation_error=own._wrap_error_as_failed(call.tool_name, call, error)
+    )
 
 
-def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
-    if not _is_tool_return(raw):
-        return value
-    both = isinstance(value, dict) and value.keys() == {"return_value", "content"}
-    kept = value if both else {"return_value": value, "content": None}
-    return replace(raw, **kept, metadata=None)  # the metadata may hold the old value
-
-
-def _is_tool_return(raw: Any) -> bool:
-    return isinstance(raw, import_module("pydantic_ai").ToolReturn)
-
-
-def _refused(refused: Refusal) -> Any:
-    exceptions = import_module("pydantic_ai.exceptions")
-    is_output = refused.call.kind == "output"
-    error = exceptions.ModelRetry if is_output else exceptions.ToolFailed
-    raise error(refused.text) from refused.blocked
-
-
-RESULTS: Final = Results(_shown, _packed, _refused)
-
-
-# -- runs ------------------------------------------------------------------------------------------
-
-
-def _hook_runs(gate: Gate) -> None:
-    def hooked(owner: type, stock: Any) -> Any:
-        async def run(agent: Any, user_prompt: Any = None, **options: Any) -> Any:
-            attempt = Attempt(lambda prompt: stock(agent, prompt, **options))
-            return await gate.vocabulary.run_async("agent_run", attempt, agent, user_prompt)
-
-        return run
-
-    gate.patches.wrap(import_module("pydantic_ai.agent").AbstractAgent, "run", hooked)
+install = _ADAPTER.install

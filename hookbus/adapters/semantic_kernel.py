@@ -1,4 +1,16 @@
-"""Semantic Kernel: hooks around every call of a kernel function and of a chat service."""
+"""Semantic Kernel: hooks around every call of a kernel function and of a chat service.
+
+`tool_call` (sender: the `KernelFunction`) covers every call of a function, by a model, an agent, a
+template or a program. Functions can be methods, prompts, agents, hand-offs or tools of MCP servers.
+Guards run after all filters. `name` does not contain the name of the plugin; the sender does. For a
+blocked call, a model reads the reason as the function's result, and a program gets `HookBlocked`. A
+blocked hand-off does not happen. If a guard checks the result, the parts of a streamed function are
+held back until it ends. `model_call` (sender: the `ChatCompletionClientBase`) covers every request
+of a chat service, whole or streamed. `model_stream` gets the parts of a streamed answer.
+
+Not covered: calls of `MCPPlugin.call_tool` by a program, which the adapter `mcp` covers, tools that
+a model provider runs, and services other than chat.
+"""
 
 from __future__ import annotations
 
@@ -13,202 +25,13 @@ from hookbus import Bus, HookBlocked, default_bus
 
 from ._answers import SEMANTIC_KERNEL
 from ._injected import is_written
-from ._models import hook_models
-from ._newer import Untested, in_place_of, patches_of
-from ._patches import Between, Uninstall, exceptions, named_options
-from ._semantic_kernel_asked import ASKED, Asked, asked_for, hook_unknown
-from ._tools import Gate, Refusal, Results, ToolCall
-from ._vocabulary import refusal
+from ._newer import Untested
+from ._patches import Between
+from ._semantic_kernel_asked import ASKED, Asked, call_missing_function, note_request
+from .kit import Adapter, Gate, Refusal, ToolCall
 
 SUPPORTED: Final = Between("1.36.0", "1.45.0")
 """Versions of semantic-kernel."""
-
-PASSES: Final = ("semantic_kernel.exceptions:OperationCancelledException",)
-"""Exceptions that return control to the framework and are not failures of a call."""
-
-
-@named_options
-def install(
-    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
-    untested: Untested = "check",
-) -> Uninstall:  # fmt: skip
-    """Hook the functions and chat services of Semantic Kernel, both existing and future
-    ones.
-
-    `tool_call` (sender: the `KernelFunction`) covers every call of a function, by a model, an
-    agent, a template or a program. Functions can be methods, prompts, agents, hand-offs or tools of
-    MCP servers. Guards run after all filters. `name` does not contain the name of the plugin; the
-    sender does. For a blocked call, a model reads the reason as the function's result, and a
-    program gets `HookBlocked`. A blocked hand-off does not happen. If a guard checks the result,
-    the parts of a streamed function are held back until it ends. `model_call` (sender: the
-    `ChatCompletionClientBase`) covers every request of a chat service, whole or streamed.
-    `model_stream` gets the parts of a streamed answer.
-
-    Not covered: calls of `MCPPlugin.call_tool` by a program, which the adapter `mcp` covers, tools
-    that a model provider runs, and services other than chat.
-
-    Args:
-        bus: the bus to declare the hooks on.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
-
-    Returns:
-        A function that restores Semantic Kernel. A second call does nothing.
-
-    Raises:
-        HookError: if semantic-kernel is not installed, is incompatible, or already runs on
-            hookbus.
-    """
-    with patches_of("semantic_kernel", "semantic-kernel", SUPPORTED, untested, install) as patches:
-        kernel = import_module("semantic_kernel").Kernel
-        function = import_module("semantic_kernel.functions").KernelFunction
-        chats = import_module("semantic_kernel.connectors.ai.chat_completion_client_base")
-        words = "tool_call", "model_call", "model_stream"
-        gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=words, say=say,
-                    passes=exceptions(*PASSES))  # fmt: skip
-        patches.wrap(function, "_invoke_internal", functools.partial(_seam, gate))
-        patches.wrap(function, "_invoke_internal_stream", functools.partial(_seam, gate))
-        patches.wrap(kernel, "invoke_function_call", asked_for)
-        hook_unknown(gate, kernel)
-        patches.wrap(kernel, "invoke", _invoked)
-        hook_models(gate.vocabulary, chats.ChatCompletionClientBase, {
-            "_inner_get_chat_message_contents": "model_call",
-            "_inner_get_streaming_chat_message_contents": "model_stream",
-        }, SEMANTIC_KERNEL)  # fmt: skip
-    return patches.restore
-
-
-class Guarded:
-    """A filter that guards one kernel, without patching the framework.
-
-        kernel.add_filter("function_invocation", Guarded(bus))
-
-    It covers every call of that kernel's functions, but not other kernels. Add it last, because it
-    does not see changes of the arguments by filters that are added after it. A blocked call raises
-    `HookBlocked`. A model reads Semantic Kernel's message about this exception, `kernel.invoke`
-    raises its own exception from it, and a blocked hand-off ends the run. Do not use it together
-    with `install`, because the hooks would run twice.
-
-    Args:
-        bus: the bus to declare the hooks on.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
-
-    Attributes:
-        bus: the bus to declare the hooks on.
-
-    Raises:
-        HookError: if semantic-kernel is not installed or has an unsupported version.
-    """
-
-    def __init__(self, bus: Bus = default_bus, *, untested: Untested = "check") -> None:
-        results = Results(_shown, _packed)
-        patches = in_place_of("semantic_kernel", "semantic-kernel", SUPPORTED, untested, install)
-        passes = exceptions(*PASSES)
-        self.bus, self._gate = bus, Gate(patches, bus, results, passes=passes)
-
-    async def __call__(self, context: Any, next: Callable[[Any], Awaitable[None]]) -> None:
-        await _call(self._gate, next, context)
-
-
-# -- tools -----------------------------------------------------------------------------------------
-
-def _invoked(owner: type, stock: Any) -> Any:
-    @functools.wraps(stock)
-    async def invoke(kernel: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return await stock(kernel, *args, **kwargs)
-        except Exception as error:
-            if isinstance(error.__cause__, HookBlocked):
-                raise error.__cause__ from None
-            raise
-
-    return invoke
-
-
-def _seam(gate: Gate, owner: type, stock: Any) -> Any:
-    @functools.wraps(stock)
-    async def _invoke_internal(function: Any, context: Any) -> None:
-        depth = type(function).__mro__.index(owner)
-        await _call(gate, functools.partial(stock, function), context, depth)
-
-    seam: Any = _invoke_internal
-    seam.__hookable__ = gate.vocabulary.hookable("tool_call", is_async=True)
-    return seam
-
-
-async def _call(
-    gate: Gate, run: Callable[[Any], Awaitable[None]], context: Any, depth: int = 0
-) -> None:
-    function, asked = context.function, ASKED.get()
-    if asked is not None and asked.is_for(function):
-        ASKED.set(None)  # calls made by the function come from a program
-    else:
-        asked = None
-    given = context.arguments
-    names = _parameters(function) or [*given]
-    hidden = _injected(function, given, asked)
-    arguments = {name: given[name] for name in names if name in given and name not in hidden}
-    call = ToolCall(
-        function.name, arguments, asked.content.id if asked else None,
-        _KINDS.get(_home(function), "function"), function, context=asked,
-    )  # fmt: skip
-
-    async def body(arguments: dict[str, Any]) -> Any:
-        context.arguments = changed = copy(given)
-        for name in call.arguments.keys() - arguments.keys():
-            del changed[name]
-        changed.update(arguments)
-        await run(context)
-        result, context.result = context.result, None
-        return await _gathered(result)
-
-    result = await gate.run_async(call, body, depth)
-    if result is not None and isinstance(result.value, _Parts):
-        result = result.model_copy(update={"value": _one_by_one(result.value)})
-    context.result = result
-
-
-def _parameters(function: Any) -> list[str]:
-    """Return the call's arguments that a function gets; nothing if it may be all of them."""
-    names = [each.name for each in function.parameters]
-    return [] if function.is_prompt or "arguments" in names else names
-
-
-def _injected(function: Any, given: Any, asked: Asked | None) -> set[str]:
-    """Return the names of the arguments a program passes for its model: those the model did not
-    write, and was not offered or cannot write."""
-    kept = {each.name for each in function.parameters if not each.include_in_function_choices}
-    if asked is None:
-        return {name for name in kept & {*given} if not is_written(given[name])}
-    written = asked.content.to_kernel_arguments() or {}
-    return {
-        name for name in given
-        if name not in written and (name in kept or not is_written(given[name]))
-    }
-
-
-def _home(function: Any) -> str:
-    """Return the qualified name of the callable behind a function."""
-    method = getattr(function, "method", None)
-    return getattr(getattr(method, "func", method), "__qualname__", "")
-
-
-_KINDS: Final = {
-    "Agent.model_post_init.<locals>._as_kernel_function": "agent",
-    "HandoffAgentActor._handoff_to_agent": "handoff",
-    "HandoffAgentActor._complete_task": "output",
-    "MCPPluginBase.call_tool": "mcp",
-}
-
-
-def _refused(refused: Refusal) -> Any:
-    call, asked = refused.call, refused.call.context
-    if asked is None:
-        raise refused.blocked
-    asked.is_to_go_on = call.kind in ("handoff", "output")
-    return _result(call, refused.text)
 
 
 # -- results: what a function returns, contents, models of pydantic, and parts of a stream ---------
@@ -291,3 +114,157 @@ def _like(old: Any, value: Any) -> Any:
     if hasattr(old, "model_validate") and isinstance(value, dict):
         return kind.model_validate(value)
     return value
+
+
+def _refused(refused: Refusal) -> Any:
+    call, asked = refused.call, refused.call.context
+    if asked is None:
+        raise refused.blocked
+    asked.is_to_go_on = call.kind in ("handoff", "output")
+    return _result(call, refused.text)
+
+
+# -- tools -----------------------------------------------------------------------------------------
+
+_ADAPTER: Final = Adapter(
+    "semantic-kernel", tested=SUPPORTED, shown=_shown, packed=_packed, refused=_refused,
+    sample="hookbus.adapters._seams.semantic_kernel",
+)  # fmt: skip
+_ADAPTER.words("tool_call")
+_ADAPTER.pauses("semantic_kernel.exceptions:OperationCancelledException")
+_KERNEL: Final = "semantic_kernel:Kernel"
+_ADAPTER.wrap(f"{_KERNEL}.invoke_function_call")(note_request)
+_ADAPTER.wrap(f"{_KERNEL}.invoke_function_call")(call_missing_function)
+
+
+@_ADAPTER.wrap(f"{_KERNEL}.invoke")
+async def _invoke(gate: Gate, stock: Any, kernel: Any, *args: Any, **kwargs: Any) -> Any:
+    try:
+        return await stock(kernel, *args, **kwargs)
+    except Exception as error:
+        if isinstance(error.__cause__, HookBlocked):
+            raise error.__cause__ from None
+        raise
+
+
+@_ADAPTER.also
+def _hook_functions(gate: Gate) -> None:
+    function = import_module("semantic_kernel.functions").KernelFunction
+    for name in ("_invoke_internal", "_invoke_internal_stream"):
+        gate.patches.wrap(function, name, functools.partial(_seam, gate))
+
+
+def _seam(gate: Gate, owner: type, stock: Any) -> Any:
+    @functools.wraps(stock)
+    async def _invoke_internal(function: Any, context: Any) -> None:
+        depth = type(function).__mro__.index(owner)
+        await _call(gate, functools.partial(stock, function), context, depth)
+
+    seam: Any = _invoke_internal
+    seam.__hookable__ = gate.vocabulary.hookable("tool_call", is_async=True)
+    return seam
+
+
+async def _call(
+    gate: Gate, run: Callable[[Any], Awaitable[None]], context: Any, depth: int = 0
+) -> None:
+    function, asked = context.function, ASKED.get()
+    if asked is not None and asked.is_for(function):
+        ASKED.set(None)  # calls made by the function come from a program
+    else:
+        asked = None
+    given = context.arguments
+    names = _parameters(function) or [*given]
+    hidden = _injected(function, given, asked)
+    arguments = {name: given[name] for name in names if name in given and name not in hidden}
+    call = ToolCall(
+        function.name, arguments, asked.content.id if asked else None,
+        _KINDS.get(_home(function), "function"), function, context=asked,
+    )  # fmt: skip
+
+    async def body(arguments: dict[str, Any]) -> Any:
+        context.arguments = changed = copy(given)
+        for name in call.arguments.keys() - arguments.keys():
+            del changed[name]
+        changed.update(arguments)
+        await run(context)
+        result, context.result = context.result, None
+        return await _gathered(result)
+
+    result = await gate.run_async(call, body, depth)
+    if result is not None and isinstance(result.value, _Parts):
+        result = result.model_copy(update={"value": _one_by_one(result.value)})
+    context.result = result
+
+
+def _parameters(function: Any) -> list[str]:
+    """Return the call's arguments that a function gets; nothing if it may be all of them."""
+    names = [each.name for each in function.parameters]
+    return [] if function.is_prompt or "arguments" in names else names
+
+
+def _injected(function: Any, given: Any, asked: Asked | None) -> set[str]:
+    """Return the names of the arguments a program passes for its model: those the model did not
+    write, and was not offered or cannot write."""
+    kept = {each.name for each in function.parameters if not each.include_in_function_choices}
+    if asked is None:
+        return {name for name in kept & {*given} if not is_written(given[name])}
+    written = asked.content.to_kernel_arguments() or {}
+    return {
+        name for name in given
+        if name not in written and (name in kept or not is_written(given[name]))
+    }
+
+
+def _home(function: Any) -> str:
+    """Return the qualified name of the callable behind a function."""
+    method = getattr(function, "method", None)
+    return getattr(getattr(method, "func", method), "__qualname__", "")
+
+
+_KINDS: Final = {
+    "Agent.model_post_init.<locals>._as_kernel_function": "agent",
+    "HandoffAgentActor._handoff_to_agent": "handoff",
+    "HandoffAgentActor._complete_task": "output",
+    "MCPPluginBase.call_tool": "mcp",
+}
+
+
+# -- chat services ---------------------------------------------------------------------------------
+
+_CHAT: Final = "semantic_kernel.connectors.ai.chat_completion_client_base:ChatCompletionClientBase"
+_ADAPTER.model(f"{_CHAT}._inner_get_chat_message_contents").stream(
+    f"{_CHAT}._inner_get_streaming_chat_message_contents", **SEMANTIC_KERNEL._asdict()
+)
+
+install = _ADAPTER.install
+
+
+class Guarded:
+    """A filter that guards one kernel, without patching the framework.
+
+        kernel.add_filter("function_invocation", Guarded(bus))
+
+    It covers every call of that kernel's functions, but not other kernels. Add it last, because it
+    does not see changes of the arguments by filters that are added after it. A blocked call raises
+    `HookBlocked`. A model reads Semantic Kernel's message about this exception, `kernel.invoke`
+    raises its own exception from it, and a blocked hand-off ends the run. Do not use it together
+    with `install`, because the hooks would run twice.
+
+    Args:
+        bus: the bus to declare the hooks on.
+        untested: what to do with a release newer than the tested ones: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises.
+
+    Attributes:
+        bus: the bus to declare the hooks on.
+
+    Raises:
+        HookError: if semantic-kernel is not installed or has an unsupported version.
+    """
+
+    def __init__(self, bus: Bus = default_bus, *, untested: Untested = "check") -> None:
+        self.bus, self._gate = bus, _ADAPTER.gate(bus, untested=untested)
+
+    async def __call__(self, context: Any, next: Callable[[Any], Awaitable[None]]) -> None:
+        await _call(self._gate, next, context)

@@ -1,84 +1,64 @@
 """smolagents: hooks around every call of a tool, of a managed agent and of a model.
 
+`tool_call` covers every call of a tool (sender: the `Tool`), of `final_answer` (`kind="output"`)
+and of a managed agent (sender: the agent, `kind="agent"`), by an agent, its code or a program.
+`model_call` covers `Model.generate` and `generate_stream`, whose parts are in `model_stream`;
+`agent_run` and `agent_stream` cover `agent.run`.
+
+A blocked call of a `ToolCallingAgent` becomes an observation, so that the results of its other
+calls are kept. In the code of a `CodeAgent` and in a program, it raises `HookBlocked`. The code
+stops, and the model reads the reason. A blocked `final_answer` also raises, and does not become the
+answer.
+
 Not covered: tools that a remote executor runs, and direct calls of a tool's `forward`.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from contextvars import ContextVar
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
-from hookbus import Bus, HookBlocked, default_bus
-
+from ._arguments import named
 from ._injected import is_written
-from ._models import hook_models
-from ._newer import Untested, patches_of
-from ._patches import Between, Uninstall, exceptions, named_options
-from ._streams import Forms
-from ._tools import Gate, Refusal, Results, ToolCall, named
-from ._vocabulary import Once, Vocabulary, refusal
+from ._parts import Held
+from ._patches import Between
+from .kit import Adapter, Gate, Refusal, ToolCall
 
 SUPPORTED: Final = Between("1.23.0", "1.26.0")
 
-PASSES: Final = ("smolagents.local_python_executor:FinalAnswerException",)
-"""Exceptions that return control to the framework and are not failures of a call."""
 
-_WORDS: Final = "tool_call", "model_call", "model_stream", "agent_run", "agent_stream"
+# -- results ---------------------------------------------------------------------------------------
 
 
-@named_options
-def install(
-    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
-    untested: Untested = "check",
-) -> Uninstall:  # fmt: skip
-    """Hook the tools, agents and models of smolagents, both existing and future ones.
+@functools.cache
+def _text() -> Any:
+    return import_module("smolagents.agent_types").AgentText
 
-    `tool_call` covers every call of a tool (sender: the `Tool`), of `final_answer`
-    (`kind="output"`) and of a managed agent (sender: the agent, `kind="agent"`), by an agent, its
-    code or a program. `model_call` covers `Model.generate` and `generate_stream`, whose parts are
-    in `model_stream`; `agent_run` and `agent_stream` cover `agent.run`.
 
-    A blocked call of a `ToolCallingAgent` becomes an observation, so that the results of its other
-    calls are kept. In the code of a `CodeAgent` and in a program, it raises `HookBlocked`. The code
-    stops, and the model reads the reason. A blocked `final_answer` also raises, and does not become
-    the answer.
+def _shown(raw: Any) -> Any:
+    return str(raw) if isinstance(raw, _text()) else raw
 
-    Args:
-        bus: the bus to declare the hooks on.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
 
-    Returns:
-        A function that restores smolagents. A second call does nothing.
+def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
+    return _text()(value) if isinstance(raw, _text()) and isinstance(value, str) else value
 
-    Raises:
-        HookError: if smolagents is not installed, is incompatible, or already runs on hookbus.
-    """
-    with patches_of("smolagents", "smolagents", SUPPORTED, untested, install) as patches:
-        agents, models, tools = (
-            import_module(f"smolagents.{name}") for name in ("agents", "models", "tools")
-        )
-        gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=_WORDS, say=say,
-                    passes=exceptions(*PASSES))  # fmt: skip
-        gate.seam(tools.BaseTool, "__call__", _called)
-        gate.seam(agents.MultiStepAgent, "__call__", _managed)
-        agent = agents.ToolCallingAgent
-        patches.wrap(agent, "execute_tool_call", functools.partial(_waited_for, gate))
-        patches.wrap(agent, "_substitute_state_variables", _substituted)
-        hook_models(
-            gate.vocabulary, models.Model,
-            {"generate": "model_call", "generate_stream": "model_stream"},
-            Forms(models.agglomerate_stream_deltas, _deltas),
-        )  # fmt: skip
-        _hook_runs(gate.vocabulary, agents.MultiStepAgent)
-    return patches.restore
+
+def _refused(refused: Refusal) -> Any:
+    if refused.call.caller is None or refused.call.kind == "output":
+        raise refused.blocked
+    return refused.text
 
 
 # -- tools -----------------------------------------------------------------------------------------
+
+_ADAPTER: Final = Adapter(
+    "smolagents", tested=SUPPORTED, shown=_shown, packed=_packed, refused=_refused,
+    sample="hookbus.adapters._seams.smolagents",
+)  # fmt: skip
+_ADAPTER.pauses("smolagents.local_python_executor:FinalAnswerException")
+
 
 class _Waiting(NamedTuple):
     """The agent that waits for a text, the name of the called tool, and the values that replaced
@@ -91,36 +71,28 @@ class _Waiting(NamedTuple):
 
 _WAITS: Final[ContextVar[_Waiting | None]] = ContextVar("hookbus_smolagents", default=None)
 
-
-def _waited_for(gate: Gate, owner: type, stock: Any) -> Any:
-    @functools.wraps(stock)
-    def execute_tool_call(agent: Any, tool_name: str, arguments: Any) -> Any:
-        if tool_name not in agent.tools and tool_name not in agent.managed_agents:
-            given = arguments if isinstance(arguments, dict) else {"input": arguments}
-            call = ToolCall(tool_name, dict(given), None, "unknown", agent, agent)
-            return gate.run(call, lambda _: stock(agent, tool_name, arguments))
-        previous = _WAITS.get()
-        try:
-            _WAITS.set(_Waiting(agent, tool_name, {}))
-            return stock(agent, tool_name, arguments)
-        finally:
-            _WAITS.set(previous)
-
-    return execute_tool_call
+_AGENT: Final = "smolagents.agents:ToolCallingAgent"
 
 
-def _substituted(owner: type, stock: Any) -> Any:
-    @functools.wraps(stock)
-    def _substitute_state_variables(agent: Any, arguments: Any) -> Any:
-        found, waiting = stock(agent, arguments), _WAITS.get()
-        if waiting is not None and waiting.agent is agent and isinstance(found, dict):
-            waiting.state.update({
-                name: (arguments[name], value) for name, value in found.items()
-                if value is not arguments[name] and not is_written(value)
-            })  # fmt: skip
-        return found
+@_ADAPTER.wrap(f"{_AGENT}.execute_tool_call")
+def _execute_tool_call(gate: Gate, stock: Any, agent: Any, tool_name: str, arguments: Any) -> Any:
+    if tool_name not in agent.tools and tool_name not in agent.managed_agents:
+        given = arguments if isinstance(arguments, dict) else {"input": arguments}
+        call = ToolCall(tool_name, dict(given), None, "unknown", agent, agent)
+        return gate.run(call, lambda _: stock(agent, tool_name, arguments))
+    with Held(_WAITS, _Waiting(agent, tool_name, {})):
+        return stock(agent, tool_name, arguments)
 
-    return _substitute_state_variables
+
+@_ADAPTER.wrap(f"{_AGENT}._substitute_state_variables")
+def _substitute(gate: Gate, stock: Any, agent: Any, arguments: Any) -> Any:
+    found, waiting = stock(agent, arguments), _WAITS.get()
+    if waiting is not None and waiting.agent is agent and isinstance(found, dict):
+        waiting.state.update({
+            name: (arguments[name], value) for name, value in found.items()
+            if value is not arguments[name] and not is_written(value)
+        })  # fmt: skip
+    return found
 
 
 def _who_waits(called: Any) -> _Waiting | None:
@@ -163,37 +135,18 @@ def _read(stock: Any, tool: Any, kind: str, given: Any, own: dict[str, Any]) -> 
     def body(arguments: dict[str, Any]) -> Any:
         back = {name: kept[1] for name, kept in state.items() if arguments.get(name) == kept[0]}
         by_place, by_name = spread({**arguments, **back})
-        previous = _WAITS.get()
-        try:
-            _WAITS.set(None)
+        with Held(_WAITS, None):
             return stock(tool, *by_place, **by_name, **own)
-        finally:
-            _WAITS.set(previous)
 
     agent = waiting.agent if waiting else None
     return ToolCall(tool.name, arguments, None, kind, tool, agent), body
 
 
-@functools.cache
-def _text() -> Any:
-    return import_module("smolagents.agent_types").AgentText
+_ADAPTER.tool("smolagents.tools:BaseTool.__call__", _called)
+_ADAPTER.tool("smolagents.agents:MultiStepAgent.__call__", _managed)
 
 
-def _shown(raw: Any) -> Any:
-    return str(raw) if isinstance(raw, _text()) else raw
-
-
-def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
-    return _text()(value) if isinstance(raw, _text()) and isinstance(value, str) else value
-
-
-def _refused(refused: Refusal) -> Any:
-    if refused.call.caller is None or refused.call.kind == "output":
-        raise refused.blocked
-    return refused.text
-
-
-# -- models ----------------------------------------------------------------------------------------
+# -- models and runs -------------------------------------------------------------------------------
 
 
 def _deltas(answer: Any) -> list[Any]:
@@ -210,22 +163,10 @@ def _deltas(answer: Any) -> list[Any]:
     return [models.ChatMessageStreamDelta(answer.content, calls or None, usage)]
 
 
-# -- agents ----------------------------------------------------------------------------------------
+_ADAPTER.model("smolagents.models:Model.generate").stream(
+    "smolagents.models:Model.generate_stream", items=_deltas,
+    whole=lambda parts: import_module("smolagents.models").agglomerate_stream_deltas(parts),
+)  # fmt: skip
+_ADAPTER.run("smolagents.agents:MultiStepAgent.run", input="task", stream="stream")
 
-
-def _hook_runs(words: Vocabulary, cls: Any) -> None:
-    def ran(owner: type, stock: Any) -> Any:
-        @functools.wraps(stock)
-        def run(agent: Any, task: Any, stream: bool = False, *args: Any, **kwargs: Any) -> Any:
-            attempt = Once(
-                agent, "run", owner, lambda input: stock(agent, input, stream, *args, **kwargs)
-            )
-            if not words.patches.is_live or attempt.is_asked:
-                return stock(agent, task, stream, *args, **kwargs)
-            if stream:
-                return words.stream("agent_stream", attempt, agent, task)
-            return words.run("agent_run", attempt, agent, task)
-
-        return run
-
-    words.patches.wrap(cls, "run", ran)
+install = _ADAPTER.install

@@ -1,5 +1,12 @@
 """Strands Agents: hooks around every call of a tool, of a model and of an agent.
 
+`tool_call` (sender: the `AgentTool`) covers every `stream` of a tool, by an agent, a swarm, a graph
+or `agent.tool`, after all changes by hooks and middleware. The parts before the result are passed
+on immediately. `model_call` (sender: the `Model`) covers every `stream` of a model; its result is a
+dict with `content`, and `model_stream` gets the events. `agent_stream` (sender: the `Agent`) covers
+`stream_async`, which every call of an agent uses. A blocked call returns a tool result with status
+error.
+
 Not covered: direct calls of a decorated function, direct calls of a model's `structured_output`,
 and tools that the model's provider runs. Receivers of `tool_call` do not see the parts that a tool
 yields before its result. If a guard blocks the result of a swarm's hand-off, the hand-off has
@@ -15,67 +22,65 @@ from contextlib import aclosing
 from importlib import import_module
 from typing import Any, Final
 
-from hookbus import Bus, HookBlocked, default_bus
-
 from ._answers import STRANDS
 from ._injected import split
-from ._newer import Untested, patches_of
-from ._patches import Between, Uninstall, exceptions, named_options
-from ._streams import ask_in_parts_async
-from ._tools import Gate, Refusal, Results, ToolCall
-from ._vocabulary import Attempt, Once, refusal
+from ._patches import Between
+from .kit import Adapter, Gate, Refusal, ToolCall, kind_by_class
 
 SUPPORTED: Final = Between("1.45.0", "1.62.0")
 """Versions of strands-agents."""
 
-PASSES: Final = ("strands.interrupt:InterruptException",)
-"""Exceptions that return control to the framework and are not failures of a call."""
-
-_KINDS: Final = {
-    "MCPAgentTool": "mcp",
-    "_AgentAsTool": "agent",
-    "Subagent": "agent",
-    "StructuredOutputTool": "output",
-}
-"""The kinds of tools by the name of their class or a parent class; most are imported lazily."""
+_kind_by_class: Final = kind_by_class({
+    "*.MCPAgentTool": "mcp", "*._AgentAsTool": "agent", "*.Subagent": "agent",
+    "*.StructuredOutputTool": "output",
+})  # fmt: skip
 
 
-@named_options
-def install(
-    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
-    untested: Untested = "check",
-) -> Uninstall:  # fmt: skip
-    """Hook the tools, models and agents of Strands, both existing and future ones.
+# -- results ---------------------------------------------------------------------------------------
 
-    `tool_call` (sender: the `AgentTool`) covers every `stream` of a tool, by an agent, a swarm, a
-    graph or `agent.tool`, after all changes by hooks and middleware. The parts before the result
-    are passed on immediately. `model_call` (sender: the `Model`) covers every `stream` of a model;
-    its result is a dict with `content`, and `model_stream` gets the events. `agent_stream` (sender:
-    the `Agent`) covers `stream_async`, which every call of an agent uses. A blocked call returns a
-    tool result with status error.
 
-    Args:
-        bus: the bus to declare the hooks on.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
+def _events() -> Any:
+    return import_module("strands.types._events")
 
-    Returns:
-        A function that restores Strands. A second call does nothing.
 
-    Raises:
-        HookError: if strands-agents is not installed, is incompatible, or already runs on
-            hookbus.
-    """
-    with patches_of("strands", "strands-agents", SUPPORTED, untested, install) as patches:
-        results = Results(_shown, _packed, _refused)
-        words = "tool_call", "model_call", "model_stream", "agent_stream"
-        gate = Gate(patches, bus, results, words=words, say=say,
-                    passes=(_Interrupted, *exceptions(*PASSES)))  # fmt: skip
-        _hook_tools(gate)
-        _hook_models(gate)
-        _hook_agents(gate)
-    return patches.restore
+def _result(last: Any) -> Any:
+    """Return the last part of a tool as a result, or the result in it."""
+    return getattr(last, "tool_result", last)
+
+
+def _shown(raw: Any) -> Any:
+    """Return a string if the result is one; otherwise its content, with structured content."""
+    if not isinstance(raw, dict) or "content" not in raw:
+        return raw
+    more = {key: each for key, each in raw.items() if key not in ("toolUseId", "status")}
+    blocks = raw["content"]
+    if len(more) > 1:
+        return more
+    if all([*block] == ["text"] for block in blocks):
+        return "\n".join(block["text"] for block in blocks)
+    return blocks[0]["json"] if [[*block] for block in blocks] == [["json"]] else blocks
+
+
+def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
+    if isinstance(value, dict) and "content" in value:
+        held = value
+    elif isinstance(value, list) and isinstance(_shown(raw), list):
+        held = {"content": value}
+    else:
+        held = {"content": [{"text": value} if isinstance(value, str) else {"json": value}]}
+    status = raw.get("status", "success") if isinstance(raw, dict) else "success"
+    return {"status": status, **held, "toolUseId": call.call_id}
+
+
+def _refused(refused: Refusal) -> Any:
+    call = refused.call
+    if call.context is not None:  # a denied output was already taken
+        call.context.results.pop(call.call_id, None)
+    return {
+        "toolUseId": call.call_id,
+        "status": "error",
+        "content": [{"text": refused.text}],
+    }
 
 
 # -- tools -----------------------------------------------------------------------------------------
@@ -83,6 +88,14 @@ def install(
 
 class _Interrupted(Exception):
     """A tool waits for a person's answer and has no result yet."""
+
+
+_ADAPTER: Final = Adapter(
+    "strands-agents", tested=SUPPORTED, shown=_shown, packed=_packed, refused=_refused,
+    sample="hookbus.adapters._seams.strands",
+)  # fmt: skip
+_ADAPTER.words("tool_call")
+_ADAPTER.pauses(_Interrupted, "strands.interrupt:InterruptException")
 
 
 class _Stream:
@@ -136,6 +149,7 @@ class _Stream:
         await self._parts.join()
 
 
+@_ADAPTER.also
 def _hook_tools(gate: Gate) -> None:
     def streamed(owner: type, stock: Any) -> Any:
         @functools.wraps(stock)
@@ -158,109 +172,33 @@ def _hook_tools(gate: Gate) -> None:
 
     base = import_module("strands.types.tools").AgentTool
     gate.patches.wrap(base, "stream", streamed)
-    home = import_module("strands.tools.executors._executor")
-    if hasattr(home, "_run_tool"):  # older releases answer for such tools elsewhere
-        gate.patches.wrap_function(home, "_run_tool", functools.partial(_unknown, gate))
 
 
 def _context_of(tool: Any) -> str:
     return getattr(getattr(tool, "_metadata", None), "_context_param", None) or "tool_context"
 
 
-def _unknown(gate: Gate, stock: Any) -> Any:
-    """Make hooks run for calls of tools that an agent does not have."""
-
-    @functools.wraps(stock)
-    def _run_tool(ctx: Any, *args: Any, **kwargs: Any) -> Any:
-        if ctx.tool is not None:
-            return stock(ctx, *args, **kwargs)
-        use = ctx.tool_use
-        call = ToolCall(use["name"], dict(use.get("input") or {}), use.get("toolUseId"), "unknown",
-                        ctx.agent, ctx.agent)  # fmt: skip
-        return _Stream(gate, 0, call, lambda arguments: stock(ctx, *args, **kwargs)).parts()
-
-    return _run_tool
-
-
-def _events() -> Any:
-    return import_module("strands.types._events")
-
-
-def _result(last: Any) -> Any:
-    """Return the last part of a tool as a result, or the result in it."""
-    return getattr(last, "tool_result", last)
+@_ADAPTER.wrap("strands.tools.executors._executor:_run_tool", optional=True)
+def _run_tool(gate: Gate, stock: Any, ctx: Any, *args: Any, **kwargs: Any) -> Any:
+    """Make hooks run for calls of tools that an agent does not have. Older releases answer for such
+    tools elsewhere."""
+    if ctx.tool is not None:
+        return stock(ctx, *args, **kwargs)
+    use = ctx.tool_use
+    call = ToolCall(use["name"], dict(use.get("input") or {}), use.get("toolUseId"), "unknown",
+                    ctx.agent, ctx.agent)  # fmt: skip
+    return _Stream(gate, 0, call, lambda arguments: stock(ctx, *args, **kwargs)).parts()
 
 
 def _kind(tool: Any, name: str) -> str:
-    names = (cls.__name__ for cls in type(tool).__mro__)
-    found = next((_KINDS[each] for each in names if each in _KINDS), "function")
-    return "handoff" if name == "handoff_to_agent" else found
-
-
-def _shown(raw: Any) -> Any:
-    """Return a string if the result is one; otherwise its content, with structured content."""
-    if not isinstance(raw, dict) or "content" not in raw:
-        return raw
-    more = {key: each for key, each in raw.items() if key not in ("toolUseId", "status")}
-    blocks = raw["content"]
-    if len(more) > 1:
-        return more
-    if all([*block] == ["text"] for block in blocks):
-        return "\n".join(block["text"] for block in blocks)
-    return blocks[0]["json"] if [[*block] for block in blocks] == [["json"]] else blocks
-
-
-def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
-    if isinstance(value, dict) and "content" in value:
-        held = value
-    elif isinstance(value, list) and isinstance(_shown(raw), list):
-        held = {"content": value}
-    else:
-        held = {"content": [{"text": value} if isinstance(value, str) else {"json": value}]}
-    status = raw.get("status", "success") if isinstance(raw, dict) else "success"
-    return {"status": status, **held, "toolUseId": call.call_id}
-
-
-def _refused(refused: Refusal) -> Any:
-    call = refused.call
-    if call.context is not None:  # a denied output was already taken
-        call.context.results.pop(call.call_id, None)
-    return {
-        "toolUseId": call.call_id,
-        "status": "error",
-        "content": [{"text": refused.text}],
-    }
+    return "handoff" if name == "handoff_to_agent" else _kind_by_class(tool)
 
 
 # -- models and agents -----------------------------------------------------------------------------
 
+_ADAPTER.model().stream(
+    "strands.models.model:Model.stream", **STRANDS._asdict(), is_async=True
+)
+_ADAPTER.run("strands.agent.agent:Agent.stream_async", input="prompt", stream=True)
 
-def _hook_models(gate: Gate) -> None:
-    def streamed(owner: type, stock: Any) -> Any:
-        @functools.wraps(stock)
-        def stream(
-            model: Any, messages: Any, tool_specs: Any = None, system_prompt: Any = None,
-            **options: Any,
-        ) -> Any:  # fmt: skip
-            options = {"tool_specs": tool_specs, "system_prompt": system_prompt, **options}
-            asked = Once(model, "stream", owner, lambda given, more: stock(model, given, **more))
-            if not gate.patches.is_live or asked.is_asked:
-                return stock(model, messages, **options)
-            words = gate.vocabulary
-            return ask_in_parts_async(words, asked, STRANDS, model, messages, options, None)
-
-        return stream
-
-    gate.patches.wrap(import_module("strands.models.model").Model, "stream", streamed)
-
-
-def _hook_agents(gate: Gate) -> None:
-    def streamed(owner: type, stock: Any) -> Any:
-        @functools.wraps(stock)
-        def stream_async(agent: Any, prompt: Any = None, **options: Any) -> Any:
-            attempt = Attempt(lambda given: stock(agent, given, **options))
-            return gate.vocabulary.stream_async("agent_stream", attempt, agent, prompt)
-
-        return stream_async
-
-    gate.patches.wrap(import_module("strands.agent.agent").Agent, "stream_async", streamed)
+install = _ADAPTER.install

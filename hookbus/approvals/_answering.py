@@ -22,7 +22,7 @@ from ._memory import Memory, check_answer, check_seconds
 from ._redacted import hidden, restored, without
 from ._required import name_mark, required_by
 from ._standing import Exact, patterned
-from ._words import Approved, Kept, Parked, Pending, Request
+from ._words import Approved, HandedOn, Kept, Parked, Pending, Request
 
 REDACTING_SECONDS: Final = 1.0
 """The time limit for redacting one request. Values that are not redacted by then are not shown."""
@@ -61,7 +61,7 @@ class _Function:
         return self._memory.known(request) or self.function(waiting)
 
     def noted(self, request: Request, answer: Any) -> Any:
-        """Remember the answer if it asks for that, and return it."""
+        """Update the remembered approvals and pending requests, and return the answer to report."""
         if isinstance(answer, Parked):
             return Parked(answer.id or self._memory.parked(request))
         check_answer(answer, request)
@@ -197,8 +197,8 @@ class Answering:
         )
 
     def _bound(self, facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the baggage that the approval is bound to, for all guards that asked. An approver
-        may choose the names for guards that choose none.
+        """Return the baggage that the approval is bound to, for all guards that asked. For guards
+        that name no baggage, an approver may choose the names.
         """
         asked = [ask.bind for _, ask in facts["asks"]]
         baggage, binds = facts["baggage"], [self._bind if each is None else each for each in asked]
@@ -209,9 +209,9 @@ class Answering:
 
     def verdict(
         self, request: Request, answer: Any, facts: Mapping[str, Any]
-    ) -> Block | tuple[str, dict[str, Any], bool]:
+    ) -> Block | tuple[str, dict[str, Any], bool, str]:
         """Return the denial, or a tuple of the approver, the arguments that the approver edited,
-        and whether the call waited for the approval.
+        whether the call waited for the approval, and the answer for the event `Invoked`.
 
         Raises:
             HookError: if the answer is invalid.
@@ -224,16 +224,19 @@ class Answering:
             details = {"id": waiting, "question": request.question, "bound": dict(request.bound)}
             return Pending(reason, code="pending", id=waiting, details=details)
         check_answer(answer, request)
+        if request.required and isinstance(answer, Approved) and not isinstance(answer, Kept):
+            raise HookError("only approvals.Store counts approvals by people with roles")
         if not isinstance(answer, Approved):
             why = f"denied by {answer.by}: {answer.reason}"
             return Block(unapproved(request.question, why), code="denied")
-        kept = answer if isinstance(answer, Kept) else None
+        earlier = answer if isinstance(answer, Kept) else None
         edited: dict[str, Any] = {}
         if answer.arguments is not None:
-            shown = request.arguments if kept is None else kept.shown
+            shown = request.arguments if earlier is None else earlier.shown
             written = json.loads(canonical(dict(answer.arguments), "arguments"))
             edited = restored(written, shown, _exactly(facts))
-        return answer.by, edited, kept is None or kept.is_waited_for
+        name = "handed on" if isinstance(answer, HandedOn) else "approved"
+        return answer.by, edited, earlier is None or earlier.is_waited_for, name
 
 
 def _people_of(ask: Any) -> list[Any]:

@@ -13,7 +13,7 @@ from .. import HookError
 
 LABELS: Final = frozenset({"caller", "call_id", "tool"})
 """Arguments that a framework adds to a `tool_call`. They differ from call to call, or cannot be
-serialized to JSON. The digest contains the class of the tool, as it does that of the sender.
+serialized to JSON. For the tool, as for the sender, the digest contains only the class.
 """
 
 
@@ -90,7 +90,7 @@ _PROBLEMS: Final[dict[type, Any]] = {int: _of_number, float: _of_number, str: _o
 
 
 def _check(value: Any, name: str, depth: int = 0) -> None:
-    """Raise for a value whose type is not exactly a JSON type: a subclass can return different
+    """Raise HookError if a value's type is not exactly a JSON type: a subclass can return different
     values to different readers.
     """
     kind = type(value)

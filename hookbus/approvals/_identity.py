@@ -59,18 +59,18 @@ def identity_of(
 
 def _said(identity: Callable[[Any], str], sender: Any, hook: str) -> str:
     try:
-        said = identity(sender)
+        identifier = identity(sender)
     except Exception as error:
         raise HookError(f"identity= of {hook} raised {type(error).__name__}") from None
-    if inspect.iscoroutine(said):
-        said.close()
-    if type(said) is not str or not said.strip():
-        kind = "an empty string" if said == "" else f"a {type(said).__qualname__}"
+    if inspect.iscoroutine(identifier):
+        identifier.close()
+    if type(identifier) is not str or not identifier.strip():
+        kind = "an empty string" if identifier == "" else f"a {type(identifier).__qualname__}"
         raise HookError(
             f"identity= of {hook} returned {kind}: "
             "return a non-empty string that identifies the sender"
         )
-    return said
+    return identifier
 
 
 def _name_of(thing: Any) -> str | None:
@@ -101,8 +101,8 @@ def _is_of_module(body: Any, module: str, name: str) -> bool:
 def _layers(found: Any, depth: int = 0) -> Iterator[Any]:
     """Yield the object that a module has under a name, and the objects that it wraps."""
     yield found
-    held = getattr(found, "__dict__", {})
-    below = [held.get(name) for name in _INNER] if type(held) is dict and depth < 10 else []
+    own = getattr(found, "__dict__", {})
+    below = [own.get(name) for name in _INNER] if type(own) is dict and depth < 10 else []
     if isinstance(found, (staticmethod, classmethod)):
         below.append(found.__func__)
     for inner in below:
@@ -131,15 +131,15 @@ class _Tokens:
     def of(self, thing: Any) -> str:
         key = id(thing)
         with self._lock:
-            held = self._held.get(key)
-            if held is None or held[0]() is not thing:
+            entry = self._held.get(key)
+            if entry is None or entry[0]() is not thing:
                 reference = weakref.ref(thing, partial(self._drop, key))
-                self._held[key] = held = reference, secrets.token_hex(8)
-        return held[1]
+                self._held[key] = entry = reference, secrets.token_hex(8)
+        return entry[1]
 
     def _drop(self, key: int, reference: weakref.ref[Any]) -> None:
-        held = self._held.get(key)
-        if held is not None and held[0] is reference:
+        entry = self._held.get(key)
+        if entry is not None and entry[0] is reference:
             self._held.pop(key, None)
 
 

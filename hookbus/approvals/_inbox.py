@@ -13,7 +13,7 @@ from .. import HookError
 from .._ground.errors import did_you_mean
 from .._ground.keywords import named_options
 from .._ground.locks import Lock
-from ._memory import MOST, Memory, check_answer, said
+from ._memory import MOST, Memory, check_answer, describe_answer
 from ._words import AlreadyAnswered, Approved, Denied, Request, RequestExpired, UnknownRequest
 
 
@@ -63,7 +63,7 @@ class Inbox:
             if not future.set_running_or_notify_cancel():
                 self._end(id, RequestExpired, "its call has ended")
                 raise RequestExpired(f"request {id} has expired: its call has ended")
-            self._end(id, AlreadyAnswered, f"it is already {said(answer)}")
+            self._end(id, AlreadyAnswered, f"it is already {describe_answer(answer)}")
             self._memory.note(request, answer)
             future.set_result(answer)
 
@@ -84,9 +84,9 @@ class Inbox:
         if known is not None:
             return known
         future = self._put(request)
-        left = None if request.deadline is None else max(0.0, request.deadline - time.time())
+        remaining = None if request.deadline is None else max(0.0, request.deadline - time.time())
         try:
-            return future.result(left)
+            return future.result(remaining)
         finally:
             self._withdraw(request)
 

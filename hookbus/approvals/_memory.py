@@ -52,8 +52,8 @@ class Memory:
                     self._yeses.popitem(last=False)
 
     def parked(self, request: Request) -> str:
-        """Return the id of the pending request for this digest, which `request` becomes if there is
-        none.
+        """Return the id of the pending request for this digest. If there is none, store `request`
+        as pending.
         """
         with self._lock:
             while len(self._parked) >= MOST:
@@ -94,7 +94,7 @@ def check_answer(answer: Any, request: Request) -> None:
         _check_edited(answer.arguments, request)
 
 
-def said(answer: Approved | Denied) -> str:
+def describe_answer(answer: Approved | Denied) -> str:
     """Describe an answer in words."""
     return f"{'approved' if isinstance(answer, Approved) else 'denied'} by {answer.by}"
 

@@ -46,8 +46,8 @@ class _Cut(AbstractHTTPHandler):
     """Keeps the connection of a request, so that the request can be aborted."""
 
     def do_open(self, http_class: Any, req: Any, **options: Any) -> Any:
-        def connection(host: str, **given: Any) -> Any:
-            req.connection = http_class(host, **given)
+        def connection(host: str, **options: Any) -> Any:
+            req.connection = http_class(host, **options)
             return req.connection
 
         return super().do_open(connection, req, **options)
@@ -70,9 +70,9 @@ def _cut(request: Any) -> None:
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """Follows no redirect: the body may be confidential."""
+    """Refuses redirects, because the body may be confidential."""
 
-    def redirect_request(self, *given: Any, **named: Any) -> None:
+    def redirect_request(self, *args: Any, **named: Any) -> None:
         return None
 
 
@@ -90,8 +90,8 @@ class notify:
     Args:
         url: an http or https address. Redirects are not followed.
         secret: the key that signs the body.
-        timeout: how long to wait for data from the server, in seconds. The whole request can take
-            four times as long.
+        timeout: the maximum time to wait for data from the server, in seconds. The whole request
+            can take four times as long.
         page: the address of the live page, without a token. Each person signs in as usual.
 
     Attributes:

@@ -114,10 +114,10 @@ def _refuse(edited: Any, words: _Words, where: str) -> None:
     """Raise for a placeholder that would be passed to the method literally."""
     inside, whole = words
     for text in _leaves(edited, with_keys=True):
-        left = next((word for word in inside if type(text) is str and word in text), None)
-        if left is not None or (type(text) is str and text in whole):
+        token = next((word for word in inside if type(text) is str and word in text), None)
+        if token is not None or (type(text) is str and text in whole):
             raise HookError(
-                f"{where} contains the placeholder {left or text!r:.60} in a string that was "
+                f"{where} contains the placeholder {token or text!r:.60} in a string that was "
                 "changed or moved: leave that string as it was shown, or write the real value"
             )
 

@@ -17,8 +17,8 @@ from .._ground.sqlite import (
     into_wal,
     is_new,
     make,
+    message_of,
     refuse_foreign,
-    said,
     uri_of,
     whole_path,
 )  # fmt: skip
@@ -112,7 +112,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         yield db
         db.execute("COMMIT")
     except sqlite3.Error as error:
-        raise HookError(said(path, error)) from None
+        raise HookError(message_of(path, error)) from None
     finally:
         if db is not None:
-            db.close()  # rolls back what was not committed
+            db.close()  # rolls back an uncommitted transaction

@@ -16,7 +16,7 @@ from .. import HookError
 from .._ground.errors import did_you_mean
 from .._ground.keywords import named_options
 from ._counting import approvers_of, counted, person_of, signed_answer
-from ._memory import check_answer, check_seconds, said
+from ._memory import check_answer, check_seconds, describe_answer
 from ._people import People, Proof
 from ._required import missing
 from ._schema import opened, prepared
@@ -82,10 +82,8 @@ class Store:
         return self._cases("1")
 
     def get(self, id: str) -> ApprovalRecord:
-        """Return a request and its outcome.
-
-        Raises:
-            UnknownRequest: if there is no such request.
+        """Return a request and its outcome. Raises: UnknownRequest: if the store has no request
+        with this id.
         """
         found = self._cases("id = ?", id)
         if not found:
@@ -104,7 +102,7 @@ class Store:
 
         Raises:
             HookError: if the answer is invalid, or the person may not approve the request.
-            UnknownRequest: if there is no such request.
+            UnknownRequest: if the store has no request with this id.
             AlreadyAnswered: if the request already has an answer, or one of this person.
             RequestExpired: if `answer_within` seconds have passed.
         """
@@ -180,7 +178,8 @@ class Store:
                 raise RequestExpired(
                     f"request {id} has expired: make the call again to create a new request"
                 )
-            raise AlreadyAnswered(f"request {id} is already {said(_answer(json.loads(before)))}")
+            given = describe_answer(_answer(json.loads(before)))
+            raise AlreadyAnswered(f"request {id} is already {given}")
 
     def close(self) -> None:
         """Close the store. Later calls that require approval are blocked."""

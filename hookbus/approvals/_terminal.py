@@ -34,7 +34,7 @@ class Terminal:
         self._last: dict[tuple[str, str], Request] = {}
 
     def ask(self, request: Request) -> Any:
-        """Ask and wait for the answer. The end of the input is a denial."""
+        """Ask and wait for the answer. The end of the input counts as a denial."""
         return self._answer(request) or Denied("the terminal", "the input has ended")
 
     def answer_pending(self, inbox: Inbox | Store) -> None:
@@ -59,10 +59,10 @@ class Terminal:
             _show("\n".join(lines_of(request, last)))
             self._last[request.hook, request.receiver] = request
             try:
-                said = input("yes or no? ")
+                reply = input("yes or no? ")
             except EOFError:
                 return None
-        if said.strip().lower() in ("y", "yes"):
+        if reply.strip().lower() in ("y", "yes"):
             return Approved(user_name())
         return Denied(user_name(), "answered no at the terminal")
 

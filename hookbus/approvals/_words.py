@@ -130,6 +130,10 @@ class Approved:
     rule: Rule | None = attrs.field(default=None, kw_only=True)
 
 
+class HandedOn(Approved):
+    """The approval of a call that was handed on: another program asked its own user."""
+
+
 @named_options
 @attrs.frozen
 class Denied:
@@ -165,7 +169,7 @@ class Kept(Approved):
 
 
 class UnknownRequest(HookError):
-    """There is no request with that id."""
+    """The inbox or store has no request with that id."""
 
 
 class AlreadyAnswered(HookError):
@@ -179,8 +183,8 @@ class RequestExpired(HookError):
 @named_options
 @attrs.frozen
 class Parked:
-    """There is no answer yet. The call is blocked with `ApprovalPending`; repeat the call after the
-    approval.
+    """The request has not been answered yet. The call is blocked with `ApprovalPending`; repeat the
+    call after the approval.
 
     Attributes:
         id: the id of an earlier request of the same call that is still pending.
@@ -230,7 +234,7 @@ class ApprovalPending(HookBlocked):
 
 @attrs.frozen
 class Pending(Block):
-    """The block of a call that has no approval yet."""
+    """The `Block` of a call that has no approval yet."""
 
     raises: ClassVar[type[HookBlocked]] = ApprovalPending
     id: str = attrs.field(default="", kw_only=True)

@@ -90,8 +90,8 @@ class WorstCaseAgent(BasePipelineElement):
 
     @property
     def has_served_goal(self) -> bool:
-        """Whether the agent did anything for the goal: made a call that ran, or said the words it
-        wanted.
+        """Whether the agent did anything for the goal: made a call that ran, or said the goal's
+        words.
         """
         says = self.injection_task is not None and self.injection_task.GROUND_TRUTH_OUTPUT
         return any(step.obeys and step.error is None for step in self.steps) or bool(

@@ -1,4 +1,6 @@
-"""AgentDojo's tasks, goals and attacks by name, and the pairs of them that the demo runs."""
+"""AgentDojo's tasks, goals and attacks by name, and the pairs of tasks and goals that the demo
+runs.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +119,7 @@ class AttackedSuite:
     def _is_reachable(self, user_task: BaseUserTask[TaskEnvironment]) -> bool:
         try:
             return bool(self.attack.get_injection_candidates(user_task))
-        except ValueError:  # AgentDojo found no data that an attacker can write
+        except ValueError:  # the task reads no data that an attacker can write
             return False
 
     def _environment_with(

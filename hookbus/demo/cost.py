@@ -16,8 +16,8 @@ from .policies import Policy
 from .run import hooked_runtime, person_of, register_policy, task_of
 
 ROUNDS: Final = 7
-"""How often each call is timed with and without hooks. The fastest time is used, because noise only
-adds time.
+"""The number of times that each call is timed with and without hooks. The fastest time is used,
+because noise only adds time.
 """
 
 Timings = list[float | None]

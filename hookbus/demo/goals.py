@@ -2,7 +2,7 @@
 
 AgentDojo publishes these calls as the goal's ground truth, except for eight goals of the workspace
 suite, whose ground truth is an empty list. For these eight, this module derives the calls from the
-wording of the goal, so that the agent can obey them, too.
+wording of the goal, so that the agent can also obey them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def calls_towards(
     Args:
         goal: the injection task.
         before: the environment before the agent's first call.
-        now: the environment at the time the goal is read.
+        now: the environment at the time when the agent reads the goal.
     """
     published = list(goal.ground_truth(before))
     script = None if published else _WORKSPACE_SCRIPTS.get(goal.ID)

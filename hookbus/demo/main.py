@@ -58,8 +58,9 @@ def conduct(
     policies: Sequence[Policy],
     on_played: Callable[[], Any] = lambda: None,
 ) -> Experiment:
-    """Run every pair without hooks and under each policy, time what each policy adds, and return
-    everything."""
+    """Run every pair without hooks and under each policy, measure the time that each policy adds,
+    and return all results.
+    """
     outcomes, costs = [], dict[tuple[str, str], Cost]()
     for attacked in suites:
         for pairs in attacked.tasks():

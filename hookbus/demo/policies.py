@@ -35,7 +35,8 @@ class Person:
     """An approver that approves the calls that the user's task needs, and denies all others.
 
     Attributes:
-        needed: the calls of the task's ground truth, by name and arguments. No guard knows them.
+        needed: the calls of the task's ground truth, by name and arguments. No guard has access to
+            them.
         questions: the number of questions asked so far.
     """
 
@@ -105,7 +106,7 @@ POLICIES: Final = (
     ),
     Policy(
         "ask",
-        "reading is allowed; for all else a person approves exactly what the user's task needs",
+        "reading is allowed; a person approves only the other calls that the user's task needs",
         lambda task: [_asking(task)],
         asks=True,
     ),

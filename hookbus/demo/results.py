@@ -75,7 +75,7 @@ class Row:
 
     @property
     def false_alarms(self) -> dict[str, int]:
-        """The numbers of calls without an attack, and of those that were blocked, needed approval
+        """The number of calls without an attack, and how many of them were blocked, needed approval
         or had a changed result.
         """
         return {

@@ -170,7 +170,7 @@ def play(pair: Pair) -> Played:
             pipeline_of(agent),
             pair.user_task,
             pair.injection_task,
-            injections={},  # they are in the environment
+            injections={},  # these arguments are in the environment
             environment=pair.environment.model_copy(deep=True),
         )
     return Played(

@@ -15,7 +15,8 @@ class Lines:
 
     Args:
         path: the file. A missing file is created.
-        anew: whether to start with an empty file that no other process writes to.
+        anew: whether to start with an empty file. In that case, no other process may write to the
+            file.
 
     Attributes:
         size: the size in bytes.

@@ -18,13 +18,15 @@ class UnderWay(Generic[T]):
 
     def __init__(self) -> None:
         self._calls: OrderedDict[int, T] = OrderedDict()
-        # The garbage collector may run code that makes a recorded call.
+        # The garbage collector may run code that makes a recorded call in this thread.
         self._lock = Lock()
 
-    def begin(self, call_id: int, kept: T) -> list[T]:
-        """Keep the data of a call, and return the data dropped to make room, or None."""
+    def begin(self, call_id: int, data: T) -> list[T]:
+        """Keep the data of a call. If the limit is exceeded, drop and return the oldest data, else
+        None.
+        """
         with self._lock:
-            self._calls[call_id] = kept
+            self._calls[call_id] = data
             if len(self._calls) <= MOST:
                 return []
             return [self._calls.popitem(last=False)[1]]
@@ -41,6 +43,6 @@ class UnderWay(Generic[T]):
     def clear(self) -> list[T]:
         """Remove all data and return it, latest first."""
         with self._lock:
-            kept = [*reversed(self._calls.values())]
+            latest_first = [*reversed(self._calls.values())]
             self._calls.clear()
-        return kept
+        return latest_first

@@ -42,9 +42,9 @@ class _Lane:
     Attributes:
         number: the number of the track.
         name: the name of its task or thread.
-        beside: all lanes of its task or thread, including this lane.
+        beside: all tracks of its task or thread, including this one.
         calls: the calls in flight, outermost first.
-        until: when the latest written call ended.
+        until: the time when the latest written call ended.
     """
 
     number: int
@@ -138,9 +138,11 @@ class ChromeTrace(Exporter):
         self._write(name, "i", track, ts=_micro(now), s="t", args=event.as_dict())
 
     def _leave(self, call: _Call, now: float, ended: dict[str, Any]) -> None:
-        """Write a call that has ended. Nested calls that are still running move to another lane."""
+        """Write a call that has ended. Move nested calls that are still running to another
+        track.
+        """
         lane = call.lane
-        # The call is in no lane if the disk was full when the call moved.
+        # The call has no track if the disk was full when the call was moved.
         places = (i for i, each in enumerate(lane.calls) if each is call)
         place = next(places, len(lane.calls))
         staying = lane.calls[place + 1 :]
@@ -161,7 +163,7 @@ class ChromeTrace(Exporter):
         )  # fmt: skip
 
     def _lane(self, beside: list[_Lane], name: str) -> _Lane:
-        """Return a new lane of a task or thread."""
+        """Return a new track of a task or thread."""
         self._tracks += 1
         title = f"{name} ({len(beside) + 1})" if beside else name
         self._write("thread_name", "M", self._tracks, args={"name": title})
@@ -181,7 +183,7 @@ def _running_task() -> Any:
 
 
 def _free(lanes: list[_Lane], outer: _Call | None) -> _Lane | None:
-    """Return the lane for a new call: the caller's lane, or an empty lane."""
+    """Return the track for a new call: the caller's track, or an empty track."""
     if outer is not None and outer.lane in lanes and outer.lane.calls[-1] is outer:
         return outer.lane
     return next((each for each in lanes if not each.calls), None)

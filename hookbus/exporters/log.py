@@ -29,7 +29,7 @@ LEVELS: Final = {
 }  # fmt: skip
 
 _MOST: Final = 20
-"""The maximum number of receivers to name for one call."""
+"""The maximum number of receivers to name in the line of one call."""
 
 
 @attrs.define
@@ -84,11 +84,11 @@ class Logging(Exporter):
         line = f"{call.title} of {event.sender}: {ended} after {event.seconds:.6f} s"
         line = printable("; ".join([line, *call.did]))
         level, logger = LEVELS[event.outcome], self._logger
-        said = json_.dumps(facts, allow_nan=False) if self._is_json else line
+        text = json_.dumps(facts, allow_nan=False) if self._is_json else line
         if isinstance(logger, (logging.Logger, logging.LoggerAdapter)):
-            logger.log(level, "%s", said, extra={"hookbus": facts})
+            logger.log(level, "%s", text, extra={"hookbus": facts})
         else:
-            logger.log(level, said, **({} if self._is_json else facts))
+            logger.log(level, text, **({} if self._is_json else facts))
 
 
 def _did(event: Event) -> str | None:

@@ -92,7 +92,7 @@ class OpenTelemetry(Exporter):
         self._blocks = meter.create_counter("hookbus.blocks", "{block}", "Blocks by receivers")
         self._failures = meter.create_counter("hookbus.failures", "{failure}", "Receiver failures")
         self._seconds = meter.create_histogram(
-            "hookbus.receiver.duration", "s", "How long receivers took"
+            "hookbus.receiver.duration", "s", "Duration of receiver calls"
         )
         self._calls, self._is_open = UnderWay[_Call](), True
 
@@ -118,7 +118,7 @@ class OpenTelemetry(Exporter):
         outer, labels = self._calls.of(event.parent_id), event.labels
         operation = self._operations.get(event.hook)
         if event.hook == "model_stream" and outer is not None and outer.hook == "model_call":
-            operation = None  # the request is one chat, which includes its stream
+            operation = None  # the span of the enclosing `model_call` is the chat span
         attributes: dict[str, Any] = {"hookbus.hook": event.hook, "hookbus.call_id": event.call_id}
         name, kind = event.hook, trace.SpanKind.INTERNAL
         if operation is not None:
@@ -139,8 +139,8 @@ class OpenTelemetry(Exporter):
         attributes["gen_ai.conversation.id"] = session if isinstance(session, str) else None
         before = _outside() if event.parent_id is None else context.get_current()
         around = before if outer is None else trace.set_span_in_context(outer.span, before)
-        given, at = _without_none(attributes), _nano(event.at)
-        span = self._tracer.start_span(name, around, kind, given, start_time=at)
+        span_attributes, at = _without_none(attributes), _nano(event.at)
+        span = self._tracer.start_span(name, around, kind, span_attributes, start_time=at)
         call = _Call(span, before, event.hook, operation)
         for forgotten in self._calls.begin(event.call_id, call):
             _leave(forgotten, {"hookbus.outcome": "not known"})
@@ -203,13 +203,13 @@ def _span_event(
 
 
 def _outside() -> Any:
-    """Return the context outside all calls. A task keeps the context of the call in which it was
-    started, even after that call has ended.
+    """Return the context outside all recorded calls. A task keeps the context of the call that
+    started it, even after that call has ended.
     """
     here = context.get_current()
     while isinstance(call := context.get_value(_CALL, here), _Call):
         if trace.get_current_span(here) is not call.span:
-            return here  # a span of other code encloses this
+            return here  # a span of other code is inside this call
         here = call.before
     return here
 
@@ -219,8 +219,8 @@ def _leave(call: _Call, ended: dict[str, Any], at: int | None = None) -> None:
     call.span.set_attributes(ended)
     call.span.end(at)
     if trace.get_current_span() is call.span:
-        # Without a token, because a stream may end in a different context than the one it started
-        # in. hookbus restores the reader's own context after this returns.
+        # No token is detached, because a stream may end in another context than it started in.
+        # hookbus restores the reader's own context after this returns.
         context.attach(call.before)
 
 

@@ -13,7 +13,8 @@ class Tool:
     """A tool of a coding agent, the sender of its calls. There is one subclass for each agent.
 
     Attributes:
-        agent: the name of the agent: `"claude"`, `"codex"` or `"gemini"`.
+        agent: the name of the agent: `"claude"`, `"codex"`, `"gemini"`, `"cursor"`, `"copilot"` or
+            `"opencode"`.
         name: the agent's own name of the tool.
         group: `"shell"`, `"read"`, `"write"`, `"edit"`, `"fetch"`, `"search"`, `"agent"` or
             `"mcp"`; None if it is in no group.
@@ -42,6 +43,24 @@ class GeminiTool(Tool):
     agent = "gemini"
 
 
+class CursorTool(Tool):
+    """A tool of Cursor."""
+
+    agent = "cursor"
+
+
+class CopilotTool(Tool):
+    """A tool of GitHub Copilot CLI."""
+
+    agent = "copilot"
+
+
+class OpenCodeTool(Tool):
+    """A tool of OpenCode."""
+
+    agent = "opencode"
+
+
 @attrs.frozen
 class Prompter:
     """The sender of the prompts of an agent.
@@ -64,10 +83,14 @@ class Agent:
         name: its name on the command line.
         tool: the class of its tools.
         events: what each of its events is, by name: before, after, failed, prompt, begin, end or
-            turn (the end of one). Any other event is none of the gate's.
+            turn (the end of one). The gate ignores every other event.
         tools: the names of its tools by group.
-        has_ids: whether its calls have an id.
-        folder: the variable with the folder of the session.
+        has_ids: whether its events have the identifier of the call.
+        folder: the environment variable that has the folder of the session.
+        is_flat: whether an entry in its file is one hook, and not a list of hooks.
+        refuses_prompts: whether a refused prompt reaches no model.
+        replaces_results: whether every result can be replaced. If not, only those of MCP can be.
+        replaces_failures: whether the turn can be ended in place of the text of a failed tool.
     """
 
     name: str
@@ -76,6 +99,10 @@ class Agent:
     tools: Mapping[str, tuple[str, ...]]
     has_ids: bool = True
     folder: str | None = None
+    is_flat: bool = False
+    refuses_prompts: bool = True
+    replaces_results: bool = True
+    replaces_failures: bool = True
 
     def group_of(self, name: str) -> str | None:
         """Return the group of a tool."""
@@ -88,61 +115,113 @@ class Agent:
         return self.tool(name, self.group_of(name))
 
 
-AGENTS: Final[dict[str, Agent]] = {
-    each.name: each
-    for each in (
-        Agent(
-            "claude", ClaudeTool, folder="CLAUDE_PROJECT_DIR",
-            events={
-                "PreToolUse": "before", "PostToolUse": "after", "PostToolUseFailure": "failed",
-                "UserPromptSubmit": "prompt", "SessionStart": "begin", "SessionEnd": "end",
-            },
-            tools={
-                "shell": ("Bash", "PowerShell", "Monitor"),
-                "read": ("Read", "NotebookRead", "LS"),
-                "write": ("Write",),
-                "edit": ("Edit", "MultiEdit", "NotebookEdit"),
-                "fetch": ("WebFetch",),
-                "search": ("Grep", "Glob", "WebSearch"),
-                "agent": ("Agent", "Task"),
-            },
-        ),
-        Agent(
-            "codex", CodexTool,
-            events={
-                "PreToolUse": "before", "PostToolUse": "after", "UserPromptSubmit": "prompt",
-                "SessionStart": "begin", "Stop": "turn",
-            },
-            tools={
-                "shell": ("Bash", "shell", "exec_command"),
-                "read": ("view_image",),
-                "edit": ("apply_patch",),
-                "write": ("apply_patch",),
-                "search": ("web_search",),
-                "agent": ("spawn_agent",),
-            },
-        ),
-        Agent(
-            "gemini", GeminiTool, has_ids=False, folder="GEMINI_PROJECT_DIR",
-            events={
-                "BeforeTool": "before", "AfterTool": "after", "BeforeAgent": "prompt",
-                "SessionStart": "begin", "SessionEnd": "end",
-            },
-            tools={
-                "shell": ("run_shell_command",),
-                "read": ("read_file", "read_many_files"),
-                "write": ("write_file",),
-                "edit": ("replace",),
-                "fetch": ("web_fetch",),
-                "search": (
-                    "glob", "grep_search", "search_file_content", "list_directory",
-                    "google_web_search",
-                ),
-                "agent": ("invoke_agent",),
-            },
-        ),
-    )
-}  # fmt: skip
+_AGENTS: Final = (
+    Agent(
+        "claude", ClaudeTool, folder="CLAUDE_PROJECT_DIR",
+        events={
+            "PreToolUse": "before", "PostToolUse": "after", "PostToolUseFailure": "failed",
+            "UserPromptSubmit": "prompt", "SessionStart": "begin", "SessionEnd": "end",
+        },
+        tools={
+            "shell": ("Bash", "PowerShell", "Monitor"),
+            "read": ("Read", "NotebookRead", "LS"),
+            "write": ("Write",),
+            "edit": ("Edit", "MultiEdit", "NotebookEdit"),
+            "fetch": ("WebFetch",),
+            "search": ("Grep", "Glob", "WebSearch"),
+            "agent": ("Agent", "Task"),
+        },
+    ),
+    Agent(
+        "codex", CodexTool,
+        events={
+            "PreToolUse": "before", "PostToolUse": "after", "UserPromptSubmit": "prompt",
+            "SessionStart": "begin", "Stop": "turn",
+        },
+        tools={
+            "shell": ("Bash", "shell", "exec_command"),
+            "read": ("view_image",),
+            "edit": ("apply_patch",),
+            "write": ("apply_patch",),
+            "search": ("web_search",),
+            "agent": ("spawn_agent",),
+        },
+    ),
+    Agent(
+        "gemini", GeminiTool, has_ids=False, folder="GEMINI_PROJECT_DIR",
+        events={
+            "BeforeTool": "before", "AfterTool": "after", "BeforeAgent": "prompt",
+            "SessionStart": "begin", "SessionEnd": "end",
+        },
+        tools={
+            "shell": ("run_shell_command",),
+            "read": ("read_file", "read_many_files"),
+            "write": ("write_file",),
+            "edit": ("replace",),
+            "fetch": ("web_fetch",),
+            "search": (
+                "glob", "grep_search", "search_file_content", "list_directory",
+                "google_web_search",
+            ),
+            "agent": ("invoke_agent",),
+        },
+    ),
+    # By its documents (cursor.com/docs/hooks) and by recorded events; hookbus has not run it.
+    Agent(
+        "cursor", CursorTool, folder="CURSOR_PROJECT_DIR", is_flat=True, replaces_results=False,
+        replaces_failures=False,
+        events={
+            "preToolUse": "before", "postToolUse": "after", "postToolUseFailure": "failed",
+            "beforeSubmitPrompt": "prompt", "sessionStart": "begin", "sessionEnd": "end",
+            "stop": "turn",
+        },
+        tools={
+            "shell": ("Shell",),
+            "read": ("Read",),
+            "write": ("Write", "Delete"),
+            "edit": ("Write", "Edit"),
+            "fetch": ("WebFetch",),
+            "search": ("Grep", "Glob", "WebSearch", "SemanticSearch"),
+            "agent": ("Task",),
+        },
+    ),
+    Agent(
+        "copilot", CopilotTool, has_ids=False, folder="COPILOT_PROJECT_DIR", is_flat=True,
+        refuses_prompts=False, replaces_failures=False,
+        events={
+            "preToolUse": "before", "postToolUse": "after", "postToolUseFailure": "failed",
+            "userPromptSubmitted": "prompt", "sessionStart": "begin", "sessionEnd": "end",
+        },
+        tools={
+            "shell": ("bash", "powershell", "write_bash"),
+            "read": ("view",),
+            "write": ("create",),
+            "edit": ("edit", "str_replace_editor", "apply_patch"),
+            "fetch": ("web_fetch",),
+            "search": ("grep", "rg", "glob", "web_search"),
+            "agent": ("task", "write_agent"),
+        },
+    ),
+    Agent(
+        "opencode", OpenCodeTool, folder="OPENCODE_PROJECT_DIR",
+        events={
+            "tool.execute.before": "before", "tool.execute.after": "after",
+            "chat.message": "prompt", "session.created": "begin", "session.idle": "turn",
+            "session.deleted": "end",
+        },
+        tools={
+            "shell": ("bash",),
+            "read": ("read",),
+            "write": ("write",),
+            "edit": ("edit", "multiedit", "patch", "apply_patch"),
+            "fetch": ("webfetch",),
+            "search": ("glob", "grep", "list", "websearch", "codesearch"),
+            "agent": ("task",),
+        },
+    ),
+)  # fmt: skip
+
+AGENTS: Final = {each.name: each for each in _AGENTS}
 
 
 def kind_of(tool: Tool) -> str:

@@ -12,7 +12,9 @@ from ._answers import (
     GOES_ON,
     add_to_failure,
     close_event,
+    go_on,
     hand_on,
+    has_place_for_result,
     let_run,
     refuse,
     refuse_result,
@@ -27,7 +29,7 @@ from ._wire import Request
 from .hook import Answer
 
 MARGIN_SECONDS: Final = 0.1
-"""How much earlier than the hook the server closes, so that its reason is told."""
+"""How many seconds before the hook the server gives up, so that the agent gets its reason."""
 
 _WHERE: Final = "hookbus gate status, or the log of the server, says why"
 
@@ -69,7 +71,7 @@ class Answering:
         return self._event is not None and self._event.kind in ("after", "failed")
 
     def is_ending(self) -> bool:
-        """Return whether the event ends calls that never came back."""
+        """Return whether the event ends calls whose second event never arrived."""
         return self._event is not None and self._event.kind in ("end", "turn")
 
     def has_open_call(self) -> bool:
@@ -144,16 +146,28 @@ class Answering:
         elif event.kind == "turn":
             await sessions.end_turn(event)
         elif event.kind == "prompt":
-            sessions.get(event)
-            denied = await loaded.calls.prompt(event)
-            return GOES_ON if denied is None else refuse(event, denied.text)
+            return await self._prompt(event, loaded)
         elif event.kind == "before":
             return await self._before(event, loaded)
         else:
             return await self._after(event, loaded)
         return GOES_ON
 
+    async def _prompt(self, event: Event, loaded: Loaded) -> Answer:
+        session = loaded.calls.sessions.get(event)
+        denied: Denied | None = Denied("")
+        try:
+            denied = await loaded.calls.prompt(event)
+        finally:
+            if denied is None:
+                session.barred.pop("prompt", None)
+            elif not event.agent.refuses_prompts:  # the model reads it all the same
+                session.barred["prompt"] = "the prompt was not let through"
+        return go_on(event) if denied is None else refuse(event, denied.text)
+
     async def _before(self, event: Event, loaded: Loaded) -> Answer:
+        for why in loaded.calls.sessions.get(event).barred.values():
+            return refuse(event, f"Error: the call was blocked: {why}")
         begun = await loaded.calls.before(event, may_hand_on=may_hand_on(loaded.settings))
         if isinstance(begun, Denied):
             return refuse(event, begun.text)
@@ -163,6 +177,19 @@ class Answering:
         return let_run(event, begun.arguments, is_stdin_open=is_open)
 
     async def _after(self, event: Event, loaded: Loaded) -> Answer:
+        session = loaded.calls.sessions.get(event)
+        answer: Answer | None = None
+        try:
+            answer = await self._judge_result(event, loaded)
+            return answer
+        finally:
+            if answer != GOES_ON and not has_place_for_result(event):
+                session.barred["result"] = (
+                    f"a result of {event.tool} was not let through, and {event.agent.name} cannot "
+                    "withhold it: begin a new session"
+                )
+
+    async def _judge_result(self, event: Event, loaded: Loaded) -> Answer:
         try:
             result = await loaded.calls.after(event)
         except UnknownCall:
@@ -172,5 +199,5 @@ class Answering:
         if result.value is result.raw:
             return GOES_ON
         if event.kind == "failed":
-            return add_to_failure(result.value)
+            return add_to_failure(event, result.value)
         return replace_result(event, result.value)

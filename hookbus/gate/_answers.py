@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from ..adapters import claude_agent
 from . import hook
@@ -16,17 +16,36 @@ GOES_ON: Answer = GO, b"", b""
 """The event goes on as it is."""
 
 
+def go_on(event: Event) -> Answer:
+    """Return the answer that lets an event go on as it is. With `failClosed`, Cursor takes an
+    answer without a word for a failure.
+    """
+    if event.agent.name == "cursor" and event.kind == "before":
+        return _print_json({"permission": "allow"})
+    if event.agent.name == "cursor" and event.kind == "prompt":
+        return _print_json({"continue": True})
+    return GOES_ON
+
+
 def close_event(agent: str, event: str, why: str) -> Answer:
     """Return the answer to an event that cannot be judged."""
-    if agent == "claude" and event in hook.AFTER:
+    if agent == "claude" and (agent, event) in hook.CLOSES:
         return _end_turn(f"hookbus: {' '.join(why.split())}")
     return hook.close_event(agent, event, why)
 
 
 def refuse(event: Event, text: str) -> Answer:
     """Return the answer that refuses a call or a prompt, for the reason in the text."""
-    if event.agent.name == "claude" and event.kind == "before":
-        return _hook_output("PreToolUse", permissionDecision="deny", permissionDecisionReason=text)
+    name = event.agent.name
+    denied = {"permissionDecision": "deny", "permissionDecisionReason": text}
+    if name == "claude" and event.kind == "before":
+        return _hook_output("PreToolUse", **denied)
+    if name == "copilot" and event.kind == "before":
+        return _print_json(denied)
+    if name == "cursor" and event.kind == "before":
+        return _print_json({"permission": "deny", "user_message": text, "agent_message": text})
+    if name == "cursor" and event.kind == "prompt":
+        return _print_json({"continue": False, "user_message": text})
     # Gemini CLI reads JSON on stderr as the answer, also beside an exit code of 2.
     is_prose = text.lstrip()[:1].isalpha() or not text.strip()
     return _refuse_on_stderr(text if is_prose else f"Error: {text}")
@@ -37,6 +56,14 @@ def hand_on(question: str) -> Answer:
     return _hook_output("PreToolUse", permissionDecision="ask", permissionDecisionReason=question)
 
 
+_CHANGED: Final[Mapping[str, Callable[[Mapping[str, Any]], Any]]] = {
+    "cursor": lambda arguments: {"permission": "allow", "updated_input": arguments},
+    "copilot": lambda arguments: {"modifiedArgs": arguments},
+    "opencode": lambda arguments: {"arguments": arguments},
+}
+"""The answers that have a tool run with other arguments, where these replace all."""
+
+
 def let_run(event: Event, arguments: Mapping[str, Any], *, is_stdin_open: bool) -> Answer:
     """Return the answer that lets a tool run with these arguments."""
     given, name = event.given["tool_input"], event.agent.name
@@ -44,7 +71,9 @@ def let_run(event: Event, arguments: Mapping[str, Any], *, is_stdin_open: bool) 
     if name == "codex":
         return _let_run_in_codex(event, arguments, is_changed, is_stdin_open)
     if not is_changed:
-        return GOES_ON
+        return go_on(event)
+    if name in _CHANGED:
+        return _print_json(_CHANGED[name](arguments))
     if name == "claude":
         # An "allow" beside it would skip the permissions that the user has set.
         return _hook_output("PreToolUse", updatedInput=arguments)
@@ -88,13 +117,36 @@ def replace_result(event: Event, value: Any) -> Answer:
     if not isinstance(value, str):
         text = json.dumps(value, ensure_ascii=False, default=str, allow_nan=False)
     text = text if text.strip() else "(the result is empty)"
-    if event.agent.name == "codex":
-        return _refuse_on_stderr(text)
-    return _print_json({"decision": "deny", "reason": text})
+    return _replace_by_text(event, text)
 
 
-def add_to_failure(value: Any) -> Answer:
-    """Return the answer that adds a text to the failure of a tool of Claude Code."""
+def has_place_for_result(event: Event) -> bool:
+    """Return whether the result of a tool can be replaced, or the turn ended in its place. The text
+    of a failed tool is no result.
+    """
+    is_mcp = event.tool.startswith("mcp_")
+    return event.kind == "failed" or event.agent.replaces_results or is_mcp
+
+
+def _replace_by_text(event: Event, text: str) -> Answer:
+    name = event.agent.name
+    if name == "copilot":
+        result = {"resultType": "success", "textResultForLlm": text}
+        return _print_json({"modifiedResult": result})
+    if name == "opencode":
+        return _print_json({"output": text})
+    if name == "cursor" and event.tool.startswith("mcp_"):
+        content = [{"type": "text", "text": text}]
+        return _print_json({"updated_mcp_tool_output": {"content": content}})
+    if name == "gemini":
+        return _print_json({"decision": "deny", "reason": text})
+    return _refuse_on_stderr(text)  # Codex; Cursor has no place for it
+
+
+def add_to_failure(event: Event, value: Any) -> Answer:
+    """Return the answer that adds a text to the failure of a tool, where the agent takes it."""
+    if event.agent.name != "claude":
+        return GOES_ON
     return _hook_output("PostToolUseFailure", additionalContext=str(value))
 
 
@@ -105,8 +157,10 @@ def withhold_result(event: Event, why: str) -> Answer:
 
 def refuse_result(event: Event, text: str) -> Answer:
     """Return the answer that has the model read this refusal in place of a result. The text of a
-    failed tool cannot be replaced, so the turn ends.
+    failed tool cannot be replaced, so the turn ends, where it can be.
     """
+    if event.kind == "failed" and not event.agent.replaces_failures:
+        return GOES_ON
     return _end_turn(f"hookbus: {text}") if event.kind == "failed" else replace_result(event, text)
 
 

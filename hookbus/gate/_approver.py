@@ -11,6 +11,7 @@ import attrs
 
 from .._program.waiting import Waited
 from ..approvals import Approved, Denied, Parked, Request, Store
+from ..approvals._words import HandedOn
 from ._events import comparable
 
 BOUND: Final = ("agent", "cwd")
@@ -85,7 +86,7 @@ class GateApprover:
         if hand_over is not None and hand_over.fits(request):
             hand_over.question.set_result(request.question)
             await hand_over.result
-            return Approved("claude")
+            return HandedOn("claude")
         if self._store is None:
             return Denied("hookbus gate", "no store of approvals is configured")
         answer = await self._store.ask_async(request)

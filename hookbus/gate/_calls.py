@@ -8,7 +8,7 @@ import itertools
 import json
 import logging
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -58,20 +58,15 @@ class UnknownCall(Exception):
     """No call is open that fits the event."""
 
 
-class _InForce(Patches):
-    """The patches of an adapter that patches nothing."""
-
-    def __init__(self, bus: Bus) -> None:
-        self.package, self.is_live, self.bus = "hookbus.gate", True, bus
-        self._undo = []
+_PLACES_OF_RESULTS: Final = {"gemini": "llmContent", "copilot": "textResultForLlm"}
+"""Where a result has what the model reads."""
 
 
 def _show_result(agent: str, raw: Any) -> Any:
     if agent == "claude":
         return claude_agent._shown(raw)
-    if agent == "gemini" and isinstance(raw, dict) and "llmContent" in raw:
-        return raw["llmContent"]
-    return raw
+    place = _PLACES_OF_RESULTS.get(agent)
+    return raw[place] if place is not None and isinstance(raw, dict) and place in raw else raw
 
 
 def _gate_of(agent: str, bus: Bus) -> Gate:
@@ -82,7 +77,8 @@ def _gate_of(agent: str, bus: Bus) -> Gate:
         return Denied(refused.text)
 
     results = Results(shown=shown, refused=refused)
-    return Gate(_InForce(bus), bus, results, words=("tool_call", "agent_run"))
+    patches = Patches.without_package("hookbus.gate")
+    return Gate(patches, bus, results, words=("tool_call", "agent_run"))
 
 
 class Calls:

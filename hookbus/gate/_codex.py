@@ -1,10 +1,12 @@
-"""What is peculiar to Codex: patches as text, and the stdin of its shell."""
+"""Patches as text, and the stdin of the shell of Codex."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from typing import Final
+
+from ._agents import Tool
 
 _FILE: Final = re.compile(r"\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.*\S)")
 _MARK: Final = re.compile(r"\*\*\* \w")
@@ -17,6 +19,14 @@ CLOSED: Final = "exec </dev/null\n"
 """The first line of a command: nothing that is typed later can reach it, unless a program opens
 its terminal again, for example with `os.dup2(1, 0)`.
 """
+
+
+_PLACES_OF_PATCHES: Final = {"codex": "command", "opencode": "patchText"}
+
+
+def place_of_patch(tool: Tool) -> str | None:
+    """Return the argument of a tool that is a patch; None if it has none."""
+    return _PLACES_OF_PATCHES.get(tool.agent) if tool.name == "apply_patch" else None
 
 
 class UnreadablePatch(Exception):

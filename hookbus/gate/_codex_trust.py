@@ -1,4 +1,4 @@
-"""Whether Codex trusts the hook: it runs no untrusted hook, and says nothing."""
+"""Whether Codex trusts the hook: it skips an untrusted hook without a message."""
 
 from __future__ import annotations
 
@@ -28,9 +28,12 @@ def find_trust_problems() -> list[str]:
     if not own:
         return ["Codex does not know the hooks of the gate"]
     states = {str(each.get("trustStatus")) for each in own} - {"trusted", "managed"}
+    off = [str(each.get("eventName")) for each in own if each.get("enabled") is False]
     return [
-        f"Codex runs no hook of the gate, because one is {each}: start codex, open /hooks, and "
-        "trust it" for each in sorted(states)
+        *(f"Codex runs no hook of the gate, because one is {each}: start codex, open /hooks, and "
+          "trust it" for each in sorted(states)),
+        *(f"Codex does not run the hook of the gate for {each}, because it is disabled: start "
+          "codex, open /hooks, and enable it" for each in off),
     ]  # fmt: skip
 
 

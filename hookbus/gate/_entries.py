@@ -15,6 +15,9 @@ MARK: Final = "hookbus/gate/hook.py"
 """A text in the command of each of our entries. Other commands may have it too."""
 
 NAME: Final = "hookbus"
+VERSION: Final = 1
+"""The version of the files of agents whose entries are flat."""
+
 LONGEST_SECONDS: Final = 86_400
 """The deadline of the agent, which opens. The gate's own comes long before."""
 
@@ -23,11 +26,9 @@ _REFUSES: Final = (
     f"c=$?; [ $c = {hook.GO} ] && exit 0; "
     f"[ $c = {hook.REFUSED} ] || echo 'hookbus: {_CLOSED}' >&2; exit 2"
 )
-_ENDS: Final = (
-    f"[ $? = {hook.GO} ] || "
-    f"""echo '{{"continue": false, "stopReason": "hookbus: {_CLOSED}"}}'"""
-)
 _PASSES: Final = "exit 0"
+_KEYS: Final = ("command", "bash")
+"""Where an entry has its command: Copilot's is in `bash`."""
 
 
 def command_of(agent: str, event: str, settings: str, seconds: float) -> str:
@@ -52,8 +53,9 @@ def _with_ending(words: list[str]) -> str:
     agent, event = words[4], words[7]
     if event not in hook.GUARDED:
         ending = _PASSES
-    elif agent == "claude" and event in hook.AFTER:
-        ending = _ENDS
+    elif (agent, event) in hook.CLOSES and AGENTS[agent].events[event] in ("after", "failed"):
+        told = hook.CLOSES[agent, event].decode() % f"hookbus: {_CLOSED}"
+        ending = f"[ $? = {hook.GO} ] || echo '{told}'"
     else:
         ending = _REFUSES
     return f"{shlex.join(words)}; {ending}"
@@ -61,10 +63,16 @@ def _with_ending(words: list[str]) -> str:
 
 def entry_of(agent: Agent, event: str, settings: str, seconds: float) -> dict[str, Any]:
     """Return the entry of an event."""
-    own: dict[str, Any] = {
-        "type": "command", "command": command_of(agent.name, event, settings, seconds),
-        "timeout": LONGEST_SECONDS,
-    }  # fmt: skip
+    command = command_of(agent.name, event, settings, seconds)
+    if agent.name == "cursor":
+        # Its documents: "By default, command hooks that fail (crash, timeout, invalid JSON) allow
+        # the action through. Set failClosed: true".
+        own = {"command": command, "timeout": LONGEST_SECONDS}
+        return {**own, "failClosed": True} if event in hook.GUARDED else own
+    if agent.name == "copilot":
+        # Its documents: "Command hook timeouts are always fail-open, even for preToolUse".
+        return {"type": "command", "bash": command, "timeoutSec": LONGEST_SECONDS}
+    own = {"type": "command", "command": command, "timeout": LONGEST_SECONDS}
     if agent.name == "claude":
         own["onFailure"] = "block"
     if agent.name == "gemini":
@@ -72,17 +80,22 @@ def entry_of(agent: Agent, event: str, settings: str, seconds: float) -> dict[st
     return {"hooks": [own]}
 
 
+def inner_of(entry: Mapping[str, Any]) -> list[Any]:
+    """Return the hooks of an entry, which is itself one where the agent's entries are flat."""
+    return list(entry.get("hooks", [entry]))
+
+
 def is_as_installed(agent: Agent, event: str, entry: Any) -> bool:
     """Return whether `install` would write the gate's part of this entry. The interpreter, the
     settings and the deadline may be others.
     """
-    own = [each for each in entry["hooks"] if is_ours(each)]
-    expected = entry_of(agent, event, "", 0)
-    for each in own:
-        words = words_of(each["command"])
+    (expected,) = inner_of(entry_of(agent, event, "", 0))
+    for each in filter(is_ours, inner_of(entry)):
+        words = words_of(command_in(each))
         command = _with_ending([*words[:4], agent.name, *words[5:7], event])
-        wanted = {**expected["hooks"][0], "command": command}
-        if {**entry, "hooks": [each]} != {**expected, "hooks": [wanted]}:
+        wanted = {name: command if name in _KEYS else own for name, own in expected.items()}
+        rest = {**entry, "hooks": [each]} if "hooks" in entry else each
+        if rest != ({"hooks": [wanted]} if "hooks" in entry else wanted):
             return False
     return event in agent.events
 
@@ -91,7 +104,7 @@ class WrongShape(Exception):
     """The hooks of a file are not as its agent documents them."""
 
 
-def hooks_in(value: Any) -> dict[str, list[Any]]:
+def hooks_in(agent: Agent, value: Any) -> dict[str, list[Any]]:
     """Return the entries of a settings file by event.
 
     Raises:
@@ -99,13 +112,22 @@ def hooks_in(value: Any) -> dict[str, list[Any]]:
     """
     if not isinstance(value, dict):
         raise WrongShape("it is not a JSON object")
+    if agent.is_flat and value.get("version", VERSION) != VERSION:
+        raise WrongShape(f"its version is not {VERSION}")
     hooks = value.get("hooks", {})
     if not isinstance(hooks, dict):
         raise WrongShape("its hooks are not an object")
     for event, entries in hooks.items():
-        if not isinstance(entries, list) or not all(map(_is_entry, entries)):
-            raise WrongShape(f"its hooks of {event} are not a list of objects with hooks")
+        if not isinstance(entries, list):
+            raise WrongShape(f"its hooks of {event} are not a list")
+        if not all(_is_flat_entry(each) if agent.is_flat else _is_entry(each) for each in entries):
+            what = "hooks" if agent.is_flat else "objects with hooks"
+            raise WrongShape(f"its hooks of {event} are not a list of {what}")
     return hooks
+
+
+def _is_flat_entry(entry: Any) -> bool:
+    return isinstance(entry, dict) and "hooks" not in entry
 
 
 def _is_entry(entry: Any) -> bool:
@@ -115,39 +137,48 @@ def _is_entry(entry: Any) -> bool:
 
 def is_ours(each: Mapping[str, Any]) -> bool:
     """Return whether a hook of an entry is the gate's."""
-    return bool(words_of(str(each.get("command", ""))))
+    return bool(words_of(command_in(each)))
+
+
+def command_in(each: Mapping[str, Any]) -> str:
+    """Return the command of a hook of an entry; an empty string if it has none."""
+    return next((str(each[name]) for name in _KEYS if name in each), "")
 
 
 def ours_in(hooks: Mapping[str, list[Any]]) -> dict[str, list[str]]:
     """Return the commands of the gate in a file, by event."""
     found = {
-        event: [each["command"] for entry in entries for each in entry["hooks"] if is_ours(each)]
+        event: [command_in(each) for entry in entries for each in inner_of(entry) if is_ours(each)]
         for event, entries in hooks.items()
     }
     return {event: commands for event, commands in found.items() if commands}
 
 
-def add_ours(value: Any, entries: Mapping[str, dict[str, Any]]) -> Any:
+def add_ours(agent: Agent, value: Any, entries: Mapping[str, dict[str, Any]]) -> Any:
     """Return the contents of a settings file with these entries of the gate, and nothing lost."""
-    hooks = hooks_in(value)
+    hooks = hooks_in(agent, value)
     for event, entry in entries.items():
         listed = hooks.get(event, [])
         places = [place for place, each in enumerate(listed) if _is_only_ours(each)]
         before = listed[: places[0]] if places else listed
         hooks = {**hooks, event: [*_others(before), entry, *_others(listed[len(before) :])]}
-    return {**value, "hooks": hooks}
+    version = {"version": VERSION} if agent.is_flat and "version" not in value else {}
+    return {**version, **value, "hooks": hooks}
 
 
-def remove_ours(value: Any) -> Any:
-    """Return the contents of a settings file without the entries of the gate."""
+def remove_ours(agent: Agent, value: Any) -> Any:
+    """Return the contents of a settings file without the entries of the gate. A version alone is
+    nothing.
+    """
     hooks = {}
-    for event, entries in hooks_in(value).items():
+    for event, entries in hooks_in(agent, value).items():
         kept = _others(entries)
         if kept or not entries:
             hooks[event] = kept
     if hooks or not value.get("hooks"):
         return {**value, "hooks": hooks} if "hooks" in value else value
-    return {name: each for name, each in value.items() if name != "hooks"}
+    rest = {name: each for name, each in value.items() if name != "hooks"}
+    return {} if agent.is_flat and rest.keys() == {"version"} else rest
 
 
 def _others(entries: list[Any]) -> list[Any]:
@@ -155,8 +186,10 @@ def _others(entries: list[Any]) -> list[Any]:
 
 
 def _is_only_ours(entry: Any) -> bool:
-    return bool(entry["hooks"]) and all(map(is_ours, entry["hooks"]))
+    return bool(inner_of(entry)) and all(map(is_ours, inner_of(entry)))
 
 
 def _without_ours(entry: Any) -> Any:
+    if "hooks" not in entry:
+        return entry
     return {**entry, "hooks": [each for each in entry["hooks"] if not is_ours(each)]}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from contextvars import ContextVar
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import attrs
 
 from ._agents import Agent
+from ._shapes import parse_json, with_common_names
 
 TOOLS: Final = ("before", "after", "failed")
 
@@ -25,9 +25,9 @@ class Event:
 
     Attributes:
         agent: the agent.
-        kind: what it is, as in `Agent.events`; None for an event that is none of the gate's.
+        kind: what it is, as in `Agent.events`; None for an event that the gate ignores.
         name: the agent's name of it.
-        given: the event as the agent sent it.
+        given: the event, with the names of fields that all agents have.
         variables: environment variables of the agent.
     """
 
@@ -78,14 +78,14 @@ def read_event(
         WrongEvent: if the event is not as its agent documents it.
     """
     try:
-        text = data.decode("utf-8")
-        given = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+        given = parse_json(data.decode("utf-8"))
     except UnicodeDecodeError:
         raise WrongEvent("the event is not UTF-8") from None
     except (ValueError, RecursionError):
         raise WrongEvent("the event is not valid JSON") from None
     if not isinstance(given, dict):
         raise WrongEvent("the event is not a JSON object")
+    given = with_common_names(agent.name, expected, given)
     name = _text(given, "hook_event_name")
     if expected and name != expected:
         raise WrongEvent(f"the hook of {expected} got an event {name!a:.40}")
@@ -110,17 +110,6 @@ def comparable(arguments: Mapping[str, Any]) -> str:
 def _whole_if_equal(number: str) -> float:
     value = float(number)
     return int(value) if value.is_integer() else value
-
-
-def _finite(number: str) -> float:
-    value = float(number)
-    if math.isinf(value):  # the agent may read it as another number, or not at all
-        raise ValueError(f"{number:.20} is too large")
-    return value
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _check(event: Event) -> None:

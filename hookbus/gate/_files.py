@@ -1,4 +1,4 @@
-"""The settings files of the agents: where they are, read and written without a loss."""
+"""The settings files of the agents: where they are, read and written without losing data."""
 
 from __future__ import annotations
 
@@ -17,15 +17,27 @@ import attrs
 from .. import HookError
 from ._agents import Agent
 
-_NAMES: Final = {"claude": "settings.json", "codex": "hooks.json", "gemini": "settings.json"}
-_VARIABLES: Final = {"claude": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
+_FILES: Final = {
+    "claude": ("CLAUDE_CONFIG_DIR", ".claude", "settings.json", ".claude/settings.json"),
+    "codex": ("CODEX_HOME", ".codex", "hooks.json", ".codex/hooks.json"),
+    "gemini": ("", ".gemini", "settings.json", ".gemini/settings.json"),
+    "cursor": ("", ".cursor", "hooks.json", ".cursor/hooks.json"),
+    "copilot": ("COPILOT_HOME", ".copilot", "hooks/hookbus.json", ".github/hooks/hookbus.json"),
+    "opencode": (
+        "XDG_CONFIG_HOME", ".config", "opencode/plugins/hookbus.js", ".opencode/plugins/hookbus.js",
+    ),
+}  # fmt: skip
+"""The variable that names a folder, its default in the home, and the files in it and in a project.
+"""
 
 
 def file_of(agent: Agent, *, is_project: bool) -> Path:
     """Return the settings file of an agent: the user's, or that of the current folder."""
-    folder = Path.cwd() if is_project else Path.home()
-    own = os.environ.get(_VARIABLES.get(agent.name, "")) if not is_project else None
-    return (Path(own) if own else folder / f".{agent.name}") / _NAMES[agent.name]
+    variable, folder, name, in_project = _FILES[agent.name]
+    if is_project:
+        return Path.cwd() / in_project
+    own = os.environ.get(variable) if variable else None
+    return (Path(own) if own else Path.home() / folder) / name
 
 
 @attrs.frozen
@@ -45,9 +57,9 @@ def read_contents(file: Path) -> Contents:
     """Return the contents of a file.
 
     Raises:
-        HookError: if it cannot be read, or cannot be written again without a loss.
+        HookError: if it cannot be read, or if writing it again would lose data.
     """
-    data = _read(file)
+    data = read_bytes(file)
     if data is None:
         return Contents({}, None)
     try:
@@ -69,7 +81,12 @@ def read_json(file: Path) -> Any:
     return read_contents(file).value
 
 
-def _read(file: Path) -> bytes | None:
+def read_bytes(file: Path) -> bytes | None:
+    """Return the bytes of a file, or None if there is none.
+
+    Raises:
+        HookError: if it cannot be read.
+    """
     try:
         if not stat.S_ISREG(file.stat().st_mode):
             raise HookError(f"{file} is left as it is: it is not a regular file")
@@ -112,9 +129,14 @@ def write_json(file: Path, value: Any, *, read: bytes | None) -> None:
         HookError: if it has changed since then, or the value cannot be written.
         OSError: if it cannot be written. In both cases it is as it was.
     """
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    write_text(file, text, read=read)
+
+
+def write_text(file: Path, text: str, *, read: bytes | None) -> None:
+    """Write a text as `write_json` writes a value."""
     target = Path(os.path.realpath(file))
     try:
-        text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         data = text.encode("utf-8")
     except UnicodeEncodeError:
         raise HookError(
@@ -150,5 +172,5 @@ def remove_file(file: Path, *, read: bytes | None) -> None:
 
 
 def _check_unchanged(file: Path, read: bytes | None) -> None:
-    if _read(file) != read:
+    if read_bytes(file) != read:
         raise HookError(f"{file} is left as it is: another program has just changed it; try again")

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
+
+import attrs
 
 from .. import HookError
 from . import hook
 from ._agents import AGENTS, Agent
 from ._entries import WrongShape, add_ours, entry_of, hooks_in, ours_in, remove_ours
-from ._files import file_of, read_contents, remove_file, write_json
+from ._files import file_of, read_bytes, read_contents, remove_file, write_json, write_text
+from ._plugin import make_plugin, words_in_plugin
 from ._wire import find_older, make_stop_request
 
 CANNOT: Final[dict[str, tuple[str, ...]]] = {
@@ -33,6 +38,27 @@ CANNOT: Final[dict[str, tuple[str, ...]]] = {
         "a changed result that is not an error to the model",
         "projects whose hooksConfig disables hooks",
     ),
+    "cursor": (
+        "this agent has not been run by hookbus: its events and answers are those of its documents",
+        "results of tools that are not of MCP, and the text of a failed tool: the model reads them "
+        "(after a result that a guard withholds, every further call of the session is refused)",
+        "the server of a tool of MCP: every tool is named mcp__TOOL",
+        "completions of Tab, and files that are attached to a prompt",
+    ),
+    "copilot": (
+        "prompts: the model reads a refused prompt, but every call is refused until another prompt "
+        "is let through",
+        "two equal calls at once: a call has no id",
+        "the text of a failed tool",
+        "the server of a tool of MCP: a tool is named mcp__SERVER-TOOL",
+        "repositories whose settings have disableAllHooks: only policy hooks outlive that",
+    ),
+    "opencode": (
+        "sessions with --pure, which load no plugin",
+        "the text of a failed tool",
+        "the server of a tool of MCP: a tool is named mcp__SERVER_TOOL",
+        "what a user runs with ! in a prompt, and a shell that OpenCode's own user opens",
+    ),
 }
 """What the gate of each agent does not reach."""
 
@@ -44,34 +70,53 @@ def list_limits(agent: str) -> list[str]:
     return [*CANNOT[agent], *ALL_CANNOT]
 
 
-def check(settings: Path) -> tuple[str, dict[str, float]]:
-    """Return the line that the gate closes with, which is empty if it answers, and when it was
-    last asked by each agent, in seconds since 1970.
+@attrs.frozen
+class State:
+    """Whether a gate answers.
+
+    Attributes:
+        line: the line that it closes with; empty if it answers.
+        version: the version of hookbus that answers.
+        last: when it was last asked by each agent, in seconds since 1970.
     """
+
+    line: str
+    version: str = ""
+    last: Mapping[str, float] = attrs.field(factory=dict)
+
+
+def check(settings: Path) -> State:
+    """Return whether the gate of these settings answers."""
     words = [sys.executable, "-I", "-S", hook.__file__, "", str(settings), "10", ""]
     ended = subprocess.run(words, input=b"{}", capture_output=True, check=False)
     if ended.returncode == hook.GO:
-        return "", json.loads(ended.stdout)["last"]
+        return State("", **json.loads(ended.stdout))
     line = ended.stderr.decode("utf-8", "replace").strip()
-    return line or f"hookbus: the hook ended with {ended.returncode}", {}
+    return State(line or f"hookbus: the hook ended with {ended.returncode}")
 
 
 def install(agent: Agent, settings: Path, seconds: float, *, is_project: bool) -> Path:
-    """Put the entries of the gate into the settings file of an agent, and return the file.
+    """Add the entries of the gate to the settings file of an agent, and return the file.
 
     Raises:
-        HookError: if the gate does not answer, or the file cannot be changed without a loss. Then
-            it is as it was.
+        HookError: if the gate does not answer, or if changing the file would lose data. The file
+            is then unchanged.
         OSError: if the file cannot be written.
     """
     file = file_of(agent, is_project=is_project)
-    entries = {event: entry_of(agent, event, str(settings), seconds) for event in agent.events}
-    problem, _ = check(settings)
+    problem = check(settings).line
     if problem:
         raise HookError(f"nothing is installed: {problem.removeprefix('hookbus: ')}")
-    found = read_contents(file)  # not before the check, which can take long enough for an edit
+    # The file is not read before the check, which can take long enough for an edit.
+    if agent.name == "opencode":
+        found_bytes, text = _read_plugin(file), make_plugin(str(settings), seconds)
+        if found_bytes != text.encode("utf-8", "surrogatepass"):
+            write_text(file, text, read=found_bytes)
+        return file
+    found = read_contents(file)
+    entries = {event: entry_of(agent, event, str(settings), seconds) for event in agent.events}
     try:
-        changed = add_ours(found.value, entries)
+        changed = add_ours(agent, found.value, entries)
     except WrongShape as error:
         raise HookError(f"{file} is left as it is: {error}") from None
     if changed != found.value:
@@ -79,20 +124,38 @@ def install(agent: Agent, settings: Path, seconds: float, *, is_project: bool) -
     return file
 
 
+def _read_plugin(file: Path) -> bytes | None:
+    """Return the bytes of the plugin of the gate; None if there is no file.
+
+    Raises:
+        HookError: if the file is another plugin.
+    """
+    found = read_bytes(file)
+    if found is not None and not words_in_plugin(found.decode("utf-8", "replace")):
+        raise HookError(f"{file} is left as it is: it is not the plugin of the gate")
+    return found
+
+
 def uninstall(agent: Agent, *, is_project: bool) -> Path | None:
-    """Take the entries of the gate out of the settings file of an agent, and remove the file if
+    """Remove the entries of the gate from the settings file of an agent, and the file itself if
     it has nothing else. Return the file, or None if they are not in it.
 
     Raises:
-        HookError: if the file cannot be changed without a loss. Then it is as it was.
+        HookError: if changing the file would lose data. The file is then unchanged.
         OSError: if the file cannot be written.
     """
     file = file_of(agent, is_project=is_project)
+    if agent.name == "opencode":
+        plugin = _read_plugin(file)
+        if plugin is None:
+            return None
+        remove_file(file, read=plugin)
+        return file
     found = read_contents(file)
     try:
-        if not ours_in(hooks_in(found.value)):
+        if not ours_in(hooks_in(agent, found.value)):
             return None
-        changed = remove_ours(found.value)
+        changed = remove_ours(agent, found.value)
     except WrongShape as error:
         raise HookError(f"{file} is left as it is: {error}") from None
     if changed or file.is_symlink():
@@ -106,7 +169,7 @@ def agent_named(name: str) -> Agent:
     """Return an agent.
 
     Raises:
-        HookError: if there is none of this name.
+        HookError: if there is no agent with this name.
     """
     if name not in AGENTS:
         from .._ground.errors import did_you_mean
@@ -127,8 +190,8 @@ def stop(settings: Path) -> bool:
     except hook.Closed as error:
         raise HookError(str(error)) from None
     for connection in found:
-        connection.sendall(make_stop_request(str(settings)))
-        while connection.recv(1 << 10):  # until it has ended its calls
-            continue
-        connection.close()
+        with contextlib.closing(connection), contextlib.suppress(ConnectionError):  # it ends anyway
+            connection.sendall(make_stop_request(str(settings)))
+            while connection.recv(1 << 10):  # until it has ended its calls
+                continue
     return bool(found)

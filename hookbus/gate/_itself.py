@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from .. import Block, HookContext
 from . import hook
 from ._agents import Tool
-from ._codex import UnreadablePatch, paths_in
+from ._codex import UnreadablePatch, paths_in, place_of_patch
 from ._events import CURRENT
 
 _PACKAGE: Final = Path(__file__).parent.parent
@@ -57,9 +57,17 @@ _TO_STREAM: Final = re.compile(
 
 _FILES_OF_AGENTS: Final = (
     ".claude/settings", ".codex/hooks.json", ".codex/config.toml", ".gemini/settings.json",
+    ".cursor/hooks.json", ".copilot/hooks", ".copilot/settings", ".copilot/config.json",
+    ".github/hooks", ".github/copilot/settings", ".config/opencode/plugin", ".opencode/plugin",
 )  # fmt: skip
-_FOLDERS_OF_AGENTS: Final = ("/.claude/", "/.codex/", "/.gemini/")
-_NAMES: Final = {"CLAUDE_CONFIG_DIR": ("settings",), "CODEX_HOME": ("hooks.json", "config.toml")}
+_FOLDERS_OF_AGENTS: Final = (
+    "/.claude/", "/.codex/", "/.gemini/", "/.cursor/", "/.copilot/", "/.config/opencode/",
+    "/.opencode/",
+)  # fmt: skip
+_NAMES: Final = {
+    "CLAUDE_CONFIG_DIR": ("settings",), "CODEX_HOME": ("hooks.json", "config.toml"),
+    "COPILOT_HOME": ("hooks", "settings", "config.json"), "XDG_CONFIG_HOME": ("opencode/plugin",),
+}  # fmt: skip
 """How the names of an agent's settings begin, in the folder that a variable names."""
 
 _LONGEST_PATH: Final = 4096
@@ -89,10 +97,10 @@ class GateItself:
         arguments, base = ctx.kwargs["arguments"], ctx.baggage.get("cwd")
         if not isinstance(base, str) or not os.path.isabs(base):
             return Block("the event has no absolute cwd, so its paths are not known", code="gate")
-        is_patch = tool.agent == "codex" and tool.name == "apply_patch"
-        if is_patch:
+        place = place_of_patch(tool)
+        if place is not None:
             try:
-                arguments = {"paths": paths_in(str(arguments.get("command", "")))}
+                arguments = {"paths": paths_in(str(arguments.get(place, "")))}
             except UnreadablePatch as error:
                 return Block(str(error), code="gate")
         may_read = tool.group in ("read", "search")
@@ -103,7 +111,7 @@ class GateItself:
                 return _block(f"{name} names a file of the gate")
             if is_path and _may_take_folder(tool) and self._is_above(text, base):
                 return _block(f"{name} names a folder with files of the gate")
-            if not is_patch and _is_command(tool, name):
+            if place is None and _is_command(tool, name):
                 why = self._in_command(tool, text, base)
                 if why is not None:
                     return _block(f"{name} {why}")
@@ -258,9 +266,9 @@ def _is_file_of_agent(path: str) -> bool:
     """Return whether a path is of a settings file of an agent: the user's or a project's."""
     if any(f"/{each}" in path for each in _FILES_OF_AGENTS):
         return True
-    event, (folder, name) = CURRENT.get(), os.path.split(path)
+    event = CURRENT.get()
     variables = {} if event is None else event.variables
     return any(
-        folder == _real(variables[variable]) and name.startswith(names)
-        for variable, names in _NAMES.items() if variables.get(variable)
+        path.startswith(f"{_real(variables[variable]).rstrip('/')}/{name}")
+        for variable, names in _NAMES.items() if variables.get(variable) for name in names
     )  # fmt: skip

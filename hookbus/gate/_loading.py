@@ -19,7 +19,7 @@ from ..journal import Journal
 from ._agents import Tool
 from ._approver import GateApprover
 from ._calls import Calls
-from ._codex import UnreadablePatch, paths_in
+from ._codex import UnreadablePatch, paths_in, place_of_patch
 from ._events import CURRENT
 from ._itself import GateItself
 from ._settings import HERE, GateSettings, load_rules, read_gate_settings
@@ -135,9 +135,10 @@ def _paths_judge(folders: tuple[str, ...], calls: Calls) -> Any:
             allowed = [here if each == HERE and here else each for each in folders]
             made[key] = Within(allowed, (*ARGUMENTS, *key[1:]))
         contents = contents_of(ctx)
-        if tool.agent == "codex" and "*** Begin Patch" in str(contents.get("command")):
+        argument = place_of_patch(tool) or ("command" if tool.agent == "codex" else "")
+        if "*** Begin Patch" in str(contents.get(argument)):
             try:
-                contents = {**contents, "path": paths_in(contents["command"])}
+                contents = {**contents, "path": paths_in(contents[argument])}
             except UnreadablePatch as error:
                 return Block(str(error), code="path")
         elif tool.name == "apply_patch":
@@ -156,9 +157,10 @@ def _globs_of(tool: Tool) -> tuple[str, ...]:
 
 
 def _guards_something(calls: Calls) -> bool:
-    """Return whether a receiver of tool calls blocks when it fails."""
+    """Return whether a receiver of tool calls blocks when it fails. In shadow mode, none does."""
     return any(
-        row.role == "guard" or (row.role == "modify" and row.on_error == "block")
+        not row.shadow
+        and (row.role == "guard" or (row.role == "modify" and row.on_error == "block"))
         for hookable, sender in calls.hookables()
         if isinstance(sender, Tool)
         for row in explain(hookable, sender=sender)

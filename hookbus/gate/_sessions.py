@@ -1,4 +1,4 @@
-"""The sessions of the agents, and their calls that have begun and not yet come back."""
+"""The sessions of the agents, and their calls whose second event has not arrived yet."""
 
 from __future__ import annotations
 
@@ -59,15 +59,17 @@ class Session:
         is_whole: whether this server has seen its beginning.
         halves: its calls, by sub-agent; None is the main one.
         open: those that have begun, by their key.
+        barred: why no further call may run, by what could not be refused: "prompt" or "result".
     """
 
     folder: str | None = None
     is_whole: bool = False
     halves: dict[str | None, Halves] = attrs.field(factory=dict)
     open: dict[Hashable, OpenCall] = attrs.field(factory=dict)
+    barred: dict[str, str] = attrs.field(factory=dict)
 
     async def close(self, whose: Iterable[str | None]) -> None:
-        """Cancel the calls of some sub-agents that never came back."""
+        """Cancel the calls of some sub-agents whose second event never arrived."""
         for each in whose:
             halves = self.halves.pop(each, None)
             if halves is None:
@@ -109,13 +111,13 @@ class Sessions:
         session.is_whole |= event.given.get("source") in NEW
 
     async def end(self, event: Event) -> None:
-        """Cancel what never came back of a session."""
+        """Cancel the calls of a session whose second event never arrived."""
         session = self._kept.pop(event.session, None)
         if session is not None:
             await session.close([*session.halves])
 
     async def end_turn(self, event: Event) -> None:
-        """Cancel what never came back of a turn. Sub-agents may outlive it."""
+        """Cancel the calls of a turn whose second event never arrived, except of sub-agents."""
         session = self._kept.get(event.session)
         if session is not None and not event.given.get("agent_id"):
             await session.close([None])

@@ -1,4 +1,4 @@
-"""`status`: whether the gate of each agent holds."""
+"""`status`: whether the gate of each agent works."""
 
 from __future__ import annotations
 
@@ -13,15 +13,28 @@ from typing import Any, Final
 from .. import HookError
 from ._agents import Agent
 from ._codex_trust import find_trust_problems
-from ._entries import MARK, WrongShape, hooks_in, is_as_installed, is_ours, ours_in, words_of
+from ._entries import (
+    MARK,
+    WrongShape,
+    command_in,
+    hooks_in,
+    inner_of,
+    is_as_installed,
+    is_ours,
+    ours_in,
+    words_of,
+)
 from ._files import file_of, read_json
-from ._install import check, list_limits
+from ._install import State, check, list_limits
+from ._plugin import is_plugin_as_installed, words_in_plugin
 
 _TYPES: Final = {
     "claude": ("command", "prompt", "agent", "http", "mcp_tool"),
     "codex": ("command", "prompt", "agent"),
 }
 """The types of hooks that an agent knows. With any other in a file it runs none of the file's."""
+
+_CHANGED_ARGUMENTS: Final = ("updatedInput", "updated_input", "modifiedArgs")
 
 
 def status_of(agent: Agent, settings: Path) -> dict[str, Any]:
@@ -41,24 +54,31 @@ def status_of(agent: Agent, settings: Path) -> dict[str, Any]:
             named += [_settings_in(command) for each in commands.values() for command in each]
     asked = list(dict.fromkeys(each for each in named if each)) or [str(settings)]
     answers = [check(Path(each)) for each in asked] if installed else []
-    lines = [line for line, _ in answers if line]
-    last = max((last.get(agent.name, 0.0) for _, last in answers), default=0.0)
+    lines = [each.line for each in answers if each.line]
     if not installed:
-        return _row(agent, [], [], "not installed", 0.0)
+        return _row(agent, [], [], "not installed", None)
     if agent.name == "codex":
         problems += find_trust_problems()
     problems += [*_switched_off(agent), *lines]
-    return _row(agent, installed, problems, lines[0] if lines else "answers", last)
+    return _row(agent, installed, problems, lines[0] if lines else "answers", _last(agent, answers))
 
 
 def _row(
-    agent: Agent, files: list[str], problems: list[str], gate: str, last: float
+    agent: Agent, files: list[str], problems: list[str], gate: str, last: dict[str, str] | None
 ) -> dict[str, Any]:
-    asked = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(last)) if last else None
     return {
         "agent": agent.name, "installed": files, "problems": list(dict.fromkeys(problems)),
-        "cannot": list_limits(agent.name), "gate": gate, "last": asked,
+        "cannot": list_limits(agent.name), "gate": gate, "last": last,
     }  # fmt: skip
+
+
+def _last(agent: Agent, states: list[State]) -> dict[str, str] | None:
+    """Return when an agent last asked, and the version of hookbus that answered."""
+    asked = [(each.last[agent.name], each.version) for each in states if agent.name in each.last]
+    if not asked:
+        return None
+    at, version = max(asked)
+    return {"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)), "version": version}
 
 
 def _files_of(agent: Agent) -> list[Path]:
@@ -71,8 +91,10 @@ def _files_of(agent: Agent) -> list[Path]:
 
 def _read(agent: Agent, file: Path) -> tuple[dict[str, list[str]], list[str]]:
     """Return the commands of the gate in a file, by event, and what is wrong with the file."""
+    if agent.name == "opencode":
+        return _read_plugin(agent, file)
     try:
-        hooks = hooks_in(read_json(file))
+        hooks = hooks_in(agent, read_json(file))
     except (HookError, WrongShape) as error:
         is_whole = isinstance(error, HookError)
         commands = {"": [""]} if MARK in _text_of(file) else {}
@@ -80,19 +102,37 @@ def _read(agent: Agent, file: Path) -> tuple[dict[str, list[str]], list[str]]:
     known, problems, ours = _TYPES.get(agent.name), list[str](), ours_in(hooks)
     for event, entries in hooks.items():
         problems += _changed(agent, file, event, entries)
-        for each in (each for entry in entries for each in entry["hooks"]):
+        for each in (each for entry in entries for each in inner_of(entry)):
             kind = each.get("type")
             if known is not None and kind not in known:
                 problems.append(
                     f"{file}: a hook of {event} has the type {kind!r}, and {agent.name} then runs "
                     "no hook of this file"
                 )
-            if event == "PreToolUse" and not is_ours(each) and _rewrites(each):
+            if agent.events.get(event) == "before" and not is_ours(each) and _rewrites(each):
                 problems.append(
                     f"{file}: another hook of {event} rewrites arguments, and what it makes of "
-                    f"them is not judged: {each.get('command', '')!r:.80}"
+                    f"them is not judged: {command_in(each)!r:.80}"
                 )
     return ours, problems if ours else []
+
+
+def _read_plugin(agent: Agent, file: Path) -> tuple[dict[str, list[str]], list[str]]:
+    """Return the command of the gate in the plugin of OpenCode, and what is wrong with it."""
+    text = _text_of(file)
+    if MARK not in text:
+        return {}, []
+    words = words_in_plugin(text)
+    if not words or not is_plugin_as_installed(text):
+        return {"": [""]}, [_explain_change(agent, str(file))]
+    return {event: [shlex.join([*words, event])] for event in agent.events}, []
+
+
+def _explain_change(agent: Agent, what: str) -> str:
+    return (
+        f"{what} is not as install writes it, so the agent may not ask or obey the gate: "
+        f"run hookbus gate install {agent.name}"
+    )
 
 
 def _text_of(file: Path) -> str:
@@ -103,29 +143,29 @@ def _text_of(file: Path) -> str:
 
 
 def _changed(agent: Agent, file: Path, event: str, entries: list[Any]) -> Iterator[str]:
-    own = [entry for entry in entries if any(map(is_ours, entry["hooks"]))]
+    own = [entry for entry in entries if any(map(is_ours, inner_of(entry)))]
     if not all(is_as_installed(agent, event, entry) for entry in own):
-        yield (
-            f"{file}: the entry of the gate for {event} is not as install writes it, so the agent "
-            f"may not ask or obey the gate: run hookbus gate install {agent.name}"
-        )
+        yield _explain_change(agent, f"{file}: the entry of the gate for {event}")
 
 
 def _rewrites(each: Any) -> bool:
-    """Return whether the text of a command, or a file that it names, has `updatedInput`."""
-    command = str(each.get("command", ""))
+    """Return whether the text of a command, or a file that it names, has the word for other
+    arguments in an answer.
+    """
+    command = command_in(each)
     try:
         words = shlex.split(command)
     except ValueError:
         words = command.split()
-    return "updatedInput" in command or any(map(_file_rewrites, words))
+    return any(word in command for word in _CHANGED_ARGUMENTS) or any(map(_file_rewrites, words))
 
 
 def _file_rewrites(word: str) -> bool:
     path = Path(os.path.expandvars(os.path.expanduser(word)))
     try:
         is_text = path.is_file() and path.stat().st_size < 1 << 20
-        return is_text and b"updatedInput" in path.read_bytes()
+        data = path.read_bytes() if is_text else b""
+        return any(word.encode() in data for word in _CHANGED_ARGUMENTS)
     except OSError:
         return False
 
@@ -148,14 +188,14 @@ def _settings_in(command: str) -> str:
 
 def _switched_off(agent: Agent) -> Iterator[str]:
     """Yield what switches hooks off in the files of the user and of the current folder."""
-    for file in _files_of(agent):
+    for file in _files_with_switches(agent):
         try:
             value = read_json(file)
         except HookError:
             continue  # it is a problem already
         if not isinstance(value, dict):
             continue
-        if agent.name == "claude" and value.get("disableAllHooks"):
+        if agent.name in ("claude", "copilot") and value.get("disableAllHooks"):
             yield f"{file}: disableAllHooks switches the gate off"
         config = value.get("hooksConfig") if agent.name == "gemini" else None
         if isinstance(config, dict) and config.get("enabled") is False:
@@ -167,6 +207,17 @@ def _switched_off(agent: Agent) -> Iterator[str]:
     if agent.name == "codex":
         for is_project in (False, True):
             yield from _codex_switched_off(file_of(agent, is_project=is_project))
+
+
+def _files_with_switches(agent: Agent) -> list[Path]:
+    if agent.name == "opencode":
+        return []
+    found = _files_of(agent)
+    if agent.name == "copilot":
+        home, here = file_of(agent, is_project=False).parent.parent, Path.cwd() / ".github"
+        found += [home / "settings.json", home / "config.json"]
+        found += [here / "copilot" / f"settings{each}.json" for each in ("", ".local")]
+    return found
 
 
 def _codex_switched_off(hooks: Path) -> Iterator[str]:

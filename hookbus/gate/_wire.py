@@ -1,4 +1,4 @@
-"""What the hook and the server say to each other."""
+"""The messages between the hook and the server."""
 
 from __future__ import annotations
 

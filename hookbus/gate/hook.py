@@ -15,17 +15,32 @@ import time
 GO, REFUSED = 77, 78
 MOST_BYTES = 64 << 20
 PAUSE_SECONDS = 0.01
+_SIGNALS = _signal.SIGALRM, _signal.SIGTERM, _signal.SIGINT, _signal.SIGHUP
 
-AFTER = ("PostToolUse", "PostToolUseFailure", "AfterTool")
-GUARDED = (*AFTER, "PreToolUse", "UserPromptSubmit", "BeforeTool", "BeforeAgent")
+GUARDED = (
+    "PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "BeforeTool",
+    "AfterTool", "BeforeAgent", "preToolUse", "postToolUse", "postToolUseFailure", "chat.message",
+    "beforeSubmitPrompt", "userPromptSubmitted", "tool.execute.before", "tool.execute.after",
+)  # fmt: skip
 """The events that close. All others pass, because a gate must not keep a session from ending."""
 
+_ENDS = b'{"continue": false, "stopReason": "%s"}'
+_RESULT = b'{"modifiedResult": {"resultType": "success", "textResultForLlm": "%s"}}'
+CLOSES = {
+    ("claude", "PostToolUse"): _ENDS, ("claude", "PostToolUseFailure"): _ENDS,
+    ("cursor", "preToolUse"): b'{"permission": "deny", "user_message": "%s"}',
+    ("cursor", "beforeSubmitPrompt"): b'{"continue": false, "user_message": "%s"}',
+    ("copilot", "preToolUse"): b'{"permissionDecision": "deny", "permissionDecisionReason": "%s"}',
+    ("copilot", "postToolUse"): _RESULT,
+}  # fmt: skip
+"""The JSON that closes an event, beside an exit code of 0; for all others, it is stderr and 2."""
+
 PASSED_ON = (
-    b"HOME", b"CLAUDE_CONFIG_DIR", b"CODEX_HOME", b"CLAUDE_PROJECT_DIR", b"GEMINI_PROJECT_DIR",
-    b"CLAUDE_CODE_ENTRYPOINT",
+    b"HOME", b"CLAUDE_CONFIG_DIR", b"CODEX_HOME", b"COPILOT_HOME", b"XDG_CONFIG_HOME",
+    b"CLAUDE_PROJECT_DIR", b"GEMINI_PROJECT_DIR", b"CURSOR_PROJECT_DIR", b"COPILOT_PROJECT_DIR",
+    b"OPENCODE_PROJECT_DIR", b"CLAUDE_CODE_ENTRYPOINT",
 )  # fmt: skip
 """The environment variables of the agent that the server gets."""
-
 
 Answer = tuple[int, bytes, bytes]
 """The exit code, stdout and stderr."""
@@ -40,9 +55,9 @@ def close_event(agent: str, event: str, why: str) -> Answer:
     line = "hookbus: " + " ".join(why.split())
     if event and event not in GUARDED:
         return GO, b"", b""
-    if agent == "claude" and event in AFTER:  # the result would be shown beside an error
+    if (agent, event) in CLOSES:
         plain = [each if " " <= each <= "~" and each not in '"\\' else "?" for each in line]
-        return GO, b'{"continue": false, "stopReason": "%s"}' % "".join(plain).encode(), b""
+        return GO, CLOSES[agent, event] % "".join(plain).encode(), b""
     return REFUSED, b"", line.encode("utf-8", "backslashreplace") + b"\n"
 
 
@@ -54,21 +69,14 @@ def folder() -> str:
     """
     path = f"/tmp/hookbus-{posix.getuid()}"
     try:
+        posix.mkdir(path, 0o700)
         found = posix.lstat(path)
-    except FileNotFoundError:
-        found = _make_folder(path)
+    except FileExistsError:
+        found = posix.lstat(path)
     is_folder = found.st_mode & 0o170000 == 0o040000
     if not is_folder or found.st_uid != posix.getuid() or found.st_mode & 0o077:
         raise Closed(f"{path} must be a folder for you alone: remove it, or chmod 700 it")
     return path
-
-
-def _make_folder(path: str) -> posix.stat_result:
-    try:
-        posix.mkdir(path, 0o700)
-    except FileExistsError:
-        return posix.lstat(path)  # another hook made it at the same time
-    return posix.lstat(path)
 
 
 def place(settings: str) -> str:
@@ -114,19 +122,16 @@ def find_peer(connection: _socket.socket) -> int:
 
 def start(settings: str) -> int:
     """Start the server, detached from the agent, and return its process id."""
-    base = place(settings)
     pid = posix.fork()
     if pid:
         return pid
     try:
         posix.setsid()
-        nothing = posix.open("/dev/null", posix.O_RDWR)
-        log = posix.open(base + ".log", posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND, 0o600)
-        for number, target in ((nothing, 0), (log, 1), (log, 2)):
-            posix.dup2(number, target)
-        posix.closerange(3, 4096)
-        program = __file__.rpartition("/")[0] + "/_boot.py"
-        words = [sys.executable, "-I", "-X", "utf8", program, settings]
+        nothing, flags = posix.open("/dev/null", posix.O_RDWR), posix.O_CREAT | posix.O_APPEND
+        log = posix.open(place(settings) + ".log", posix.O_WRONLY | flags, 0o600)
+        for number, target in enumerate((nothing, log, log)):
+            posix.dup2(target, number)
+        words = [sys.executable, "-I", "-X", "utf8", __file__[:-7] + "_boot.py", settings]
         posix.execve(sys.executable, words, {})  # nothing that a project can set
     finally:
         posix._exit(127)
@@ -239,15 +244,14 @@ def read_stdin() -> bytes:
     Raises:
         Closed: if it is too long, or nothing.
     """
-    parts, size = list[bytes](), 0
+    found = bytearray()
     while part := posix.read(0, 1 << 20):
-        parts.append(part)
-        size += len(part)
-        if size > MOST_BYTES:
+        found += part
+        if len(found) > MOST_BYTES:
             raise Closed("the event is longer than 64 MiB")
-    if not size:
+    if not found:
         raise Closed("there is no event on stdin")
-    return b"".join(parts)
+    return bytes(found)
 
 
 def answer(
@@ -259,23 +263,21 @@ def answer(
         given: the event in bytes. None reads stdin.
     """
 
-    def late(number: int, frame: object) -> None:
-        raise Closed("there was no answer in time")
-
-    def stopped(number: int, frame: object) -> None:
+    def ended(number: int, frame: object) -> None:
+        if number == _signal.SIGALRM:
+            raise Closed("there was no answer in time")
         raise Closed(f"the hook was ended by signal {number}")
 
     try:
-        _signal.signal(_signal.SIGALRM, late)
-        for number in (_signal.SIGTERM, _signal.SIGINT, _signal.SIGHUP):
-            _signal.signal(number, stopped)
+        for each in _SIGNALS:
+            _signal.signal(each, ended)
         if not 0 < float(seconds) <= 86_400:
             raise Closed(f"the deadline {seconds} is not a number of seconds from 0 to 86400")
         _signal.setitimer(_signal.ITIMER_REAL, float(seconds))
         given = read_stdin() if given is None else given
         if not agent and (event or given != b"{}"):  # those are the words of `gate status`
             event = ""
-            raise Closed("the hook names no agent: write claude, codex or gemini")
+            raise Closed("the hook names no agent: write one")
         found = ask(agent, settings, float(seconds), event, given)
         _ignore_signals()
         return found
@@ -290,7 +292,7 @@ def answer(
 def _ignore_signals() -> None:
     """Let an answer be written as a whole."""
     _signal.setitimer(_signal.ITIMER_REAL, 0)
-    for number in (_signal.SIGALRM, _signal.SIGTERM, _signal.SIGINT, _signal.SIGHUP):
+    for number in _SIGNALS:
         _signal.signal(number, _signal.SIG_IGN)
 
 

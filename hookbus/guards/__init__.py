@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from ._hosts import public_hosts
     from ._loops import no_loops
     from ._paths import paths_within
+    from ._pinned_tools import pinned_tools
+    from ._policy import policy
     from ._provenance import provenance
     from ._quarantine import quarantine
     from ._rate_limit import rate_limit
@@ -20,16 +22,18 @@ if TYPE_CHECKING:
     from ._tool_policy import tool_policy
 
 __all__ = [
-    "budget", "cache", "fallback", "no_loops", "paths_within", "provenance", "public_hosts",
-    "quarantine", "rate_limit", "redact", "retry", "schema", "timeout", "together", "tool_policy",
+    "budget", "cache", "fallback", "no_loops", "paths_within", "pinned_tools", "policy",
+    "provenance", "public_hosts", "quarantine", "rate_limit", "redact", "retry", "schema",
+    "timeout", "together", "tool_policy",
 ]  # fmt: skip
 
 _MODULES = {
     "budget": "_budget", "cache": "_arounds", "fallback": "_arounds", "no_loops": "_loops",
-    "paths_within": "_paths", "provenance": "_provenance", "public_hosts": "_hosts",
-    "quarantine": "_quarantine", "rate_limit": "_rate_limit", "redact": "_redact",
-    "retry": "_arounds", "schema": "_schema", "timeout": "_arounds", "together": "_together",
-    "tool_policy": "_tool_policy",
+    "paths_within": "_paths", "pinned_tools": "_pinned_tools", "policy": "_policy",
+    "provenance": "_provenance",
+    "public_hosts": "_hosts", "quarantine": "_quarantine", "rate_limit": "_rate_limit",
+    "redact": "_redact", "retry": "_arounds", "schema": "_schema", "timeout": "_arounds",
+    "together": "_together", "tool_policy": "_tool_policy",
 }  # fmt: skip
 """The module of each name. A module is loaded on first use, because each needs its own libraries.
 """

@@ -16,7 +16,7 @@ from ._ready import Hooks, ReadyGuard, either, library
 
 
 class retry(ReadyGuard):
-    """Retries a call that raised an exception, with growing delays. It uses the library stamina.
+    """Retries a call that raised an exception, with growing delays, using the library stamina.
 
     Args:
         on: the exception type to retry on, or a tuple of types. A `HookError` is never retried,
@@ -36,7 +36,7 @@ class retry(ReadyGuard):
         super().__init__(hook)
         several = on if isinstance(on, tuple) else (on,)
         if not several or not all(map(_is_exception, several)):
-            raise HookError(f"on={on!r:.60} must be an exception, or a tuple of them")
+            raise HookError(f"on={on!r:.60} must be an exception type or a tuple of types")
         if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 2:
             raise HookError(f"attempts={attempts!r:.40} must be a whole number of at least 2")
         waits = {"wait_initial": wait_initial, "wait_max": wait_max}
@@ -69,8 +69,8 @@ class fallback(ReadyGuard):
         hook: the hook to retry: a name, several names, or a glob. It must not be a stream.
 
     Raises:
-        HookError: if there are no patches, or if a patch is invalid. An argument name that the hook
-            does not have makes the call fail.
+        HookError: if no patches are passed, or if a patch is invalid. An argument name that the
+            hook does not have makes the call fail.
     """
 
     def __init__(self, *patches: Mapping[str, Any], hook: Hooks = "tool_call") -> None:
@@ -109,7 +109,7 @@ class timeout(ReadyGuard):
     """Cancels a call after a time limit and raises `TimeoutError`.
 
     Args:
-        seconds: the time limit for everything inside this `around`.
+        seconds: the time limit for the method and all inner arounds.
         hook: the hook to limit. It must be an `async def`, because sync code cannot be cancelled.
 
     Raises:
@@ -137,7 +137,8 @@ class cache(ReadyGuard):
     call, such as `call_id`, are not compared.
 
     Args:
-        seconds: how long to keep a result. None keeps it until newer results need the space.
+        seconds: the time to keep a result, in seconds. None keeps it until newer results need the
+            space.
         size: the maximum number of results.
         hook: the hook to cache: a name, several names, or a glob. It must not be a stream.
 
@@ -175,28 +176,28 @@ class cache(ReadyGuard):
 
     def _key(self, ctx: HookContext) -> tuple[Any, ...] | None:
         labels = labels_of(ctx) - {"name", "kind", "model"}
-        given = {name: value for name, value in ctx.kwargs.items()
+        arguments = {name: value for name, value in ctx.kwargs.items()
                  if name not in labels and value is not ctx.sender}  # fmt: skip
         whose = [ctx.baggage.get(name) for name in ("user", "session")]
         try:
-            return id(ctx.sender), self._json.dumps([ctx.hook, given, whose])
+            return id(ctx.sender), self._json.dumps([ctx.hook, arguments, whose])
         except (self._json.CanonicalizationError, RecursionError, UnicodeError):
             return None
 
     def _found(self, key: Any, sender: Any) -> tuple[Any] | None:
         with self._lock:
-            kept = self._kept.get(key)
+            entry = self._kept.get(key)
         # The id of a deleted object may have been reused.
-        return None if kept is None or kept[0]() is not sender else (copy.deepcopy(kept[1]),)
+        return None if entry is None or entry[0]() is not sender else (copy.deepcopy(entry[1]),)
 
     def _keep(self, key: Any, sender: Any, result: Any) -> Any:
         if key is not None:
             try:
-                kept = weakref.ref(sender), copy.deepcopy(result)
+                entry = weakref.ref(sender), copy.deepcopy(result)
             except Exception:  # a __deepcopy__ may raise anything: do not cache
                 return result
             with self._lock:
-                self._kept[key] = kept
+                self._kept[key] = entry
         return result
 
 
@@ -204,8 +205,8 @@ def _is_name(name: Any) -> bool:
     return isinstance(name, str) and name.isidentifier()
 
 
-def _is_exception(given: Any) -> bool:
-    return isinstance(given, type) and issubclass(given, Exception)
+def _is_exception(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, Exception)
 
 
 def _check_seconds(name: str, seconds: Any) -> None:

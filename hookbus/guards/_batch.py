@@ -1,4 +1,4 @@
-"""Scan all strings of a value in one batch, which is much faster than one by one."""
+"""Scan all strings of a value in one batch, which is much faster than scanning each separately."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from ._parts import Property, parts_of
 from ._ready import LAST, Hooks, ReadyGuard, Unnamed, either, library, live
 
 BYTES_A_TOKEN: Final = 2
-"""Low enough to overestimate: English has about four bytes per token, CJK three."""
+"""An overestimate of the tokens: English has about four bytes per token, and CJK text three."""
 
 _MOST: Final = (
     "max_tokens", "max_completion_tokens", "max_output_tokens", "maxTokens", "maxOutputTokens",
@@ -117,7 +117,7 @@ class budget(ReadyGuard):
         except BaseException as error:
             self._ended(ctx, error)
             raise
-        if isinstance(result, (Generator, AsyncGenerator)):  # it ends with the call
+        if isinstance(result, (Generator, AsyncGenerator)):  # charged when the call ends
             ctx.state[self._streamed] = ctx.state[self._key].pop()
             return result
         self._ended(ctx, None, result)
@@ -158,9 +158,9 @@ class budget(ReadyGuard):
         with self._lock:
             self._used[reserved.account] += used - reserved.amount
 
-    def _amount(self, model: str | None, given: int, got: int) -> _Amount:
-        price = Decimal() if self._price is None else self._price(model, given, got)
-        return _Amount(given + got, price)
+    def _amount(self, model: str | None, sent: int, received: int) -> _Amount:
+        price = Decimal() if self._price is None else self._price(model, sent, received)
+        return _Amount(sent + received, price)
 
 
 @attrs.frozen
@@ -210,15 +210,15 @@ def _written(value: Any) -> Any:
 
 def _most_output(options: Any, model: Any) -> int | None:
     """Return the maximum number of output tokens that the options or the model set."""
-    given = [(name, value) for name, _, value, _ in
+    settings = [(name, value) for name, _, value, _ in
              walk(options or {}, "", lambda above, name: name) if value is not None]  # fmt: skip
-    said: list[Any] = [value for name, value in given if name in _MOST]
-    if not said:
-        said = [value for name in _MOST if _is_count(value := getattr(model, name, None))]
-    several: list[int] = [value for name, value in given if name in _ANSWERS]
-    if not said or not all(map(_is_count, [*said, *several])):
+    limits: list[Any] = [value for name, value in settings if name in _MOST]
+    if not limits:
+        limits = [value for name in _MOST if _is_count(value := getattr(model, name, None))]
+    several: list[int] = [value for name, value in settings if name in _ANSWERS]
+    if not limits or not all(map(_is_count, [*limits, *several])):
         return None
-    most: int = max(said)
+    most: int = max(limits)
     return most * max([1, *several])
 
 
@@ -235,8 +235,8 @@ def _usage(result: Any) -> tuple[int, int] | None:
     """Return the input and output tokens that a result reports, in the format of any framework."""
     for name in _USAGE:
         usage = _of(result, name)
-        given, got = ([_of(usage, each) for each in names] for names in (_IN, _OUT))
-        counts = [next(filter(_is_count, found), None) for found in (given, got)]
+        inputs, outputs = ([_of(usage, each) for each in names] for names in (_IN, _OUT))
+        counts = [next(filter(_is_count, found), None) for found in (inputs, outputs)]
         if counts[0] is not None and counts[1] is not None:
             return counts[0], counts[1]
     return None
@@ -253,10 +253,10 @@ def _is_count(value: Any) -> bool:
 def _prices() -> Callable[[str | None, int, int], Decimal]:
     prices = library("genai_prices", "budget")
 
-    def price(model: str | None, given: int, got: int) -> Decimal:
+    def price(model: str | None, input_tokens: int, output_tokens: int) -> Decimal:
         if model is None:
             raise LookupError("the model has no name")
-        usage = prices.Usage(input_tokens=given, output_tokens=got)
+        usage = prices.Usage(input_tokens=input_tokens, output_tokens=output_tokens)
         try:
             found = prices.calc_price(usage, model_ref=model)
         except LookupError:

@@ -24,10 +24,10 @@ def tool_of(ctx: HookContext) -> tuple[Any, Any]:
     A hookable with the parameters `name` and `arguments` calls tools. Any other hookable is itself
     the tool, and its parameters, without the sender, are the arguments.
     """
-    given = ctx.kwargs
-    if "name" in given and "arguments" in given:
-        return given["name"], given["arguments"]
-    return ctx.hook, {name: each for name, each in given.items() if each is not ctx.sender}
+    values = ctx.kwargs
+    if "name" in values and "arguments" in values:
+        return values["name"], values["arguments"]
+    return ctx.hook, {name: each for name, each in values.items() if each is not ctx.sender}
 
 
 def contents_of(ctx: HookContext) -> Any:
@@ -35,11 +35,11 @@ def contents_of(ctx: HookContext) -> Any:
     the hookable that are plain data and do not identify the call. Other objects, such as a
     connection or a framework's call object, are left out.
     """
-    arguments, given = tool_of(ctx)[1], ctx.kwargs
-    if not ("name" in given and "arguments" in given):
+    arguments, values = tool_of(ctx)[1], ctx.kwargs
+    if not ("name" in values and "arguments" in values):
         return arguments
     labels = labels_of(ctx)
-    more = {name: each for name, each in given.items()
+    more = {name: each for name, each in values.items()
             if name != "arguments" and name not in labels and isinstance(each, _DATA)}  # fmt: skip
     if not more or not isinstance(arguments, Mapping):
         return arguments
@@ -61,17 +61,32 @@ def parameters_of(ctx: HookContext) -> Collection[str] | None:
     """
     if not ("name" in ctx.kwargs and "arguments" in ctx.kwargs):
         return list(tool_of(ctx)[1])
+    declared = declaration_of(ctx)
+    return None if declared is None else _names_in(declared)
+
+
+def declaration_of(ctx: HookContext) -> Any:
+    """Return what the called tool declares its parameters with: a JSON schema, a pydantic model, or
+    a mapping or list of parameters. Return None if it declares none, or accepts additional ones.
+    """
     tool = ctx.kwargs.get("tool")
     schemas = getattr(tool, "__dict__", {}).get("__hookbus_schemas__", {})
     if ctx.kwargs["name"] in schemas:  # a session or toolset, which has several tools
-        return _names_in(schemas[ctx.kwargs["name"]])
+        listed = schemas[ctx.kwargs["name"]]
+        return None if _names_in(listed) is None else listed
+    return declared_by(tool)
+
+
+def declared_by(tool: Any) -> Any:
+    """Return what a tool of any framework declares its parameters with, or None."""
     for read in _READERS if tool is not None else ():
         try:
-            names = _names_in(read(tool))
+            declared = read(tool)
+            names = _names_in(declared)
         except Exception:  # the object of this framework has no such attribute
             continue
         if names is not None:
-            return names
+            return declared
     return None
 
 
@@ -91,7 +106,7 @@ _READERS: Final[tuple[Callable[[Any], Any], ...]] = (
     lambda tool: tool.parameters() if callable(tool.parameters) else tool.parameters,  # FastMCP
     lambda tool: _signature(tool) if isinstance(tool, FunctionType) else None,
 )
-"""Where the tools of each framework declare their parameters."""
+"""The attributes in which the tools of each framework declare their parameters."""
 
 
 def _declared(declaration: Any) -> Any:

@@ -13,7 +13,7 @@ from ._look import opaque, walk
 from ._ready import glob, globs
 
 NOTED: Final = 50
-"""The number of unmatched arguments to remember for `report`."""
+"""The maximum number of unmatched arguments to remember for `report`."""
 
 LOOKED_AT: Final = 4096
 """The number of leading characters of a value that are matched against `form`."""
@@ -21,25 +21,25 @@ LOOKED_AT: Final = 4096
 _COVERED, _USUAL = "covered", "usual"
 
 _State = tuple[str, str]
-"""Whether a glob matches a name or a name above it, and the name itself."""
+"""Whether a glob matches a name or one of its parents, and the name itself."""
 
 
 class Covered:
     """The arguments that globs match, at any depth, ignoring case.
 
     Args:
-        given: the globs.
+        names: the globs.
         usual: globs of names that are checked by default.
         form: a pattern of values that look as if they should be checked.
 
     Raises:
-        HookError: if there are no globs, or if a glob is invalid.
+        HookError: if no globs are passed, or if a glob is invalid.
     """
 
     def __init__(
-        self, given: Any, usual: Iterable[str] = (), form: Pattern[str] | None = None
+        self, names: Any, usual: Iterable[str] = (), form: Pattern[str] | None = None
     ) -> None:
-        self._globs = [glob(each.casefold(), "arguments=") for each in globs(given, "arguments=")]
+        self._globs = [glob(each.casefold(), "arguments=") for each in globs(names, "arguments=")]
         if not self._globs:
             raise HookError("arguments= is empty: name at least one argument to check")
         self._usual, self._form = [glob(each, "usual") for each in usual], form
@@ -55,7 +55,7 @@ class Covered:
         known: dict[tuple[_State, str], _State] = {}
 
         def step(above: _State, name: str) -> _State:
-            """Match a name that many mappings share only once."""
+            """Match a name once, even if many mappings contain it."""
             state = known.get((above, name))
             if state is None:
                 state = known[above, name] = self._step(above, name)
@@ -87,7 +87,7 @@ class Covered:
         return any(each.match(folded) for each in self._globs)
 
     def _should(self, cover: str, value: Any) -> bool:
-        """Return whether a value that no glob matches looks like one that should be checked."""
+        """Return whether a value that no glob matches looks as if it should be checked."""
         if isinstance(value, (bytes, PurePath)):
             value = fsdecode(value)
         if not isinstance(value, str) or self._form is None:

@@ -46,10 +46,10 @@ class Deadline:
         Raises:
             TimeoutError: if none remain.
         """
-        left = self._until - time.thread_time()
-        if left <= 0:
+        remaining = self._until - time.thread_time()
+        if remaining <= 0:
             raise TimeoutError("scanning exceeded its time limit; pass a longer timeout=")
-        return left
+        return remaining
 
     def take(self, text: str) -> None:
         """Raise TimeoutError if the remaining time is too short for an uninterruptible step."""

@@ -1,4 +1,4 @@
-"""Normalize a text to what a reader sees: replace look-alike letters, digits, dashes and spaces."""
+"""Normalize a text to its visible form: replace look-alike letters, digits, dashes and spaces."""
 
 from __future__ import annotations
 

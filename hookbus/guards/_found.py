@@ -38,15 +38,17 @@ _SECRETS: Final = (
     r"(?i:\bbearer\s+[\w.~+/-]{16,}=*)",
 )
 _LOCAL: Final = r"[\w.!#$%&'*+/=?^`{|}~-]"
-# The match starts where no earlier start is possible, so a run is scanned once.
+# A match can start only at the beginning of a run, so each run is scanned once.
 _EMAIL: Final = rf"(?<!{_LOCAL}){_LOCAL}++@[\w-]+(?:\.[\w-]+)+"
-# An underscore does not hide what follows it: `card_4111...`.
+# A number after an underscore is also found: `card_4111...`.
 _CARD: Final = r"(?<![^\W_])[2-6](?:[ .-]?\d){12,18}"
 _IBAN: Final = r"(?<![^\W_])[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]){11,30}"
 
 
 SEPARATOR: Final = "\n\0\n"
-"""Separates texts that are scanned together. Only a form without an end mark matches across it."""
+"""Separates texts that are scanned together. Only a pattern without an end mark can match across
+it.
+"""
 
 TOGETHER: Final = 50_000
 """The number of characters of short texts that are scanned together."""
@@ -77,18 +79,18 @@ class Finder:
 
     def __init__(self, secrets: bool, personal: bool, patterns: Iterable[str]) -> None:
         regex = library("regex", "redact")
-        given = [("private", each) for each in patterns]
+        private_forms = [("private", each) for each in patterns]
         forms = [("secret", each) for each in (*_library(), *_SECRETS) if secrets]
         self._checks: dict[str, Callable[[str], bool]] = {}
         if personal:
             forms += [("email", _EMAIL), ("card", _CARD), ("iban", _IBAN)]
             is_iban = library("stdnum.iban", "redact").is_valid
             self._checks = {"card": _is_card, "iban": lambda each: _is_97(each) and is_iban(each)}
-        if not (given or forms):
+        if not (private_forms or forms):
             raise HookError("redact() has nothing to find: set secrets=, personal= or patterns=")
-        self._given = _Forms(regex, given)
+        self._given = _Forms(regex, private_forms)
         self._forms = _Forms(regex, forms)
-        self.has_patterns = bool(given)
+        self.has_patterns = bool(private_forms)
 
     def of(
         self, text: str, deadline: Deadline, start: int = 0, *, depth: int = 2,
@@ -159,7 +161,7 @@ class Finder:
 
 
 class _Forms:
-    """Regular expressions, each with its kind."""
+    """Regular expressions, each with the kind of its findings."""
 
     def __init__(self, regex: Any, forms: list[tuple[str, str]]) -> None:
         self._forms: list[tuple[str, Any]] = []
@@ -218,7 +220,7 @@ def _library() -> Iterator[str]:
 
 
 def _proved(match: Any, is_valid: Callable[[str], bool]) -> Iterator[tuple[int, int]]:
-    """Yield the longest start of a run of letters and digits that passes the checksum."""
+    """Yield the longest prefix of a run of letters and digits that passes the checksum."""
     text = match.string
     signs = [i for i in range(*match.span()) if text[i].isalnum()]
     for count in range(len(signs), 12, -1):

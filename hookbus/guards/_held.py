@@ -1,4 +1,4 @@
-"""Buffers the end of a stream's text while it may be part of a match."""
+"""Buffer the end of a stream's text while it may be part of a match."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ class Held:
         if len(text) - end > HELD:
             raise HookError(f"more than {HELD} characters of a stream may belong to one secret")
         leaves = [each for each in found if each.end <= end]
-        said = self._said(text[:end], start, leaves)
+        replaced = self._said(text[:end], start, leaves)
         self._is_split = self._is_in_split_word(text, start, end)
         self._left, self._held = text[max(0, end - CONTEXT) : end], text[end:]
-        return said
+        return replaced
 
     def _taken(self) -> tuple[str, int]:
         text = "".join([self._left, self._held, *self._new])
@@ -108,5 +108,5 @@ class Held:
 
     def _said(self, text: str, start: int, found: Iterable[Finding]) -> list[str]:
         moved = [each._replace(start=each.start - start, end=each.end - start) for each in found]
-        said = self._tokens.instead(text[start:], moved)
-        return [said] if said else []
+        replaced = self._tokens.instead(text[start:], moved)
+        return [replaced] if replaced else []

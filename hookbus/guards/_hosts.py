@@ -64,8 +64,8 @@ class _Name(NamedTuple):
 
 
 class _LookUps:
-    """The host names of one call by argument path (`names`), and those that this attempt has
-    resolved (`done`: None until the guards have allowed the attempt).
+    """The host names of one call by argument path (`names`), and the names that this attempt has
+    resolved (`done`, which is None until the guards have allowed the attempt).
     """
 
     def __init__(self) -> None:

@@ -62,10 +62,10 @@ def walk(
         raise HookError("the arguments are not a mapping of names to values")
     until, count = time.thread_time() + SECONDS, 0
     first: list[tuple[Any, str, Any]] = []
-    for given, value in arguments.items():
-        if not isinstance(given, str):
+    for argument_name, value in arguments.items():
+        if not isinstance(argument_name, str):
             raise HookError("the arguments have a key that is not a string")
-        name = bare(given)
+        name = bare(argument_name)
         first.append((step(state, name), name[:SHOWN], value))
     stack: list[Iterator[tuple[Any, str, Any]]] = [iter(first)]
     while stack:

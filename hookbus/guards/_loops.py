@@ -28,7 +28,7 @@ class no_loops(ReadyGuard):
     serialized to JSON never counts as a repeat.
 
     Args:
-        repeats: how many times in a row the same call or the same cycle is allowed.
+        repeats: the number of times in a row that the same call or the same cycle is allowed.
         per: `"session"` or `"user"`, as set by `with baggage(session=..., user=...)`. All calls
             without a session (or user) count as one session.
         hook: the hook to check: a name, several names, or a glob. A call nested in an equal call

@@ -74,7 +74,7 @@ class Outermost:
         hooks: further hooks whose calls may enclose others.
 
     Attributes:
-        running: the frames whose bodies are running, if there are further hooks.
+        running: the frames whose bodies are running, if `hooks` are passed.
     """
 
     def __init__(self, guard: ReadyGuard, *hooks: str) -> None:

@@ -93,7 +93,7 @@ class Within:
         arguments: globs over argument names, as in `paths_within`.
 
     Attributes:
-        findings: returns what `report` shows.
+        findings: returns the findings for `report`.
 
     Raises:
         HookError: if a folder does not exist.
@@ -254,7 +254,7 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _folder(given: Any) -> str:
-    if not isinstance(given, (str, os.PathLike)) or not _paths.isdir(given):
-        raise HookError(f"paths_within({given!r:.60}): the folder does not exist")
-    return str(_paths.realpath(given, strict=True)).rstrip(_paths.sep)
+def _folder(folder_path: Any) -> str:
+    if not isinstance(folder_path, (str, os.PathLike)) or not _paths.isdir(folder_path):
+        raise HookError(f"paths_within({folder_path!r:.60}): the folder does not exist")
+    return str(_paths.realpath(folder_path, strict=True)).rstrip(_paths.sep)

@@ -81,16 +81,16 @@ class provenance(ReadyGuard):
             name = tool_of(ctx)[0]
             if not isinstance(name, str):
                 return Block("the call has no tool name", code="provenance")
-            said = self._sessions.of(ctx.baggage.get("session"))
+            words = self._sessions.of(ctx.baggage.get("session"))
             deadline = Deadline()
             try:
-                path, value = self._unaccounted(name, contents_of(ctx), said, deadline)
+                path, value = self._unaccounted(name, contents_of(ctx), words, deadline)
                 if path is None:
                     self._outermost.leaves(ctx)
                     return None
                 if not self._outermost.asks(ctx):
                     return None  # the enclosing call was approved
-                where = f"{path} of {name[:60]!a} comes from {said.source_of(value, deadline)}"
+                where = f"{path} of {name[:60]!a} comes from {words.source_of(value, deadline)}"
             except HookError as error:
                 return Block(str(error), code="provenance")
             except TimeoutError:
@@ -101,7 +101,7 @@ class provenance(ReadyGuard):
         return judge
 
     def _unaccounted(
-        self, name: str, arguments: Any, said: _Said, deadline: Deadline
+        self, name: str, arguments: Any, session_words: _Said, deadline: Deadline
     ) -> tuple[str | None, Any]:
         """Return the path and the value of the first argument that is not accounted for."""
         seen = set[str]()
@@ -109,7 +109,7 @@ class provenance(ReadyGuard):
             for path, value in covered.of(arguments) if tool.match(name) else ():
                 if type(value) is str and value in seen:
                     continue
-                if not said.accounts_for(value, deadline):
+                if not session_words.accounts_for(value, deadline):
                     return path, value
                 if type(value) is str:
                     seen.add(value)
@@ -118,15 +118,15 @@ class provenance(ReadyGuard):
     def _remember_of(self) -> Callable[..., None]:
         def remember(sender: Any, result: Any, ctx: HookContext) -> None:
             name = str(tool_of(ctx)[0])
-            said = self._sessions.of(ctx.baggage.get("session"))
+            session_words = self._sessions.of(ctx.baggage.get("session"))
             fields = [each for tool, each in self._trusted if tool.match(name)]
             others = []
             for is_trusted, value in _leaves(result, fields):
                 if is_trusted:
-                    said.trust(value)
+                    session_words.trust(value)
                 else:
                     others.append(str(value))
-            said.brought(name, others)
+            session_words.brought(name, others)
 
         return remember
 
@@ -152,11 +152,11 @@ class provenance(ReadyGuard):
         )
 
 
-def _trusted(given: Any) -> list[tuple[Pattern[str], Covered | None]]:
+def _trusted(tools: Any) -> list[tuple[Pattern[str], Covered | None]]:
     """Return tool globs and the trusted fields of their results. None means all fields."""
-    if not isinstance(given, Mapping):
-        return [(glob(each, "trusted="), None) for each in globs(given, "trusted=")]
-    return [(glob(tool, "trusted="), Covered(names)) for tool, names in given.items()]
+    if not isinstance(tools, Mapping):
+        return [(glob(each, "trusted="), None) for each in globs(tools, "trusted=")]
+    return [(glob(tool, "trusted="), Covered(names)) for tool, names in tools.items()]
 
 
 def _leaves(result: Any, fields: list[Covered | None]) -> Iterator[tuple[bool, Any]]:
@@ -223,8 +223,8 @@ class _Said:
 
     def source_of(self, value: Any, deadline: Deadline) -> str:
         text = folded(str(value))
-        for tool, said in reversed(self._results):
-            if stands_in(text, said, deadline):
+        for tool, words in reversed(self._results):
+            if stands_in(text, words, deadline):
                 return f"a result of {tool[:60]!a}"
         return "an unknown source"
 
@@ -239,24 +239,24 @@ def _whole(value: Any) -> str | Decimal | None:
     return number if number.is_finite() else None
 
 
-def _words(said: Any, is_users: bool = True) -> Iterator[str]:
+def _words(value: Any, is_users: bool = True) -> Iterator[str]:
     """Yield the strings of the user, in the message formats of all supported frameworks.
 
     Args:
-        said: a string, a list, a message, a part of one, or a mapping with `messages`.
-        is_users: whether content without a role counts as the user's. An object outside a message
-            does not.
+        value: a string, a list, a message, a part of one, or a mapping with `messages`.
+        is_users: whether strings and mappings without a role count as the user's. Other objects
+            without a role never do.
     """
-    if isinstance(said, str):
-        yield from [said] if is_users else ()
-    elif isinstance(said, (list, tuple)):
-        for each in said:
+    if isinstance(value, str):
+        yield from [value] if is_users else ()
+    elif isinstance(value, (list, tuple)):
+        for each in value:
             yield from _words(each, is_users)
-    elif said is not None:
-        role = _of(said, "role") or _of(said, "type")
-        is_users = role in _USERS if role else is_users and isinstance(said, Mapping)
+    elif value is not None:
+        role = _of(value, "role") or _of(value, "type")
+        is_users = role in _USERS if role else is_users and isinstance(value, Mapping)
         for name in ("content", "parts", "text", "messages") if is_users else ():
-            yield from _words(_of(said, name))
+            yield from _words(_of(value, name))
 
 
 _USERS: Final = ("user", "human", "text", "input_text")

@@ -130,7 +130,7 @@ def _each_cleaned(texts: list[str], deadline: Deadline) -> list[str]:
     made: list[str] = []
     for at in range(0, len(texts), TOGETHER):
         several = texts[at : at + TOGETHER]
-        # If the joined texts are clean, each text is.
+        # If the joined texts are clean, each text is clean.
         together = "\n\n\0\n\n".join(several)
         is_clean = len(several) > 1 and _cleaned(together, deadline) == together
         made += several if is_clean else [_cleaned(text, deadline) for text in several]
@@ -146,13 +146,13 @@ def _without(
     text: str, find: Callable[[str, Deadline], Iterable[tuple[int, int]]], deadline: Deadline
 ) -> str:
     plain, place = folded(text)
-    kept, position = [], 0
+    pieces, position = [], 0
     for span in sorted(find(plain, deadline)):
         start, end = place(*span)
         if start >= position:
-            kept += [text[position:start], MARK]
+            pieces += [text[position:start], MARK]
         position = max(position, end)
-    return "".join([*kept, text[position:]]) if kept else text
+    return "".join([*pieces, text[position:]]) if pieces else text
 
 
 def _tagged_blocks(text: str, deadline: Deadline) -> Iterable[tuple[int, int]]:

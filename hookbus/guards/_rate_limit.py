@@ -15,7 +15,7 @@ from ._outermost import Outermost
 from ._ready import FIRST, Hooks, ReadyGuard, Unnamed, library, shown
 
 FOREVER: Final = 30 * 24 * 3600
-"""How long a call counts for its session, user or tool, in seconds."""
+"""The time in seconds for which a call counts for its session, user or tool."""
 
 STORAGE_SECONDS: Final = 5.0
 
@@ -61,7 +61,7 @@ class rate_limit(ReadyGuard):
         each = per if seconds == FOREVER else f"{per:g} seconds"
         self._said = f"limit of {calls} call{'s' if calls > 1 else ''} per {each} reached"
         options: dict[str, Any] = {} if storage is None else {"timeout": STORAGE_SECONDS}
-        # First, so that calls that other guards block are counted, too.
+        # It runs first, so that calls that other guards block are also counted.
         self.on("pre", self._judge_of(), role="guard", priority=FIRST, **options)
 
     def _judge_of(self) -> Any:

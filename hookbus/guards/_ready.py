@@ -24,10 +24,10 @@ FIRST: Final = 1e6
 LAST: Final = -FIRST
 
 SESSIONS: Final = 1_000
-"""The number of sessions to remember."""
+"""The maximum number of sessions to remember."""
 
 NOTED: Final = 20
-"""The number of classes to report whose objects a guard could not inspect."""
+"""The maximum number of classes to report whose objects a guard could not inspect."""
 
 _CODE: Final = (FunctionType, BuiltinFunctionType, MethodType, ModuleType)
 
@@ -157,8 +157,7 @@ def either(plain: Callable[..., Any], awaited: Callable[..., Any]) -> Callable[.
 
 
 def live(around: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark an `around` that passes on a streamed answer part by part, without waiting for the whole
-    answer.
+    """Mark an `around` that passes on each item of a stream as it arrives.
     """
     around.__dict__["__hookbus_live__"] = True
     return around
@@ -194,15 +193,15 @@ def glob(text: Any, what: str) -> Pattern[str]:
     return pattern(translate(text))
 
 
-def globs(given: Any, what: str) -> list[str]:
+def globs(values: Any, what: str) -> list[str]:
     """Return a list of globs, from one glob or several.
 
     Raises:
         HookError: if one of them is invalid.
     """
-    several = [given] if isinstance(given, str) else given
+    several = [values] if isinstance(values, str) else values
     if not isinstance(several, Iterable) or isinstance(several, Mapping):
-        raise HookError(f"{what} must be a glob or several globs, not {shown(given)}")
+        raise HookError(f"{what} must be a glob or several globs, not {shown(values)}")
     listed = list(several)
     for each in listed:
         glob(each, what)

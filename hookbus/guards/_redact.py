@@ -93,23 +93,23 @@ class redact(ReadyGuard):
     def _arguments_of(self) -> Callable[..., Mapping[str, Any]]:
         def arguments(sender: Any, ctx: HookContext) -> Mapping[str, Any]:
             name, labels = tool_of(ctx)[0], labels_of(ctx)
-            given = {key: value for key, value in ctx.kwargs.items()
+            values = {key: value for key, value in ctx.kwargs.items()
                      if key not in labels and value is not ctx.sender}  # fmt: skip
             if isinstance(name, str) and any(each.match(name) for each in self._back):
                 restored = self._of(ctx)[0].restored
-                new = {key: changed(value, restored) for key, value in given.items()}
+                new = {key: changed(value, restored) for key, value in values.items()}
             else:
-                new = {key: self._clean(value, ctx) for key, value in given.items()}
-            return {key: value for key, value in new.items() if value is not given[key]}
+                new = {key: self._clean(value, ctx) for key, value in values.items()}
+            return {key: value for key, value in new.items() if value is not values[key]}
 
         return arguments
 
     def _result_of(self) -> Callable[..., Replace | None]:
-        def given(sender: Any, result: Any, ctx: HookContext) -> Replace | None:
+        def redact_result(sender: Any, result: Any, ctx: HookContext) -> Replace | None:
             new = self._clean(result, ctx)
             return None if new is result else Replace(new)
 
-        return given
+        return redact_result
 
     def _run(self, call_next: Callable[[], Any], ctx: HookContext) -> Any:
         try:
@@ -137,20 +137,20 @@ class redact(ReadyGuard):
     def _clean_error(self, error: BaseException, ctx: HookContext) -> None:
         clean_error(error, lambda value: self._clean(value, ctx))
 
-    def _out(self, held: Held, item: Any, ctx: HookContext) -> list[Any]:
+    def _out(self, buffer: Held, item: Any, ctx: HookContext) -> list[Any]:
         allowance = self._of(ctx)[1]
         allowance.add(item)
         if not isinstance(item, str):
             return [self._clean(item, ctx)]
         with allowance.deadline() as deadline:
-            return held.out(item, deadline)
+            return buffer.out(item, deadline)
 
-    def _rest(self, held: Held, ctx: HookContext) -> list[str]:
+    def _rest(self, buffer: Held, ctx: HookContext) -> list[str]:
         with self._of(ctx)[1].deadline() as deadline:
-            return held.rest(deadline)
+            return buffer.rest(deadline)
 
     def _stream(self, made: Iterator[Any], ctx: HookContext) -> Generator[Any, Any, Any]:
-        held, result = Held(self._finder, self._of(ctx)[0]), None
+        buffer, result = Held(self._finder, self._of(ctx)[0]), None
 
         def items() -> Generator[Any, Any, None]:
             nonlocal result
@@ -160,26 +160,26 @@ class redact(ReadyGuard):
         with end:
             try:
                 for item in items():
-                    yield from self._out(held, item, ctx)
+                    yield from self._out(buffer, item, ctx)
             except Exception as error:
                 self._clean_error(error, ctx)
                 raise
-        yield from self._rest(held, ctx)
+        yield from self._rest(buffer, ctx)
         return result
 
     async def _stream_async(
         self, made: AsyncGenerator[Any, Any], ctx: HookContext
     ) -> AsyncGenerator[Any, Any]:
-        held = Held(self._finder, self._of(ctx)[0])
+        buffer = Held(self._finder, self._of(ctx)[0])
         async with aclosing(made):
             try:
                 async for item in made:
-                    for each in self._out(held, item, ctx):
+                    for each in self._out(buffer, item, ctx):
                         yield each
             except Exception as error:
                 self._clean_error(error, ctx)
                 raise
-        for each in self._rest(held, ctx):
+        for each in self._rest(buffer, ctx):
             yield each
 
 

@@ -25,7 +25,7 @@ class schema(ReadyGuard):
         hook: the hook to check: a name, several names, or a glob.
 
     Raises:
-        HookError: for an object that is not a pydantic model, or if there is no model.
+        HookError: for an object that is not a pydantic model, or if no model is passed.
     """
 
     def __init__(self, model: Any, *, hook: Hooks = "tool_call") -> None:
@@ -61,6 +61,6 @@ def _said(error: Any) -> str:
     """Return the validation errors by field name, without values: a model reads them."""
     wrong = error.errors(include_url=False, include_context=False, include_input=False)
     places = [".".join(map(str, each["loc"])) or "arguments" for each in wrong]
-    said = [f"{place}: {each['msg']}" for place, each in zip(places[:5], wrong)]
+    problems = [f"{place}: {each['msg']}" for place, each in zip(places[:5], wrong)]
     more = f", and {len(wrong) - 5} more" if len(wrong) > 5 else ""
-    return "; ".join(said) + more
+    return "; ".join(problems) + more

@@ -42,7 +42,7 @@ class together(ReadyGuard):
                 if name.startswith("pre_") and options.get("role") == "guard":
                     key = name.removeprefix("pre_"), options.get("priority", 0)
                     judges.setdefault(key, []).append(_Judge(function, options.get("timeout")))
-                else:  # it carries its own options
+                else:  # it has its own options
                     setattr(self, f"_receiver_{len(vars(self))}", function)
         for (name, priority), several in judges.items():
             self._judge_by(several, name, priority)

@@ -40,14 +40,14 @@ class tool_policy(ReadyGuard):
             a mapping of such a glob to globs of argument values, which must all match, such as
             `{"bash": {"command": "rm *"}}`. Globs are case-sensitive. A value that is not a string
             matches in `deny` and `ask`, but not in `allow`.
-        default: the decision for a call that no list matches: `"ask"`, `"block"` or `"allow"`. A
-            call of a tool that does not exist is blocked where another call would need approval.
+        default: the decision for a call that no list matches: `"ask"`, `"block"` or `"allow"`. If a
+            call would need approval but its tool does not exist, the call is blocked.
         hook: the hook to check: a name, several names, or a glob. A call nested in an equal call
             that was approved does not need a second approval.
 
     Raises:
-        HookError: for an invalid rule, for a rule that is in two lists, or if there are no rules
-            and `default` is not `"allow"`.
+        HookError: for an invalid rule, for a rule that is in two lists, or for a policy without
+            rules whose `default` is not `"allow"`.
     """
 
     def __init__(
@@ -58,8 +58,8 @@ class tool_policy(ReadyGuard):
         if default not in ("ask", "block", "allow"):
             known = did_you_mean(str(default), ("ask", "block", "allow"))
             raise HookError(f"default={default!r:.40} must be 'ask', 'block' or 'allow'{known}")
-        given = {"deny": deny, "ask": ask, "allow": allow}
-        self._rules = {key: _rules(key, given[key]) for key in _KEYS}
+        lists = {"deny": deny, "ask": ask, "allow": allow}
+        self._rules = {key: _rules(key, lists[key]) for key in _KEYS}
         _check_contradictions(self._rules)
         if default != "allow" and not any(self._rules.values()):
             raise HookError("tool_policy() without rules would allow no call: list tools in allow=")
@@ -79,28 +79,28 @@ class tool_policy(ReadyGuard):
             HookError: if the file cannot be read or contains an invalid rule.
         """
         try:
-            said = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+            contents = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise HookError(f"{path} cannot be read: {error.strerror}") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise HookError(f"{path} is not valid TOML: {error}") from None
-        return cls._of_file(path, said, hook)
+        return cls._of_file(path, contents, hook)
 
     @classmethod
     def _of_file(
-        cls, path: str | os.PathLike[str], said: Mapping[str, Any], hook: Hooks = "tool_call"
+        cls, path: str | os.PathLike[str], contents: Mapping[str, Any], hook: Hooks = "tool_call"
     ) -> tool_policy:
-        """Create the guard from what a file contains.
+        """Create the guard from the contents of a file.
 
         Raises:
             HookError: naming the file, if it contains an unknown key or an invalid rule.
         """
         known = (*_KEYS, "default")
-        for key in said:
+        for key in contents:
             if key not in known:
                 raise HookError(f"{path}: unknown key {key!r}{did_you_mean(key, known)}")
         try:
-            return cls(**said, hook=hook)
+            return cls(**contents, hook=hook)
         except HookError as error:
             raise HookError(f"{path}: {error}") from None
 
@@ -119,10 +119,10 @@ class tool_policy(ReadyGuard):
             for rule in rules:
                 if tools is None:
                     met = rule.parameters if rule.is_met else None
-                    said = rule.unused(self._called, met)
+                    reasons = rule.unused(self._called, met)
                 else:
-                    said = rule.unused(list(tools), _met(rule, tools))
-                found += [f"{key}: {rule.text} {each}" for each in said]
+                    reasons = rule.unused(list(tools), _met(rule, tools))
+                found += [f"{key}: {rule.text} {each}" for each in reasons]
         return found
 
     def _findings(self) -> list[str]:
@@ -193,8 +193,8 @@ class _Rule:
         self.parameters: dict[str, None] = {}
 
     def note(self, arguments: Iterable[Any]) -> list[str]:
-        """Note the arguments of a call of a matching tool. Return the rule's arguments that it
-        lacks.
+        """Note the arguments of a call of a matching tool. Return the rule's arguments that the
+        call lacks.
         """
         self.is_met = True
         for name in arguments:
@@ -253,13 +253,13 @@ def _met(rule: _Rule, tools: Iterable[str] | Mapping[str, Collection[str]]) -> A
     return [each for name in met for each in tools[name]] if met else None
 
 
-def _rules(key: str, given: Any) -> list[_Rule]:
-    if isinstance(given, (str, Mapping)):
-        given = [given]
-    if not isinstance(given, Iterable):
-        raise HookError(f"{key}={given!r:.40} must be a glob, a mapping, or several of them")
+def _rules(key: str, values: Any) -> list[_Rule]:
+    if isinstance(values, (str, Mapping)):
+        values = [values]
+    if not isinstance(values, Iterable):
+        raise HookError(f"{key}={values!r:.40} must be a glob, a mapping, or several of them")
     found = []
-    for each in given:
+    for each in values:
         several = each.items() if isinstance(each, Mapping) else [(each, {})]
         found += [_Rule(key, tool, arguments) for tool, arguments in several]
     return found

@@ -39,8 +39,8 @@ def changed(value: Any, change: Change, depth: int = 0, unseen: Note = id) -> An
         unseen: called with each object that cannot be scanned.
 
     Raises:
-        HookError: if the value is nested too deeply, two keys would become equal, or a string
-            cannot be changed where it is.
+        HookError: if the value is nested too deeply, two keys would become equal, or a string that
+            must change cannot be replaced.
     """
     if depth > DEEPEST:
         raise HookError(f"the value is nested more than {DEEPEST} levels deep")
@@ -70,7 +70,7 @@ def changed(value: Any, change: Change, depth: int = 0, unseen: Note = id) -> An
 
 
 def _bytes(value: bytes | bytearray | memoryview, change: Change) -> Any:
-    # Bytes outside UTF-8 must not decode to letters, which could hide a match beside them.
+    # Bytes outside UTF-8 must not decode to letters, which could hide an adjacent match.
     text = bytes(value).decode("utf-8", "surrogateescape").replace("\0", "")
     new = change(text)
     return value if new == text else new.encode("utf-8", "surrogateescape")
@@ -165,13 +165,13 @@ def _kept(value: Any) -> dict[str, Any]:
     """Return the attributes of an object besides its fields, such as those of `__post_init__`."""
     slots = [getattr(kind, "__slots__", ()) for kind in type(value).__mro__]
     names = [name for each in slots for name in ([each] if isinstance(each, str) else each)]
-    kept = {
+    attributes = {
         name: getattr(value, name)
         for name in names
         if not name.startswith("__") and _is_set(value, name)
     }
     private = getattr(value, "__pydantic_private__", None) or {}
-    return {**kept, **getattr(value, "__dict__", {}), **private}
+    return {**attributes, **getattr(value, "__dict__", {}), **private}
 
 
 def _is_set(value: Any, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Find a word in a text as a whole word, ignoring the case of ASCII letters."""
+"""Search a text for a whole word, ignoring the case of ASCII letters."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _has_many_marks(text: str) -> bool:
 
 
 def stands_in(word: str, text: str, deadline: Deadline) -> bool:
-    """Return whether a word, address or name occurs in a text, not as part of a longer one.
+    """Return whether a text contains a word, address or name that is not part of a longer one.
 
     Raises:
         TimeoutError: if the time limit is exceeded.

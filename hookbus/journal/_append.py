@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Final
 
 from .. import HookError
-from .._ground.sqlite import code_of, said
+from .._ground.sqlite import code_of, message_of
 from ._chain import Row, bound
 from ._file import connected
 from ._run import Run
 
 Work = Callable[[sqlite3.Connection], list[Row]]
-"""A function that works on the file in a transaction, and returns the rows to append."""
+"""A function that uses the file in a transaction and returns the rows to append."""
 
 _COLUMNS: Final = 13
 _ROW: Final = f"({', '.join('?' * _COLUMNS)})"
@@ -24,22 +24,23 @@ _INSERTS: Final = {
     rows: f"INSERT INTO chain VALUES {', '.join([_ROW] * rows)}"
     for rows in (1024, 128, 16, 1)
 }
-"""The number of rows per statement. Other threads can run between two statements."""
+"""The maximum number of rows per statement. Other threads can run between two statements."""
 
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT)
 
 
 class Chain:
-    """The chain of a file. Other processes may append to the same file.
+    """The hash chain of a file. Other processes may append to the same file.
 
     Attributes:
-        is_committed: whether the last commit that was interrupted was nevertheless written.
+        run: the run of this process.
+        is_committed: whether the last interrupted commit was written nevertheless.
     """
 
     is_committed = _has_begun = False
 
     def __init__(self, path: Path) -> None:
-        self._path, self._run = path, Run()
+        self._path, self.run = path, Run()
         self._db: sqlite3.Connection | None = None
         self._damage: str | None = None
         self._synchronous = ""
@@ -48,36 +49,40 @@ class Chain:
 
     def begin(self) -> None:
         """Start a new run in a forked process."""
-        self._run = Run()
+        self.run = Run()
 
-    def commit(self, do: Work, *, is_full: bool) -> None:
+    def commit(
+        self, do: Work, *, is_full: bool, position: int | None = None, run: Run | None = None
+    ) -> None:
         """Run work and append its rows in one transaction, all or nothing.
 
         Args:
             do: the work.
             is_full: whether the commit must survive a power failure.
+            position: up to where the chain then has the records of the run's spool.
+            run: the run that the rows belong to, if it is not that of this chain.
 
         Raises:
             HookError: with a message that says why it failed.
         """
         try:
-            self._commit(do, "FULL" if is_full else "NORMAL")
+            self._commit(do, "FULL" if is_full else "NORMAL", position, run or self.run)
         except BaseException as error:
             has_ended = self._db is not None and not self._db.in_transaction
             self.is_committed = self._has_begun and has_ended
-            self.disconnect()  # rolls back what was not committed
+            self.disconnect()  # rolls back an uncommitted transaction
             if isinstance(error, HookError) or not isinstance(error, Exception):
                 raise
-            worded = said(self._path, error)
+            worded = message_of(self._path, error)
             if code_of(error) in _DAMAGED:
                 self._damage = worded = f"{self._path} is damaged: restore it, then open it again"
             raise HookError(worded) from None
 
     def leave(self) -> None:
         """Record that the run ended normally."""
-        if self._run.number:
+        if self.run.number:
             with suppress(sqlite3.Error, HookError):  # then the run counts as crashed
-                self._run.leave(self._connected())
+                self.run.leave(self._connected())
         self.disconnect()
 
     def disconnect(self) -> None:
@@ -87,9 +92,9 @@ class Chain:
                 self._db.close()
             self._db = None
 
-    def _commit(self, do: Work, synchronous: str) -> None:
+    def _commit(self, do: Work, synchronous: str, position: int | None, run: Run) -> None:
         self._has_begun = False
-        db, run = self._connected(), self._run
+        db = self._connected()
         if synchronous != self._synchronous:
             db.execute(f"PRAGMA synchronous = {synchronous}")
             self._synchronous = synchronous
@@ -106,6 +111,8 @@ class Chain:
                 values += (seq, number, *row.columns, row.data, before)
             _insert(db, values)
             db.execute("UPDATE head SET seq = ?, hash = ?", [seq, before])
+        if position is not None and number:
+            db.execute("INSERT OR REPLACE INTO spools VALUES (?, ?)", [number, position])
         db.execute("COMMIT")
         run.number = number
 

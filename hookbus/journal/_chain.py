@@ -17,7 +17,8 @@ _CORE: Final = (
     "attempt", "arguments",
 )  # fmt: skip
 
-_written: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+encoded: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+"""Return JSON data as text."""
 
 
 Columns = tuple[
@@ -36,11 +37,11 @@ class Row(NamedTuple):
 
 
 def row_of(data: dict[str, Any]) -> Row:
-    """Return the row of a record. Data that cannot be serialized or is too long is left out, with a
-    note.
+    """Return the row of a record. If its data cannot be serialized or is too long, a note replaces
+    it.
     """
     try:
-        text = _written(data)
+        text = encoded(data)
     except (TypeError, ValueError, RecursionError) as error:
         text, data = _without(data, type(error).__name__)
     if len(text) > MOST:
@@ -67,9 +68,9 @@ def bound(before: bytes, seq: int, run: str, source: str, data: str) -> bytes:
 
 
 def _without(data: Mapping[str, Any], why: str) -> tuple[str, dict[str, Any]]:
-    kept = {name: data[name] for name in _CORE if name in data}
-    kept["left_out"] = f"the rest was not recorded: {why}"
-    return _written(kept), kept
+    core = {name: data[name] for name in _CORE if name in data}
+    core["left_out"] = f"the rest was not recorded: {why}"
+    return encoded(core), core
 
 
 def _kept(name: str) -> str:

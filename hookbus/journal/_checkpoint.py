@@ -1,4 +1,4 @@
-"""Checkpoints: the head of a chain, to be stored outside the journal and optionally signed."""
+"""Checkpoints: heads of a hash chain, to be stored outside the journal and optionally signed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _DROPPED: Final = "hookbus-retained-1"
 
 @attrs.frozen
 class Checkpoint:
-    """The head of a journal at some time. Store `str(checkpoint)` where no process that can write
-    to the journal can modify it. Pass it to `verify` to detect whether the records up to the
-    checkpoint were removed or rewritten.
+    """The head of a journal's hash chain at one point in time. Store `str(checkpoint)` where no
+    process that can write to the journal can modify it. Pass it to `verify` to detect whether the
+    records up to the checkpoint were removed or rewritten.
 
     Attributes:
         file: the random id of the journal.
@@ -27,7 +27,7 @@ class Checkpoint:
         hash: the hash of the last record, in hexadecimal. It depends on that record and all earlier
             ones.
         signature: an Ed25519 signature in base64, or None.
-        is_dropped: whether `retain` dropped these records and returned this checkpoint.
+        is_dropped: whether `retain` returned this checkpoint for the records that it dropped.
     """
 
     file: str
@@ -85,7 +85,7 @@ class Checkpoint:
 
 
 def check_private_key(key: str | bytes) -> None:
-    """Raise for a key that cannot sign a checkpoint.
+    """Raise HookError if a key cannot sign a checkpoint.
 
     Raises:
         HookError: if the key is not a private Ed25519 key in PEM format, or if `cryptography` is

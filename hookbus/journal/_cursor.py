@@ -18,9 +18,9 @@ from ._writer import Writer
 class Cursor:
     """An iterator over the records that a named reader has not committed yet.
 
-    Iteration ends with the last record; iterate again to get later records. If a reader ends
-    before `commit`, it gets the same records again; detect duplicates by their `id`. `retain` never
-    drops a record that a cursor has not committed.
+    Iteration ends with the last record; iterate again to get later records. A reader that stops
+    before it calls `commit` gets the same records again; detect duplicates by their `id`. `retain`
+    never drops a record that a cursor has not committed.
     """
 
     def __init__(self, path: Path, writer: Writer, name: str) -> None:
@@ -42,7 +42,7 @@ class Cursor:
 
     def __next__(self) -> Record:
         if self._records is None:
-            with suppress(HookError):  # unwritten records are read next time
+            with suppress(HookError):  # records that are still queued are read next time
                 self._writer.flush()
             self._records = records(self._path, Wanted({}, None), self._seen)
         for record in self._records:

@@ -21,9 +21,9 @@ _OF_INTENT: Final = ("arguments", "values")
 
 
 class Durable:
-    """The `around` that makes hooks durable, for every kind of function."""
+    """The `around` receiver that makes hooks durable, whether they are sync, async or streams."""
 
-    __hookbus_live__ = True  # it passes on each part of a stream as it arrives
+    __hookbus_live__ = True  # it passes on each item of a stream as it arrives
 
     def __init__(self, writer: Writer, bus: Bus) -> None:
         self._writer, self._bus = writer, bus
@@ -54,7 +54,7 @@ class Attempt:
         self._known: dict[str, Any] = {}
 
     def begin(self) -> Block | None:
-        """Write the intent to disk. If that fails, return the block of the call."""
+        """Write the intent to disk. If that fails, return a block for the call."""
         try:
             self._writer.settle(self._intend())
         except HookError as error:
@@ -65,7 +65,7 @@ class Attempt:
         return None
 
     async def begin_async(self) -> Block | None:
-        """Do the same in a task."""
+        """Like `begin`, without blocking the event loop."""
         try:
             await self._writer.settle_async(self._intend())
         except HookError as error:
@@ -90,7 +90,7 @@ class Attempt:
             self._unwritten(error, wrong)
 
     async def end_async(self, error: BaseException | None = None) -> None:
-        """Do the same in a task."""
+        """Like `end`, without blocking the event loop."""
         if error is not None and not isinstance(error, (Exception, CallPaused)):
             self._leave(error)
             return
@@ -100,9 +100,9 @@ class Attempt:
             self._unwritten(error, wrong)
 
     def _intend(self) -> Waiting:
-        given = self._described()
-        self._known = {name: given[name] for name in given if name not in _OF_INTENT}
-        row = self._row("Intent", **{name: given[name] for name in _OF_INTENT if name in given})
+        fields = self._described()
+        self._known = {name: fields[name] for name in fields if name not in _OF_INTENT}
+        row = self._row("Intent", **{name: fields[name] for name in _OF_INTENT if name in fields})
         self._began = time.perf_counter()
         self._intent = self._writer.add(row, is_full=True)
         return self._intent
@@ -120,11 +120,11 @@ class Attempt:
             self._writer.post(self._outcome(error), self._intent)
 
     def _unwritten(self, error: BaseException | None, wrong: HookError) -> None:
-        said = f"its outcome could not be recorded: {wrong}"
+        message = f"its outcome could not be recorded: {wrong}"
         if error is None:
-            raise HookError(f"{self._ctx.hook} ran, but {said}") from None
+            raise HookError(f"{self._ctx.hook} ran, but {message}") from None
         of = error.error if is_a(error, CallPaused) else error
-        note(of, f"{self._ctx.hook} raised this, and {said}")
+        note(of, f"{self._ctx.hook} raised this, and {message}")
 
     def _outcome(self, error: BaseException | None) -> Row:
         outcome = "returned"
@@ -134,10 +134,10 @@ class Attempt:
             if not is_a(error, Exception):
                 outcome = "paused" if is_a(error, CallPaused) else "cancelled"
         seconds = time.perf_counter() - self._began
-        said = None if error is None or outcome == "paused" else {
+        error_fields = None if error is None or outcome == "paused" else {
             "type": name_of_type(type(error)), "place": place_of_raise(error)
         }  # fmt: skip
-        return self._row("Outcome", outcome=outcome, seconds=seconds, error=said)
+        return self._row("Outcome", outcome=outcome, seconds=seconds, error=error_fields)
 
     def _row(self, kind: str, **facts: Any) -> Row:
         about = {"event": kind, "at": time.time(), "attempt": self._number}

@@ -1,4 +1,4 @@
-"""Program exit and forks: no earlier event is lost, and no connection is shared.
+"""Handle program exit and forks: lose no earlier event, and share no connection with a child.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ def _at_exit() -> None:
 
 
 def _before_fork() -> None:
-    _still.extend(writer for writer in list(_all) if writer.stand_still())
+    _still.extend(writer for writer in list(_all) if writer.pause_writing())
 
 
 def _in_parent() -> None:
     while _still:
-        _still.pop().go_on()
+        _still.pop().resume_writing()
 
 
 def _in_child() -> None:

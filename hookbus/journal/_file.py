@@ -21,13 +21,13 @@ from .._ground.sqlite import (
     into_wal,
     is_new,
     make,
+    message_of,
     refuse_foreign,
-    said,
     uri_of,
     whole_path,
 )  # fmt: skip
 
-VERSION: Final = 2
+VERSION: Final = 3
 _APPLICATION: Final = 0x686B6A6C  # "hkjl", in the head of the file
 PAGES: Final = 1000
 
@@ -37,7 +37,7 @@ _log: Final = logging.getLogger("hookbus")
 def made(path: str | os.PathLike[str]) -> Path:
     """Return the absolute path of a journal to write. A missing file is created.
 
-    If another process has locked a new file, this function waits, and logs once that it does. An
+    If another process has locked a new file, this function logs a message once and waits. An
     existing journal needs no lock here, because its records are queued.
 
     Raises:
@@ -57,7 +57,7 @@ def _make_if_new(path: Path) -> None:
         if not is_new(db, path, "journal", _APPLICATION, VERSION):
             return
         db.execute("BEGIN IMMEDIATE")
-        if is_new(db, path, "journal", _APPLICATION, VERSION):  # another process may be first
+        if is_new(db, path, "journal", _APPLICATION, VERSION):  # others may create it first
             make(db, tables(), _APPLICATION, VERSION)
             name = secrets.token_hex(8)
             genesis = sha256(name.encode()).digest()
@@ -127,6 +127,17 @@ def _free(db: sqlite3.Connection) -> int:
     return int(db.execute("PRAGMA freelist_count").fetchone()[0])
 
 
+def id_of(path: Path) -> str:
+    """Return the id of a journal, or "" if the head of its chain is missing.
+
+    Raises:
+        HookError: if the file cannot be read.
+    """
+    with reading(path) as db:
+        found = db.execute("SELECT file FROM head").fetchone()
+    return "" if found is None else str(found[0])
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """Open the file for reading while others may write to it.
@@ -158,8 +169,8 @@ def _worded(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise HookError(said(path, error)) from None
-    except UnicodeError:  # in a name in the file, or in a message of SQLite
+        raise HookError(message_of(path, error)) from None
+    except UnicodeError:  # invalid UTF-8 in the file's schema or in an SQLite message
         raise HookError(f"{path} is damaged: restore it, or create a new journal") from None
 
 

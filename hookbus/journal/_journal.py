@@ -14,7 +14,6 @@ from typing import Final, Literal, Self
 from .. import Bus, Connection, HookError, default_bus
 from .._ground.keywords import named_options
 from ..events import KINDS, Event, Invoked
-from ._chain import row_of
 from ._checkpoint import Checkpoint
 from ._cursor import Cursor
 from ._durable import Durable
@@ -25,9 +24,9 @@ from ._verify import Verification, verified
 from ._words import Record
 from ._writer import Writer
 
-_TOLD: Final = ("asked", "approved", "answered")
-"""Answers in `Invoked` events that are always recorded: a person approved a call or answered a
-question.
+_TOLD: Final = ("asked", "approved", "handed on", "answered")
+"""The answers for which `Invoked` events are always recorded: a person approved a call or answered
+a question.
 """
 
 
@@ -79,7 +78,7 @@ class Journal:
         """The number of records that were lost, because too many were queued or because the file
         could not be written. Records of durable hooks are never lost.
         """
-        return 0 if self._writer is None else self._writer.queue.lost
+        return 0 if self._writer is None else self._writer.lost
 
     def attach(self, bus: Bus, *, turns: bool = False) -> Callable[[], None]:
         """Record the events of a bus from now on. Return a function that stops the recording.
@@ -153,8 +152,8 @@ class Journal:
         blocked.
 
         Raises:
-            HookError: if they cannot be written. In that case, they are lost, and counted in
-                `lost`.
+            HookError: if they cannot be written. In that case, they stay in the spool for the next
+                journal. Those that were queued in memory are lost, and counted in `lost`.
         """
         for bus in list(self._attached):
             self._detach(bus)
@@ -168,7 +167,7 @@ class Journal:
         if error is None:
             self.close()
             return
-        with suppress(HookError):  # the error is logged, and the exception of the block continues
+        with suppress(HookError):  # log it; the exception of the `with` block propagates
             self.close()
 
     def records(
@@ -281,8 +280,8 @@ class Journal:
             self._hear_turns(bus, event)
 
     def _hear_turns(self, _: Bus, event: Event) -> None:
-        if self._writer:
-            self._writer.offer(row_of(event.as_dict()))
+        if self._writer is not None:
+            self._writer.record(event)
 
     def _writing(self) -> Writer:
         if self._writer is None:
@@ -292,8 +291,8 @@ class Journal:
         return self._writer
 
     def _settle(self) -> None:
-        """Write queued records before reading. If that fails, the failure is logged and they stay
-        queued.
+        """Write queued records before reading. If that fails, the failure is logged and the records
+        stay queued.
         """
         if self._writer is not None and not self._writer.is_closed:
             with suppress(HookError):

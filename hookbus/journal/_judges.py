@@ -13,18 +13,19 @@ import attrs
 
 from .. import ANY, Bus, HookBlocked, HookContext, baggage, events, hookable
 from .._ground.signatures import signature_of
-from ._senders import SenderIsGone, Unknown, is_subclass, qualname_of, stand_in_of
+from ._senders import SenderIsGone, Unknown, is_subclass, placeholder_for, qualname_of
 
 _WORD: Final = re.compile(
     r"\A<[^<>]*>\Z|<(?:redacted|could not be redacted|(?:private|secret|email|card|iban)(?:-\d+)?)>"
 )
-"""A string that replaces a value, or contains a redacted part."""
+"""Matches a string that replaces a redacted value or contains a redacted part."""
 
 _OFFERED: Final = ("ctx", "baggage")
 _REST: Final = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 LABELS: Final = frozenset({"caller", "call_id", "tool"})
-"""Labels of a `tool_call`, not values: a redacted label does not prevent a verdict.
+"""Arguments of a `tool_call` that only identify the call. Redaction of these does not prevent a
+verdict.
 """
 
 Verdict = tuple[str, str | None]
@@ -32,7 +33,7 @@ Verdict = tuple[str, str | None]
 
 
 class CannotJudge(Exception):
-    """A guard cannot be called for a recorded call; the message is the reason."""
+    """Raised if a guard cannot be called for a recorded call; the message gives the reason."""
 
 
 @attrs.frozen
@@ -92,8 +93,8 @@ class Judge:
         """Return a function with these arguments and the same hook as the recorded one."""
         found = self._stubs.get(names)
         if found is None:
-            def body(*given: Any) -> None:
-                """Take the place of the recorded method."""
+            def body(*values: Any) -> None:
+                """Stand in for the recorded method; do nothing."""
 
             kind = Parameter.POSITIONAL_OR_KEYWORD
             body.__signature__ = Signature(  # type: ignore[attr-defined]
@@ -118,7 +119,7 @@ class Judge:
                 raise CannotJudge(f"the recorded value of {name} is redacted")
 
     def _needs(self, names: tuple[str, ...]) -> list[str]:
-        """Return the arguments that the guard, or its `when=`, may read."""
+        """Return the arguments that the guard, or its `when=` condition, may read."""
         if not self._asks_for_all:
             return [name for name in names if name in self._asks]
         is_tool_call = {"name", "arguments"}.issubset(names)
@@ -135,7 +136,7 @@ class Judge:
 
 
 class _Wrapped:
-    """A guard that gets a stand-in for the sender. `error` is the exception it raised."""
+    """A guard that gets a placeholder for the sender. `error` is the exception it raised."""
 
     sender: Any = None
     error: BaseException | None = None
@@ -143,23 +144,23 @@ class _Wrapped:
     def __init__(self, guard: Any) -> None:
         self._guard, self.__signature__ = guard, signature_of(guard)
 
-    def __call__(self, sender: Any, /, **given: Any) -> Any:
+    def __call__(self, sender: Any, /, **arguments: Any) -> Any:
         try:
-            return self._guard(self.sender, **self._with_sender(given))
+            return self._guard(self.sender, **self._with_sender(arguments))
         except Exception as error:
             self.error = error
             raise
 
-    def _with_sender(self, given: dict[str, Any]) -> dict[str, Any]:
-        if isinstance(given.get("ctx"), HookContext):
-            given["ctx"] = given["ctx"].__replace__(sender=self.sender)
-        return given
+    def _with_sender(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        if isinstance(arguments.get("ctx"), HookContext):
+            arguments["ctx"] = arguments["ctx"].__replace__(sender=self.sender)
+        return arguments
 
 
 class _AsyncWrapped(_Wrapped):
-    async def __call__(self, sender: Any, /, **given: Any) -> Any:
+    async def __call__(self, sender: Any, /, **arguments: Any) -> Any:
         try:
-            return await self._guard(self.sender, **self._with_sender(given))
+            return await self._guard(self.sender, **self._with_sender(arguments))
         except Exception as error:
             self.error = error
             raise
@@ -167,7 +168,9 @@ class _AsyncWrapped(_Wrapped):
 
 @attrs.frozen
 class Asked:
-    """A guard that applies to a call, its stand-in sender, and why it cannot be called."""
+    """A guard that applies to a call, the placeholder for the sender, and why the guard cannot be
+    called.
+    """
 
     guard: Any
     sender: Any
@@ -175,31 +178,31 @@ class Asked:
 
 
 def guards(bus: Bus, hook: str, sender: str) -> Iterator[Asked]:
-    """Yield the guards of a hook that apply to a recorded sender, in order. Those that cannot be
+    """Yield the guards of a hook that apply to a recorded sender, in order. Guards that cannot be
     called come last.
     """
     signal = bus.signal(f"pre_{hook}")
     scoped = [(each, each.owner)
               for each in signal.connections() if each.role == "guard" and each.is_enabled]
     classes = [scope for _, scope in scoped if issubclass(type(scope), type)]
-    stand_in, is_known = stand_in_of(sender, classes)
-    known = ANY if type(stand_in) is Unknown else stand_in
+    placeholder, is_known = placeholder_for(sender, classes)
+    known = ANY if type(placeholder) is Unknown else placeholder
     matching = {id(each.function): each for _, each in signal._matching(known)
                 if each.role == "guard"}  # fmt: skip
     for function in signal.receivers_for(known):
         if id(function) in matching:
-            yield Asked(matching.pop(id(function)), stand_in)
+            yield Asked(matching.pop(id(function)), placeholder)
     for each, scope in scoped:
         if type(scope) is FunctionType:
             if sender == f"function {scope.__qualname__}":
-                yield Asked(each, stand_in)
+                yield Asked(each, placeholder)
         elif issubclass(type(scope), type):
             if not is_known:
                 why = f"it is connected to {qualname_of(scope)}, and the sender is unknown here"
-                yield Asked(each, stand_in, why)
+                yield Asked(each, placeholder, why)
         elif scope is not ANY and (known is ANY or is_subclass(type(known), type(scope))):
             why = "it is connected to one object, and the journal does not identify the object"
-            yield Asked(each, stand_in, why)
+            yield Asked(each, placeholder, why)
 
 
 def _parameters(function: Any) -> list[Parameter]:

@@ -9,15 +9,17 @@ from typing import Final
 from ._chain import Row
 
 LIMIT: Final = 100_000
-"""The maximum number of queued records. Beyond it, records of hooks that are not durable are lost.
+"""The maximum number of records that wait while the file cannot be written. Beyond it, records of
+hooks that are not durable are lost.
 """
 
 
 class Waiting:
-    """A record that must not be lost.
+    """A record in memory.
 
     Attributes:
         row: the row to write.
+        after: up to where the records in the spool come before it.
         is_full: whether it must survive a power failure.
         intent: the record that must be written before this one, or None.
         is_awaited: whether a caller waits for it and gets the error if it cannot be written.
@@ -33,12 +35,14 @@ class Waiting:
     is_taken = is_done = is_withdrawn = False
 
     def __init__(
-        self, row: Row, *, is_full: bool, is_awaited: bool = True, intent: Waiting | None = None
-    ) -> None:
-        self.row, self.is_full, self.is_awaited, self.intent = row, is_full, is_awaited, intent
+        self, row: Row, after: int, *, is_full: bool, is_awaited: bool = True,
+        intent: Waiting | None = None,
+    ) -> None:  # fmt: skip
+        self.row, self.after, self.intent = row, after, intent
+        self.is_full, self.is_awaited = is_full, is_awaited
 
     def take(self) -> bool:
-        """Return whether it must be written now."""
+        """Return whether the record must be written now. If so, mark it as taken."""
         is_alone = self.intent is not None and not self.intent.is_taken
         self.is_taken = not self.is_withdrawn and not is_alone
         return self.is_taken
@@ -60,44 +64,52 @@ class Queue:
     """
 
     def __init__(self) -> None:
-        self._items: deque[Row | Waiting] = deque()
+        self._items: deque[Waiting] = deque()
         self.lost = 0
 
     def __len__(self) -> int:
         return len(self._items)
 
-    def offer(self, row: Row) -> bool:
-        """Add a record that no caller waits for. Return False, and count it, if it is lost."""
-        if len(self._items) >= LIMIT:
-            self.lost += 1
-            return False
-        self._items.append(row)
-        return True
-
     def add(self, waiting: Waiting) -> None:
-        """Add a record that must not be lost."""
+        """Add a record."""
         self._items.append(waiting)
 
-    def take(self, most: int) -> list[Row | Waiting]:
-        """Remove and return the oldest records to write."""
-        return [each for each in self._out(most) if not isinstance(each, Waiting) or each.take()]
+    def next_after(self) -> int | None:
+        """Return up to where the spool must be written before the oldest record, or None if the
+        queue is empty.
+        """
+        try:
+            return self._items[0].after
+        except IndexError:
+            return None
 
-    def put_back(self, taken: list[Row | Waiting], error: str) -> None:
+    def take(self, most: int, position: int) -> list[Waiting]:
+        """Remove and return the oldest records to write now that the spool is written up to this
+        position.
+        """
+        taken: list[Waiting] = []
+        while len(taken) < most and self._items and self._items[0].after <= position:
+            each = self._items.popleft()
+            if each.take():
+                taken.append(each)
+        return taken
+
+    def put_back(self, taken: list[Waiting], error: str) -> None:
         """Put back records that could not be written, and report the error to waiting callers."""
-        kept: list[Row | Waiting] = []
-        for each in [*taken, *self._out(len(self._items))]:
-            if isinstance(each, Waiting) and each.is_awaited:
+        remaining: list[Waiting] = []
+        for each in [*taken, *self._out()]:
+            if each.is_awaited:
                 each.settle(error)
             else:
-                kept.append(each)
-        self._items.extendleft(reversed(kept))
+                remaining.append(each)
+        self._items.extendleft(reversed(remaining))
 
     def give_up(self) -> int:
         """Drop all records, and return their number."""
-        dropped = sum(1 for _ in self._out(len(self._items)))
+        dropped = sum(1 for _ in self._out())
         self.lost += dropped
         return dropped
 
-    def _out(self, most: int) -> Iterator[Row | Waiting]:
-        for _ in range(min(most, len(self._items))):
+    def _out(self) -> Iterator[Waiting]:
+        for _ in range(len(self._items)):
             yield self._items.popleft()

@@ -41,7 +41,7 @@ class Wanted(NamedTuple):
         Raises:
             HookError: for an unknown type, or an invalid time.
         """
-        # The `+` makes SQLite use the record number only, which gives the right order.
+        # The `+` makes SQLite search by record number only, which gives the right order.
         conditions: dict[str, Any] = {}
         if hook is not None:
             conditions["+hook = ?"] = hook
@@ -81,7 +81,7 @@ def records(path: Path, wanted: Wanted, after: int = 0) -> Iterator[Record]:
 
 def unfinished(path: Path) -> list[Record]:
     """Return the intents without an outcome."""
-    # The `+` makes SQLite use the index of attempts, not scan all records by number.
+    # The `+` makes SQLite use the index of attempts instead of a scan of all records.
     with reading(path) as db:
         rows = db.execute(
             f"{_RECORDS} type = 'intent' AND NOT EXISTS ("

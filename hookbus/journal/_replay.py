@@ -48,7 +48,7 @@ class VerdictChange:
 
 @attrs.frozen(kw_only=True)
 class NotJudged:
-    """A guard that could not be called for some calls, with the reason and the number of these
+    """A guard that could not be called for some calls, with the reason and the number of those
     calls.
     """
 
@@ -83,8 +83,8 @@ class Replay(Pictured):
 
     def _sum(self) -> str:
         ways = Counter(f"{each.then} then, {each.now} now" for each in self.differences)
-        said = [f"{many} {way}" for way, many in ways.most_common()]
-        return f"{self.calls} calls: " + ("; ".join(said) or "no difference")
+        result = [f"{many} {way}" for way, many in ways.most_common()]
+        return f"{self.calls} calls: " + ("; ".join(result) or "no difference")
 
     def _tables(self) -> Iterator[tuple[str, dict[str, list[str]]]]:
         shown = [
@@ -102,8 +102,8 @@ class Replay(Pictured):
 @named_options
 def replay(journal: Journal, bus: Bus) -> Replay:
     """Call the guards of a bus, including those in shadow mode, for the calls of a journal. Methods
-    and other receivers do not run. Each guard gets the final arguments of the call, a stand-in for
-    the sender, and the baggage of the call.
+    and other receivers do not run. Each guard gets the final arguments of the call, a placeholder
+    for the sender, and the baggage.
 
     A guard that counts, such as `guards.rate_limit`, also counts these calls, so use a separate bus
     for the guards that you want to test.
@@ -117,22 +117,28 @@ def replay(journal: Journal, bus: Bus) -> Replay:
     """
     if not isinstance(journal, Journal) or not isinstance(bus, Bus):
         raise HookError("replay(journal, bus) needs a Journal and a Bus")
-    court, under_way = _Court(bus), dict[tuple[str, int], _Call]()
+    court = _Court(bus)
+    for call in past_calls(journal):
+        court.judge(call)
+    return court.result()
+
+
+def past_calls(journal: Journal) -> Iterator[PastCall]:
+    """Yield the calls of a journal as they end, and then those that have not ended."""
+    under_way = dict[tuple[str, int], PastCall]()
     for record in journal.records():
         key = record.run, record.data.get("call_id", 0)
         kind = record.type.removeprefix("hookbus.")
         if kind == "started":
-            under_way[key] = _Call(record)
+            under_way[key] = PastCall(record)
         elif key in under_way:
             under_way[key].add(kind, record.data)
             if kind == "finished":
-                court.judge(under_way.pop(key))
-    for call in under_way.values():
-        court.judge(call)
-    return court.said()
+                yield under_way.pop(key)
+    yield from under_way.values()
 
 
-class _Call:
+class PastCall:
     """One call, rebuilt from its records.
 
     Attributes:
@@ -155,8 +161,8 @@ class _Call:
             self.then = "asked", data["receiver"], None
         elif kind == "blocked" and data["phase"] == "pre" and data["enforced"]:
             was_asked = self.then[0] == "asked"
-            said = "asked" if was_asked else "blocked"
-            self.then = said, data["receiver"], data["reason"]
+            result = "asked" if was_asked else "blocked"
+            self.then = result, data["receiver"], data["reason"]
 
     @property
     def past(self) -> Past:
@@ -174,7 +180,7 @@ class _Court:
         self._differences: list[VerdictChange] = []
         self._unjudged = Counter[tuple[str, str, str]]()
 
-    def judge(self, call: _Call) -> None:
+    def judge(self, call: PastCall) -> None:
         """Call the guards for a call until a guard does not allow the call."""
         self._calls += 1
         past, is_open = call.past, False
@@ -193,14 +199,14 @@ class _Court:
         if not is_open:
             self._compare(call, "allowed", *call.then[1:])
 
-    def said(self) -> Replay:
+    def result(self) -> Replay:
         unjudged = [
             NotJudged(hook=hook, receiver=receiver, why=why, calls=calls)
             for (hook, receiver, why), calls in self._unjudged.items()
         ]
         return Replay(self._calls, tuple(self._differences), tuple(unjudged))
 
-    def _compare(self, call: _Call, now: str, receiver: str, reason: str | None) -> None:
+    def _compare(self, call: PastCall, now: str, receiver: str, reason: str | None) -> None:
         then, who, _ = call.then
         if then == now:
             return

@@ -17,8 +17,8 @@ from ._file import shrink
 from ._writer import Writer
 
 SLICE: Final = 5000
-"""The number of records to drop in one transaction. It is small, so that other writers need not
-wait.
+"""The number of records to drop in one transaction. It is small, so that other writers wait only
+briefly.
 """
 
 
@@ -94,7 +94,7 @@ def _limit(db: sqlite3.Connection, days: float | None, most: int | None) -> int:
 
 
 def _older(db: sqlite3.Connection, moment: float, head: int) -> int:
-    """Return the last record before the first one that is not older than this time."""
+    """Return the number of the record before the first one written at or after this time."""
     first = db.execute(
         "SELECT seq FROM chain WHERE +time >= ? ORDER BY seq LIMIT 1", [moment]
     ).fetchone()
@@ -102,7 +102,7 @@ def _older(db: sqlite3.Connection, moment: float, head: int) -> int:
 
 
 def _over(db: sqlite3.Connection, most: int, head: int) -> int:
-    """Return the last record to drop, so that the remaining records fit into this number of bytes.
+    """Return the number of the last record to drop, so that the other records fit into this size.
     """
     pages, free, size = (
         db.execute(f"PRAGMA {name}").fetchone()[0]
@@ -112,10 +112,10 @@ def _over(db: sqlite3.Connection, most: int, head: int) -> int:
     texts, count = db.execute("SELECT total(length(data)), count(*) FROM chain").fetchone()
     if total <= most or not count:
         return 0
-    each, room = (total - texts) / count, float(most)
+    each, remaining = (total - texts) / count, float(most)
     for seq, length in db.execute("SELECT seq, length(data) FROM chain ORDER BY seq DESC"):
-        room -= each + length
-        if room < 0:
+        remaining -= each + length
+        if remaining < 0:
             return int(seq)
     return 0
 

@@ -9,9 +9,10 @@ import socket
 import sqlite3
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from secrets import token_hex
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from .._ground.platform import is_process_running
@@ -30,8 +31,14 @@ class Run:
 
     def __init__(self) -> None:
         self.id, self.number, self._host = token_hex(8), 0, socket.gethostname()
+        self._pid, self._began = os.getpid(), time.time()
         program = Path(sys.argv[0]).name if getattr(sys, "argv", None) else ""
-        self.source = f"//{quote(self._host)}/{quote(program or 'python')}/{os.getpid()}"
+        self.source = f"//{quote(self._host)}/{quote(program or 'python')}/{self._pid}"
+
+    def described(self) -> dict[str, Any]:
+        """Return the data with which another process can recover the records of this run."""
+        return {"run": self.id, "source": self.source, "host": self._host, "pid": self._pid,
+                "began": self._began}  # fmt: skip
 
     def enter(self, db: sqlite3.Connection, path: Path) -> int:
         """Add this run to the file, report runs that were not closed, and return its number."""
@@ -42,7 +49,7 @@ class Run:
                 _say_died(db, path, number, id, pid)
         return db.execute(
             "INSERT INTO runs (id, source, host, pid, began) VALUES (?, ?, ?, ?, ?)",
-            [self.id, self.source, self._host, os.getpid(), time.time()],
+            [self.id, self.source, self._host, self._pid, self._began],
         ).lastrowid or 0
 
     def leave(self, db: sqlite3.Connection) -> None:
@@ -50,6 +57,30 @@ class Run:
         db.execute(
             "UPDATE runs SET ended = ?, how = 'closed' WHERE number = ?", [time.time(), self.number]
         )
+        db.execute("DELETE FROM spools WHERE run = ?", [self.number])
+
+
+class KilledRun(Run):
+    """A run of a process that was killed, as its spool describes it.
+
+    Raises:
+        KeyError, TypeError: if the description is not that of a run.
+    """
+
+    def __init__(self, described: Mapping[str, Any]) -> None:
+        self.id, self.source, self.number = str(described["run"]), str(described["source"]), 0
+        self._host, self._pid = str(described["host"]), int(described["pid"])
+        self._began = float(described["began"])
+
+    def enter(self, db: sqlite3.Connection, path: Path) -> int:
+        """Return the number of this run in the file, which is added if it is missing."""
+        db.execute(
+            "INSERT OR IGNORE INTO runs (id, source, host, pid, began, how) "
+            "VALUES (?, ?, ?, ?, ?, 'died')",
+            [self.id, self.source, self._host, self._pid, self._began],
+        )
+        found = db.execute("SELECT number FROM runs WHERE id = ?", [self.id])
+        return int(found.fetchone()[0])
 
 
 def _say_died(db: sqlite3.Connection, path: Path, number: int, id: str, pid: int) -> None:

@@ -1,4 +1,4 @@
-"""Stand-ins for senders that no longer exist: objects of their class, if the class is known."""
+"""Placeholders for senders that no longer exist: objects of their class, if the class is known."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ _OF_OBJECT: Final = re.compile(r"(.+?)(?: '.*')? at 0x[0-9a-f]+")
 
 
 class SenderIsGone(Exception):
-    """A guard reads an attribute of an unknown sender."""
+    """Raised when a guard reads an attribute of an unknown sender."""
 
 
 class Unknown:
-    """A sender about which nothing is known: reading any attribute raises an exception."""
+    """A placeholder for a sender of an unknown class. Reading any attribute raises
+    `SenderIsGone`.
+    """
 
     def __getattribute__(self, name: str) -> Any:
         raise SenderIsGone
@@ -33,9 +35,9 @@ def kind_of(sender: str) -> str:
     return f"{of_object[1]} at 0x0" if of_object else sender
 
 
-def stand_in_of(sender: str, scopes: Collection[type]) -> tuple[Any, bool]:
-    """Return a stand-in for a recorded sender, and whether its class is known. The stand-in is the
-    class itself, an uninitialized object of that class, or an unknown sender.
+def placeholder_for(sender: str, scopes: Collection[type]) -> tuple[Any, bool]:
+    """Return a placeholder for a recorded sender, and whether its class is known. The placeholder
+    is the class itself, an uninitialized object of that class, or an `Unknown`.
 
     Args:
         sender: the sender as `kind_of` returns it.
@@ -61,22 +63,22 @@ def stand_in_of(sender: str, scopes: Collection[type]) -> tuple[Any, bool]:
 
 
 def _classes_called(name: str) -> list[type]:
-    """Return the classes of this qualified name, one for each module."""
+    """Return the classes with this qualified name, one for each module."""
     found: dict[str | int, type] = {}
     seen: set[int] = set()  # by identity: a metaclass may override equality
-    left = [object]
-    while left:
-        for cls in type.__subclasses__(left.pop()):
+    unvisited = [object]
+    while unvisited:
+        for cls in type.__subclasses__(unvisited.pop()):
             if id(cls) not in seen:
                 seen.add(id(cls))
-                left.append(cls)
+                unvisited.append(cls)
                 if qualname_of(cls) == name:
                     found[_module_of(cls)] = cls  # a redefined class replaces the earlier one
     return list(found.values())
 
 
 def is_subclass(cls: type, base: type) -> bool:
-    """Return whether a class is another one or inherits from it, ignoring its metaclass."""
+    """Return whether a class is `base` or inherits from it, ignoring overrides in its metaclass."""
     return any(each is base for each in _MRO(cls))
 
 

@@ -1,8 +1,9 @@
-"""Verify a journal: check every record, and the links between them."""
+"""Verify a journal: check every record, and the links between records."""
 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable
@@ -16,8 +17,11 @@ from .. import HookError
 from ._chain import bound, columns
 from ._checkpoint import Checkpoint
 from ._file import reading, tables
+from ._recovery import POSITION, LeftSpool
+from ._spool import paths_of_spools
 
 MOST_PROBLEMS: Final = 100
+_TRIES: Final = 3
 _ROWS: Final = (
     "SELECT seq, run, type, hook, time, call_id, outcome, receiver, seconds, attempt, session, "
     "data, hash FROM chain NOT INDEXED ORDER BY seq"
@@ -34,11 +38,14 @@ class Verification:
         records: the number of records that were checked.
         problems: the first hundred problems, each with its record number.
         dropped: the number of records that `retain` dropped, which can no longer be checked.
+        spooled: the number of records in spools beside the file, which are not in the chain yet.
+            They have checksums that detect damage, but not intentional changes.
     """
 
     records: int
     problems: tuple[str, ...]
     dropped: int = 0
+    spooled: int = 0
 
     @property
     def ok(self) -> bool:
@@ -48,7 +55,8 @@ class Verification:
     def __str__(self) -> str:
         if self.ok:
             dropped = f"; records 1 to {self.dropped} were dropped earlier" * (self.dropped > 0)
-            return f"{self.records} records, nothing was changed{dropped}"
+            spooled = f"; {self.spooled} more are in spools" * (self.spooled > 0)
+            return f"{self.records} records, nothing was changed{dropped}{spooled}"
         return "\n".join([f"{self.records} records, and something was changed:", *self.problems])
 
 
@@ -57,22 +65,23 @@ def verified(
 ) -> Verification:
     """Check every record of a file, and the checkpoints."""
     look = _Look()
-    given = list(checkpoints)
+    checkpoint_list = list(checkpoints)
     if key is not None:
-        for each in given:
+        for each in checkpoint_list:
             if not each.is_signed_by(key):
                 look.found(f"the checkpoint of record {each.seq} is not signed by this key")
     try:
         with reading(path) as db:
             # Invalid UTF-8 in a record must be reported as a problem of that record, not raise.
             db.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
-            look.at(db, given)
+            look.at(db, checkpoint_list)
             for (wrong,) in db.execute(f"PRAGMA integrity_check({MOST_PROBLEMS})"):
                 if wrong != "ok":
                     look.found(f"the file is damaged: {wrong}")
+            look.at_spools(db, path)
     except HookError as error:
         look.found(f"after record {look.last}: {error}")
-    return Verification(look.records, tuple(look.problems), look.dropped)
+    return Verification(look.records, tuple(look.problems), look.dropped, look.spooled)
 
 
 class _Look:
@@ -82,11 +91,12 @@ class _Look:
         records: the number of records.
         last: the number of the last record.
         dropped: the number of records that `retain` dropped.
+        spooled: the number of records in spools.
     """
 
     def __init__(self) -> None:
         self.problems: list[str] = []
-        self.records = self.last = self.dropped = 0
+        self.records = self.last = self.dropped = self.spooled = 0
         self._before: bytes | None = None
         self._retained: tuple[Any, Any] | None = None
 
@@ -127,6 +137,28 @@ class _Look:
         dropped = (expired, head[0][4].hex() if isinstance(head[0][4], bytes) else None)
         if expired and self._retained != dropped:
             self.found(f"records 1 to {expired} are missing, and no record says so")
+
+    def at_spools(self, db: sqlite3.Connection, path: Path) -> None:
+        """Check the spools beside the file."""
+        journal_id = db.execute("SELECT file FROM head").fetchone()
+        try:
+            paths = paths_of_spools(path)
+        except OSError as error:
+            self.found(f"the folder of the spools cannot be read: {error.strerror}")
+            return
+        for each in paths:
+            for tries_left in reversed(range(_TRIES)):
+                try:
+                    spooled, damaged = _spooled(each, db, path, str(*journal_id or ("",)))
+                except FileNotFoundError:  # its process has ended meanwhile
+                    break
+                except (OSError, ValueError) as error:
+                    spooled, damaged = 0, f"{getattr(error, 'strerror', 0) or error}"
+                if not damaged or not tries_left:  # else it may have been truncated meanwhile
+                    self.spooled += spooled
+                    if damaged:
+                        self.found(f"{each}: {damaged}")
+                    break
 
     def _schema(self, db: sqlite3.Connection) -> None:
         """Check that the tables, views and indexes are exactly those of `tables.sql`."""
@@ -169,7 +201,8 @@ class _Look:
     def _marks(
         self, checkpoints: list[Checkpoint], file: str, expired: int, hash: Any
     ) -> dict[int, list[Checkpoint]]:
-        """Return the checkpoints by record number. Compare those that need no record immediately.
+        """Return the checkpoints by record number. Compare checkpoints that need no record
+        immediately.
         """
         marks: dict[int, list[Checkpoint]] = defaultdict(list)
         for each in checkpoints:
@@ -189,6 +222,24 @@ class _Look:
     def _compare(self, checkpoint: Checkpoint, hash: Any) -> None:
         if not isinstance(hash, bytes) or hash.hex() != checkpoint.hash:
             self.found(f"record {checkpoint.seq} {_LIKELY}: it differs from its checkpoint")
+
+
+def _spooled(
+    spool_path: Path, db: sqlite3.Connection, path: Path, journal_id: str
+) -> tuple[int, str]:
+    """Return the number of records in a spool, and what is wrong with it, or ""."""
+    spool = LeftSpool(spool_path, os.O_RDONLY)
+    try:
+        spool.read_header(path, journal_id)
+        if not spool.is_begun:
+            return 0, ""
+        found = db.execute(POSITION, [spool.run.id]).fetchone()
+        batches = [*spool.batches(0 if found is None else found[0])]
+    finally:
+        spool.close()
+    damaged = sum(damaged for _, _, damaged in batches)
+    wrong = f"the checksums of {damaged} records are wrong" if damaged else ""
+    return sum(len(rows) for rows, _, _ in batches), wrong
 
 
 def _missing(first: int, last: int) -> str:

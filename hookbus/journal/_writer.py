@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,16 +12,33 @@ from typing import Final
 
 from .. import HookError
 from .._ground.locks import Lock
-from ._append import Chain, Work
-from ._chain import Row
+from ..events import Event
+from . import _queue
+from ._append import Work
+from ._chain import Row, row_of
 from ._ends import watch
-from ._queue import Queue, Waiting
+from ._moving import BATCH, Mover
+from ._queue import Waiting
+from ._text import text_of
 
 LINGER_SECONDS: Final = 0.05
-"""How long a record that no caller waits for is held, so that it shares a commit with others."""
+"""How long the thread waits, so that records share a commit."""
 
 RETRY_SECONDS: Final = 0.5
-BATCH: Final = 8192
+
+POLITE_BATCH: Final = 256
+"""The number of records that the thread moves at once while calls come in quick succession."""
+
+POLITE_PAUSE: Final = 9
+"""How many times as long as it worked the thread then waits."""
+
+BEHIND: Final = 20_000
+"""From this number of waiting records on, the thread no longer waits."""
+
+MANY: Final = 50_000
+"""From this number of waiting records on, calls are slowed down until the thread has caught up."""
+
+SLOW_DOWN_SECONDS: Final = 0.0001
 
 _log: Final = logging.getLogger("hookbus")
 
@@ -29,43 +47,56 @@ class Writer:
     """Appends records to the chain of a file. Other writers may append to the same file.
 
     Attributes:
-        queue: the unwritten records.
         is_closed: whether no more records are accepted.
     """
 
     def __init__(self, path: Path, *, is_full: bool) -> None:
         self._path, self._is_full, self.is_closed = path, is_full, False
-        self._chain = Chain(path)
-        self._is_ending = self._is_in_trouble = False
+        self._is_ending = False
+        self._mover = Mover(path, is_full=is_full)
         self._begin()
         watch(self)
+        if self._mover.has_left_spools:
+            self._call_thread()
 
     def begin(self) -> None:
         """Start again in a forked child process. The parent writes the records queued before the
         fork.
         """
-        self._chain.begin()
+        self._mover.begin()
         self._begin()
 
     def _begin(self) -> None:
-        self.queue = Queue()
         self._lock, self._owner = Lock(), 0
         self._wake, self._hurry = threading.Event(), threading.Event()
         self._starting = Lock()
         self._thread: threading.Thread | None = None
 
+    @property
+    def lost(self) -> int:
+        """The number of records that were lost."""
+        return self._mover.queue.lost
+
     # -- taking records in -------------------------------------------------------------------------
 
-    def offer(self, row: Row) -> None:
-        """Queue a record that no caller waits for. If the queue is full, count it as lost."""
-        queue = self.queue
-        if self.is_closed:
-            queue.lost += 1
-        elif not queue.offer(row):
-            if queue.lost == 1:
+    def record(self, event: Event) -> None:
+        """Record an event that no caller waits for. If too many records wait, count it as lost."""
+        mover = self._mover
+        if mover.is_in_trouble and mover.backlog >= _queue.LIMIT:
+            mover.queue.lost += 1
+            if mover.queue.lost == 1:
                 _log.warning("%s: too many records are queued, and some are lost", self._path)
-        elif not self._wake.is_set():
+            return
+        if not mover.spool.append(text_of(event)):
+            if self.is_closed:
+                mover.queue.lost += 1
+                return
+            row = row_of(event.as_dict())
+            mover.queue.add(Waiting(row, mover.spool.end(), is_full=False, is_awaited=False))
+        if not self._wake.is_set():
             self._call_thread()
+        elif mover.spool.written - mover.moved > MANY and not mover.is_in_trouble:
+            time.sleep(SLOW_DOWN_SECONDS)
 
     def add(self, row: Row, *, is_full: bool) -> Waiting:
         """Queue a record that a caller is about to wait for.
@@ -73,8 +104,9 @@ class Writer:
         Raises:
             HookError: if the journal is closed.
         """
-        waiting = Waiting(row, is_full=is_full or self._is_full)
-        self.queue.add(waiting)
+        mover = self._mover
+        waiting = Waiting(row, mover.spool.end(), is_full=is_full or self._is_full)
+        mover.queue.add(waiting)
         if self.is_closed:  # checked last: a record added before closing is written
             waiting.is_withdrawn = True
             raise HookError(f"the journal {self._path} is closed")
@@ -83,7 +115,10 @@ class Writer:
     def post(self, row: Row, intent: Waiting) -> None:
         """Queue a record that no caller waits for. It is written only if its intent is written."""
         if not self.is_closed:
-            self.queue.add(Waiting(row, is_full=self._is_full, is_awaited=False, intent=intent))
+            end = self._mover.spool.end()
+            self._mover.queue.add(
+                Waiting(row, end, is_full=self._is_full, is_awaited=False, intent=intent)
+            )
             self._call_thread()
 
     def settle(self, waiting: Waiting) -> None:
@@ -94,12 +129,12 @@ class Writer:
         """
         with self._held():
             if not waiting.is_done:
-                self._drain()
+                self._mover.drain()
         if waiting.error is not None:
             raise HookError(waiting.error)
 
     async def settle_async(self, waiting: Waiting) -> None:
-        """Do the same in a task, without blocking the event loop."""
+        """Like `settle`, without blocking the event loop."""
         import asyncio
 
         try:
@@ -132,7 +167,7 @@ class Writer:
             HookError: with a message that says why they cannot be written. They stay queued.
         """
         with self._held():
-            error = self._drain()
+            error = self._mover.drain()
         if error is not None:
             raise HookError(error)
 
@@ -144,9 +179,9 @@ class Writer:
             HookError: with a message that says why it failed. In that case, nothing was changed.
         """
         with self._held():
-            error = self._drain()
+            error = self._mover.drain()
             if error is None:
-                self._chain.commit(do, is_full=self._is_full)
+                self._mover.transact(do)
         if error is not None:
             raise HookError(error)
 
@@ -154,24 +189,20 @@ class Writer:
         """Write all queued records, and accept no more.
 
         Raises:
-            HookError: if they cannot be written. They are lost, and counted.
+            HookError: if they cannot be written. Those in memory are lost, and counted.
         """
         was_closed, self.is_closed = self.is_closed, True
         if was_closed:
             return
         with self._held():
-            error = self._drain()
-            dropped = self.queue.give_up()
-            if error is None:
-                self._chain.leave()
-            self._chain.disconnect()
+            problem = self._mover.close()
         self._hurry.set()
         self._wake.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
-        if error is not None:
-            _log.error("%s; the journal is closed, and %d records are lost", error, dropped)
-            raise HookError(f"{error}; {dropped} records are lost")
+        if problem is not None:
+            _log.error("%s; the journal is closed", problem)
+            raise HookError(problem)
 
     # -- the end of the program, and forks ---------------------------------------------------------
 
@@ -182,19 +213,17 @@ class Writer:
         self._is_ending = True
         self._wake.clear()
         with self._held():
-            if self._drain() is None:
-                self._chain.leave()
-            self._chain.disconnect()
+            self._mover.end()
 
-    def stand_still(self) -> bool:
+    def pause_writing(self) -> bool:
         """Pause writing and close the connection before a fork. Return False on a timeout.
         """
         if self._owner == threading.get_ident() or not self._lock.acquire(timeout=15):
             return False
-        self._chain.disconnect()
+        self._mover.chain.disconnect()
         return True
 
-    def go_on(self) -> None:
+    def resume_writing(self) -> None:
         """Resume writing."""
         self._lock.release()
 
@@ -233,47 +262,25 @@ class Writer:
             self._hurry.clear()
             if self.is_closed:
                 return
-            with self._held():
-                error = self._drain()
+            error = self._move_politely()
             if error is not None:
                 self._hurry.wait(RETRY_SECONDS)
                 self._wake.set()
 
-    def _drain(self) -> str | None:
-        """Write all queued records, and return why they cannot be written, or None."""
-        while self.queue:
-            taken = self.queue.take(BATCH)
-            error = self._append(taken)
-            if error is not None:
-                if not self._is_in_trouble:
-                    _log.error("%s; records stay queued, and durable hooks are blocked", error)
-                self._is_in_trouble = True
+    def _move_politely(self) -> str | None:
+        """Move all records, and return why that is not possible, or None.
+
+        While calls come in quick succession, this takes small steps and pauses between them,
+        because each step takes the interpreter away from the calls.
+        """
+        mover, most = self._mover, POLITE_BATCH
+        while True:
+            written, began = mover.spool.written, time.perf_counter()
+            with self._held():
+                error = mover.move(most)
+            if error is not None or not mover.backlog:
                 return error
-            self._is_in_trouble = False
-        return None
-
-    def _append(self, taken: list[Row | Waiting]) -> str | None:
-        """Write these records in one commit, or put them back and return the reason."""
-        rows = [each.row if isinstance(each, Waiting) else each for each in taken]
-        awaited = [each for each in taken if isinstance(each, Waiting)]
-        is_full = self._is_full or any(each.is_full for each in awaited)
-        self._chain.is_committed = False
-        try:
-            if rows:
-                self._chain.commit(lambda db: rows, is_full=is_full)
-        except HookError as error:
-            self.queue.put_back(taken, str(error))
-            return str(error)
-        except BaseException:
-            if not self._chain.is_committed:
-                self.queue.put_back(taken, "the writing was interrupted")
-                raise
-            _settle(awaited)
-            raise
-        _settle(awaited)
-        return None
-
-
-def _settle(written: list[Waiting]) -> None:
-    for each in written:
-        each.settle()
+            is_waited_for = len(mover.queue) > 0 or self._hurry.is_set()
+            share_left = 0 if is_waited_for else max(0, 1 - mover.backlog / BEHIND)
+            self._hurry.wait((time.perf_counter() - began) * POLITE_PAUSE * share_left)
+            most = POLITE_BATCH if share_left and mover.spool.written > written else BATCH

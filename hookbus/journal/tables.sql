@@ -1,4 +1,4 @@
--- The tables and views of a journal, schema 2. The views are for everybody, the tables may change.
+-- The tables and views of a journal, schema 3. The views are for everybody, the tables may change.
 CREATE TABLE head (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     file TEXT NOT NULL,
@@ -32,6 +32,7 @@ CREATE TABLE chain (
     data TEXT NOT NULL,
     hash BLOB NOT NULL
 );
+CREATE TABLE spools (run INTEGER PRIMARY KEY, position INTEGER NOT NULL);
 CREATE TABLE cursors (name TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX by_call ON chain (run, call_id, type, attempt);
 CREATE INDEX by_time ON chain (time);

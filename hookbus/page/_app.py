@@ -45,9 +45,9 @@ class Page:
 
     async def calls(self, request: Request) -> Response:
         """Return the calls that are older than the record with the number `before`."""
-        given = dict(request.query_params)
-        before = _number(given.pop("before", ""))
-        records, more = await run_in_threadpool(self._reading.before, before, given)
+        query = dict(request.query_params)
+        before = _number(query.pop("before", ""))
+        records, more = await run_in_threadpool(self._reading.before, before, query)
         return _json({"rows": [row(each) for each in records], "before": more})
 
     async def call(self, request: Request) -> Response:
@@ -64,15 +64,15 @@ class Page:
             if len(body) > _LONGEST:
                 raise HookError(f"an answer may have at most {_LONGEST} bytes")
         person = request.scope[PERSON]
-        said = answer_of(strict_json(body), person)
+        decision = answer_of(strict_json(body), person)
         id = request.path_params["id"]
-        state = await run_in_threadpool(self._pass_on, id, said, person)
+        state = await run_in_threadpool(self._pass_on, id, decision, person)
         return _json({"answered": id, "state": state})
 
-    def _pass_on(self, id: str, said: Any, person: str | None) -> str:
+    def _pass_on(self, id: str, decision: Any, person: str | None) -> str:
         """Pass an answer on, and return the state of its request."""
         proven = {} if person is None else {"proof": Proof(person, "page")}
-        self._approvals.answer(id, said, **proven)
+        self._approvals.answer(id, decision, **proven)
         get = getattr(self._approvals, "get", None)  # an inbox keeps no answers
         return "answered" if get is None else str(get(id).state)
 
@@ -111,7 +111,9 @@ def made(journal: Any, token: str | None, approvals: Any, people: Any) -> ASGIAp
 
 
 def _files() -> list[Route]:
-    """Return the routes of the static files. The list is fixed here, not by requests."""
+    """Return the routes of the static files. The list is fixed, so a request cannot read other
+    files.
+    """
     found = []
     for file in files("hookbus.page").joinpath("static").iterdir():
         kind, text = _KINDS[file.name.rpartition(".")[2]], file.read_text(encoding="utf-8")

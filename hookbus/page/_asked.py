@@ -90,11 +90,11 @@ def _arguments(request: Request) -> dict[str, Any]:
     return dict(inner if isinstance(inner, Mapping) else request.arguments)
 
 
-def answer_of(said: Any, person: str | None) -> Approved | Denied:
+def answer_of(data: Any, person: str | None) -> Approved | Denied:
     """Return a person's answer, read from the data that the page sends.
 
     Args:
-        said: `answer` ("approve" or "deny"), and optionally `arguments` as edited JSON, `remember`
+        data: `answer` ("approve" or "deny"), and optionally `arguments` as edited JSON, `remember`
             in seconds, and `reason`.
         person: the name of the person who is signed in. None means the user of this process,
             because the address of the page was shown only to this user.
@@ -102,14 +102,14 @@ def answer_of(said: Any, person: str | None) -> Approved | Denied:
     Raises:
         HookError: with a message that describes the problem.
     """
-    if not isinstance(said, Mapping) or said.get("answer") not in ("approve", "deny"):
+    if not isinstance(data, Mapping) or data.get("answer") not in ("approve", "deny"):
         raise HookError("the answer must be approve or deny")
     by = user_name() if person is None else person
-    if said["answer"] == "deny":
-        return Denied(by, said.get("reason") or "no reason given")
-    edited = said.get("arguments")
+    if data["answer"] == "deny":
+        return Denied(by, data.get("reason") or "no reason given")
+    edited = data.get("arguments")
     arguments = None if edited is None else strict_json(edited)
-    return Approved(by, arguments=arguments, remember=said.get("remember"))
+    return Approved(by, arguments=arguments, remember=data.get("remember"))
 
 
 def strict_json(text: Any) -> Any:

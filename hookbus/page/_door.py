@@ -107,7 +107,7 @@ class Door:
         self._sessions = OrderedDict[str, Session]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":  # there are no websockets and no lifespan events
+        if scope["type"] != "http":  # websockets and lifespan events are not used
             raise RuntimeError(f"the page does not support {scope['type']}")
 
         async def guarded(message: Message) -> None:

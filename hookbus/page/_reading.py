@@ -19,7 +19,7 @@ _TYPES: Final = {
     "failed": "failed", "failed open": "failed",
     "changed": "mutated", "running": "started",
 }  # fmt: skip
-"""The record type that selects the calls with an outcome. For all other outcomes, it is `finished`.
+"""The record type to search for, by the outcome of a call. For other outcomes, it is `finished`.
 """
 
 
@@ -33,6 +33,16 @@ class Reading:
         """Return the number of the last record, or 0 if there is none."""
         found = self._asked("SELECT seq FROM records ORDER BY seq DESC LIMIT 1")
         return int(found[0][0]) if found else 0
+
+    def problems(self) -> dict[str, str | None]:
+        """Return why the earlier content of files remains in force, by the guard that read them
+        again; None if the new content is in force.
+        """
+        found = self._asked(
+            "SELECT json_extract(data, '$.receiver'), json_extract(data, '$.problem') "
+            "FROM records WHERE type = 'hookbus.reloaded' ORDER BY seq DESC LIMIT 100"
+        )
+        return dict(reversed(found))
 
     def after(self, seq: int, most: int) -> list[Record]:
         """Return at most `most` records after this number."""

@@ -26,7 +26,7 @@ async def happening(reading: Reading, approvals: Any, since: int | None) -> Asyn
     `calls` contains rows; its id is the number of the last record, which a reconnecting browser
     sends back. `skipped` contains the number of records that are not shown. `approvals` contains
     all pending requests, and is sent whenever they change. `trouble` describes a file that cannot
-    be read, and is "" when it can be read again.
+    be read, or that a guard could not read again, and is "" when there is none.
 
     Args:
         reading: the journal.
@@ -36,11 +36,15 @@ async def happening(reading: Reading, approvals: Any, since: int | None) -> Asyn
     seq, quiet = since, 0.0
     waiting = None if approvals is None else Waiting(approvals)
     last = {"trouble": '""'}
+    problems: dict[str, str | None] | None = None
     while True:
         messages: list[str] = []
         now, trouble = {}, []
         try:
-            seq, messages = await asyncio.to_thread(_new, reading, seq)
+            if problems is None:
+                problems = await asyncio.to_thread(reading.problems)
+            seq, messages = await asyncio.to_thread(_new, reading, seq, problems)
+            trouble += [f"{who}: {said}" for who, said in problems.items() if said]
         except HookError as error:
             trouble.append(str(error))
         try:
@@ -66,8 +70,12 @@ def event(name: str, data: str, id: int | None = None) -> str:
     return f"event: {name}\n{numbered}data: {data}\n\n"
 
 
-def _new(reading: Reading, since: int | None) -> tuple[int, list[str]]:
-    """Return the number of the last record, and the events since the given one."""
+def _new(
+    reading: Reading, since: int | None, problems: dict[str, str | None]
+) -> tuple[int, list[str]]:
+    """Return the number of the last record, and the events since the given one. Note the latest
+    problem of each guard that read its files again.
+    """
     last, messages = reading.last(), []
     seq = max(last - BACKLOG, 0) if since is None else min(since, last)
     if last - seq > BACKLOG:
@@ -75,5 +83,9 @@ def _new(reading: Reading, since: int | None) -> tuple[int, list[str]]:
         seq = last - BACKLOG
     while seq < last and (records := reading.after(seq, AT_ONCE)):
         seq = records[-1].seq
+        problems |= {
+            each.data["receiver"]: each.data["problem"] for each in records
+            if each.type == "hookbus.reloaded"
+        }  # fmt: skip
         messages.append(event("calls", json.dumps([row(each) for each in records]), seq))
     return seq, messages

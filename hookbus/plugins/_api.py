@@ -1,4 +1,4 @@
-"""The argument of a plugin's `register(api)`. It collects requests, and connects nothing itself."""
+"""The argument of a plugin's `register(api)`. It only collects requests; it connects nothing."""
 
 from __future__ import annotations
 

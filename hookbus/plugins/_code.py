@@ -1,4 +1,6 @@
-"""The code of a plugin: imported separately from a folder, and removed from the process again."""
+"""The code of a plugin: import it separately from a folder, and remove it from the process
+again.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ _naming = Lock()
 
 
 class _FreshSource(SourceFileLoader):
-    """Compiles the source each time, because the bytecode of a file that changed within the same
-    second would look up to date.
+    """Compiles the source each time, because cached bytecode looks up to date if the file changed
+    again within the same second.
     """
 
     def path_stats(self, path: Any) -> Any:
@@ -92,7 +94,7 @@ class Code:
         """Import the code and return the function that registers the plugin.
 
         Raises:
-            PluginError: if there is no such function, or if it is not a plain function.
+            PluginError: if the function does not exist or is not a plain function.
         """
         invalidate_caches()
         try:
@@ -132,8 +134,8 @@ class Code:
         return frozenset(id(vars(module)) for module in self._modules().values())
 
     def remove(self) -> None:
-        """Remove the modules of a folder from the process, even if others have already replaced
-        them.
+        """Remove the modules of a folder from the process, except any that other modules have
+        replaced.
         """
         finder, self._finder = self._finder, None
         if finder is None:
@@ -154,7 +156,8 @@ class Code:
             self._finder.is_left = True
 
     def undo(self) -> None:
-        """Remove the modules that a failed load has imported, and restore those that they replaced.
+        """Remove the modules that a failed load has imported, and restore the modules that they
+        replaced.
         """
         _forget(name for name in self._modules() if name not in self._earlier)
         self.remove()
@@ -225,12 +228,12 @@ def _check_takes_api(register: Callable[..., Any]) -> None:
             f"{name_of(register)} cannot be called with an api ({error})", "write def register(api)"
         ) from None
     except ValueError:
-        return  # A function in C does not show its parameters; the call will show whether it fits.
+        return  # the parameters of a C function are unknown: the call raises if they do not fit
 
 
 def _free_name(plugin: str) -> str:
-    """Return the package name of a plugin. It has a number if another bus of this process has
-    already loaded the plugin.
+    """Return the package name of a plugin. The name ends with a number if another bus in this
+    process has already loaded the plugin.
     """
     base = f"{PREFIX}{plugin.replace('-', '_')}"
     taken = {getattr(finder, "package", None) for finder in sys.meta_path}

@@ -54,7 +54,7 @@ class PluginRow:
         status: loaded, disabled, refused or unloaded.
         receivers: the number of its connected receivers.
         provides: the objects that it provides, as `kind:name`.
-        why: the reason why it is not loaded, or a warning about a loaded plugin.
+        why: why the plugin is not loaded, or a warning if it is loaded.
         file: its manifest, or the file or folder that was found instead.
     """
 
@@ -82,9 +82,9 @@ def failure_of(what: str, error: BaseException) -> PluginError:
     where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     if isinstance(error, SyntaxError) and error.filename:
         where = f" at {error.filename}:{error.lineno}"
-    said = f" ({error})" if isinstance(error, (ImportError, SyntaxError, HookError)) else ""
+    message = f" ({error})" if isinstance(error, (ImportError, SyntaxError, HookError)) else ""
     failure = PluginError(
-        f"{what} {type(error).__name__}{said}{where}",
+        f"{what} {type(error).__name__}{message}{where}",
         "fix it there; diagnostic.traceback has the full traceback",
     )
     failure.traceback = "".join(traceback.format_exception(error))

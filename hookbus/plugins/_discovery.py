@@ -1,6 +1,5 @@
-"""Finds plugins: in folders, and as entry points of installed distributions.
-
-This module imports no code of a plugin.
+"""Find plugins in folders, and as entry points of installed distributions, without importing their
+code.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from ._manifest import FILE_NAME, Manifest, read_manifest
 from ._trust import check_folder, check_place
 
 PLACES: Final = ("workspace", "user", "bundled", "installed")
-"""The places where plugins are searched for. If two plugins have the same id, the plugin in the
+"""The places where hookbus searches for plugins. If two plugins have the same id, the plugin in the
 earlier place is used.
 """
 
@@ -48,7 +47,7 @@ class Candidate:
 
     @property
     def is_place(self) -> bool:
-        """Whether this candidate stands for a whole place that cannot be read."""
+        """Whether this candidate represents an entire place that cannot be read."""
         return self.folder is None and self.place != "installed"
 
     @property
@@ -64,7 +63,7 @@ def find(folders: Mapping[str, str], *, installed: bool) -> list[Candidate]:
     Args:
         folders: for each place, the folder with its plugins. A folder that does not exist counts as
             empty.
-        installed: whether to search entry points, too.
+        installed: whether to also search entry points.
     """
     found = [
         candidate
@@ -76,7 +75,7 @@ def find(folders: Mapping[str, str], *, installed: bool) -> list[Candidate]:
 
 
 def again(candidate: Candidate, root: str | None) -> Candidate:
-    """Return the same plugin in its current state."""
+    """Read a plugin again and return its current state."""
     if candidate.folder is not None and root is not None:
         return of_folder(candidate.place, candidate.folder, root)
     for point in entry_points():
@@ -158,7 +157,7 @@ def _of_entry_point(point: EntryPoint) -> Candidate:
             )
     except PluginError as problem:
         return attrs.evolve(found, problem=problem)
-    except Exception as error:  # the files of a distribution may contain anything
+    except Exception as error:  # the metadata of a distribution may contain anything
         return attrs.evolve(
             found, problem=PluginError(f"it cannot be read ({error})", "install it again")
         )

@@ -1,5 +1,5 @@
-"""Entry points of plugins, read one distribution at a time, so that a broken distribution hides no
-other.
+"""Entry points of plugins, read one distribution at a time, so that a broken distribution does not
+hide the others.
 
 How the standard library handles a broken distribution depends on the Python version; it may even
 raise for all entry points. Therefore this module parses the files itself.
@@ -72,7 +72,7 @@ def name_of(distribution: Distribution) -> str:
         return stem.partition("-")[0]
     try:
         return str(distribution.name)
-    except Exception:  # its metadata is broken, which the standard library does not expect
+    except Exception:  # its metadata is broken in a way that the standard library does not handle
         return folder or "without a name"
 
 

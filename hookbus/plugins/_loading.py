@@ -1,5 +1,5 @@
-"""Loads and unloads one plugin as a whole: the plugin registers, all its requests are checked, and
-then either all are connected or none.
+"""Load and unload one plugin as a whole: it registers, all its requests are checked, and then
+either all receivers are connected or none.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from ._operator import Standing, Word, settle
 
 @attrs.define(eq=False)
 class Loaded:
-    """A loaded plugin: everything that must be undone when it is unloaded.
+    """A loaded plugin, with the changes to undo when it is unloaded.
 
     Attributes:
         notes: the operator's changes, by receiver.
         warnings: problems that do not prevent loading, with advice.
-        farewell: gives up the code if the bus is garbage-collected before the plugin is unloaded.
+        farewell: abandons the code if the bus is garbage-collected before the plugin is unloaded.
     """
 
     bus: Bus
@@ -99,7 +99,7 @@ def load(
             raise
         raise _reason(error, unclean) from None
     finally:
-        # The plugin may keep its api, which must not keep the senders that it connected to alive.
+        # The plugin may keep its api, which must not keep the senders of its connections alive.
         api._wirings.clear()
 
 
@@ -195,18 +195,18 @@ def _connect(loaded: Loaded, wirings: list[Wiring], word: Word, replaced: Loaded
 def _settled(
     loaded: Loaded, wiring: Wiring, word: Word, old: list[Connection]
 ) -> tuple[HookSignal, Standing]:
-    """Return the signal and the options of a connection, checked as far as possible before the
-    connection is made.
+    """Return the signal and the options of a connection, after all checks that are possible before
+    it is made.
     """
     signal = signal_of(loaded.bus, wiring.signal)
     name = wiring.options.get("name") or name_of(wiring.receiver)
-    said = word.on(name)
+    overrides = word.on(name)
     if signal is loaded.bus.events:
-        said = {key: value for key, value in said.items() if key == "priority"}
-    standing = settle(signal.phase, wiring.options, said)
+        overrides = {key: value for key, value in overrides.items() if key == "priority"}
+    standing = settle(signal.phase, wiring.options, overrides)
     options_of(**{key: value for key, value in standing.options.items() if key != "weak"})
     if standing.kept:
-        advice = "write it below receivers, for the receivers that it is meant for"
+        advice = "write it below receivers, under the name of each receiver"
         loaded.warnings.append(PluginError(f"{name}: {standing.kept}", advice))
     own = {id(connection._receiver) for connection in old}
     for receiver in signal.connections():
@@ -265,7 +265,7 @@ def _reason(error: BaseException, unclean: list[PluginError]) -> PluginError:
     return reason
 
 
-# -- what a plugin did without its api -------------------------------------------------------------
+# -- changes that a plugin made without its api ----------------------------------------------------
 
 
 def _buses(bus: Bus) -> list[Bus]:
@@ -294,8 +294,8 @@ def _strays(
 def _check_no_strays(bus: Bus, code: Code, earlier: Mapping[int, Connected]) -> None:
     for signal, receiver in _strays(bus, code, earlier):
         raise PluginError(
-            f"{receiver.label} was connected to {signal.name} without the api, so it is neither "
-            "checked nor undone",
+            f"{receiver.label} was connected to {signal.name} without the api, so this connection "
+            "is neither checked nor undone",
             f"write api.connect({signal.name!r}, ...) inside register",
         )
 

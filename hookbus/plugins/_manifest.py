@@ -50,7 +50,7 @@ class Manifest:
     Attributes:
         entry: for a folder, the module and function that register the plugin, such as
             `"plugin:register"`.
-        enabled: whether the plugin is on if the operator does not set this.
+        enabled: whether the plugin is on by default.
         hooks: the signals that it connects receivers to.
         provides: kinds, such as `"tool"`, with the names that it provides.
         packages: Python distributions that it needs, such as `"httpx>=0.27"`.
@@ -120,8 +120,7 @@ def _parse(source: bytes) -> Table:
 
 
 def _check_size(source: str) -> None:
-    """Reject a source that would take the parser a long time: its time for a dotted key is
-    quadratic.
+    """Reject a source that would take long to parse: the time for a dotted key is quadratic.
     """
     if len(source) > MOST_CHARACTERS:
         most = f"at most {MOST_CHARACTERS:,} are allowed"
@@ -132,7 +131,9 @@ def _check_size(source: str) -> None:
 
 
 def _check_values(table: Table) -> None:
-    """Reject numbers beyond TOML's guarantees, and nesting that is too deep to copy or show."""
+    """Reject integers of more than 64 bits, and values that are nested too deeply to copy or
+    show.
+    """
     level: list[Any] = [table]
     for _ in range(DEEPEST):
         inner = [each for value in level for each in _inside(value)]
@@ -155,8 +156,8 @@ def _check_format(table: Table) -> None:
     """Check the format first: in a newer format, the other keys may have different meanings."""
     number: Any = table.get("format")
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        said = "has no format key" if number is None else f"has format = {number!r:.60}"
-        raise PluginError(f"the manifest {said}", f"write format = {FORMAT}")
+        problem = "has no format key" if number is None else f"has format = {number!r:.60}"
+        raise PluginError(f"the manifest {problem}", f"write format = {FORMAT}")
     if number > FORMAT:
         raise PluginError(
             f"the manifest has format {number}, but this hookbus reads formats up to {FORMAT}",

@@ -30,14 +30,14 @@ class Word:
     receivers: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
 
     @classmethod
-    def of(cls, plugin: str, said: object) -> Word:
+    def of(cls, plugin: str, value: object) -> Word:
         """Read `overrides[plugin]`.
 
         Raises:
             HookError: for an unknown option or an invalid value.
         """
         where = f"overrides[{plugin!r}]"
-        options = dict(_mapping(where, said))
+        options = dict(_mapping(where, value))
         receivers = _mapping(f"{where}['receivers']", options.pop("receivers", {}))
         for name, each in receivers.items():
             _check(
@@ -76,29 +76,29 @@ class Standing:
 def settle(phase: str | None, author: Mapping[str, Any], operator: Mapping[str, Any]) -> Standing:
     """Combine the options of one receiver on a signal of this phase.
 
-    `on_error` applies only to roles that have a choice: a guard blocks, an observer is isolated, an
-    around raises. `shadow` applies to guards.
+    `on_error` applies only to roles with several policies; a guard, an observer and an around have
+    only one. `shadow` applies only to guards.
     """
     role = author.get("role") or ROLES[phase][0]
-    options, changed, kept = dict(author), list[str](), list[str]()
+    options, changed, unused = dict(author), list[str](), list[str]()
     for name, value in operator.items():
         if name == "timeout" and role == "around":
-            continue  # it has no deadline
+            continue  # an around has no deadline
         if name == "shadow" and role != "guard":
             continue  # only a guard can be in shadow mode
         if name == "shadow" and author.get("locked") and value is True:
-            kept.append("shadow=True has no effect, because it is locked")
+            unused.append("shadow=True has no effect, because the guard is locked")
             continue
         if name == "on_error" and value not in POLICIES[role]:
             if role == "guard":
-                kept.append(f"on_error={value!r} has no effect, because a guard always blocks")
+                unused.append(f"on_error={value!r} has no effect, because a guard always blocks")
             continue
         options[name] = value
-        said = author.get(name, _default_of(name, role))
-        if value != said:
-            changed.append(f"{name} (was {said})")
-    notes = [*changed, *(_KEPT[each.partition("=")[0]] for each in kept)]
-    return Standing(options, ", ".join(notes) or None, "; ".join(kept) or None)
+        default_value = author.get(name, _default_of(name, role))
+        if value != default_value:
+            changed.append(f"{name} (was {default_value})")
+    notes = [*changed, *(_KEPT[each.partition("=")[0]] for each in unused)]
+    return Standing(options, ", ".join(notes) or None, "; ".join(unused) or None)
 
 
 _KEPT: Final = {"on_error": "not on_error: a guard blocks", "shadow": "not shadow: it is locked"}
@@ -109,10 +109,10 @@ def _default_of(name: str, role: str) -> Any:
     return defaults.get(name, POLICIES[role][0])
 
 
-def _mapping(where: str, said: object) -> Mapping[str, Any]:
-    if not isinstance(said, Mapping):
-        raise HookError(f"{where} = {said!r:.60} must be a mapping, such as {{'timeout': 2.0}}")
-    return said
+def _mapping(where: str, value: object) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise HookError(f"{where} = {value!r:.60} must be a mapping, such as {{'timeout': 2.0}}")
+    return value
 
 
 def _check(where: str, options: Mapping[str, Any]) -> None:

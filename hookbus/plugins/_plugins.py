@@ -1,5 +1,5 @@
-"""The class `Plugins`, which `load_plugins` returns: lists, loads and unloads plugins, and returns
-the objects that they provide.
+"""The class `Plugins`, which `load_plugins` returns. It lists, loads and unloads plugins, and
+returns the objects that they provide.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hookbus._bus import Bus
 from hookbus._connections.receiver import Connected
 from hookbus._ground.locks import Lock
 from hookbus._views.html import Pictured, titled
-from hookbus._views.tables import columns, escaped, html_table, text_table
+from hookbus._views.tables import columns, escape, html_table, text_table
 from hookbus.exceptions import HookError
 
 from .._ground.errors import did_you_mean
@@ -51,10 +51,10 @@ class Plugins(Pictured):
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """The problems of the last attempt to load each plugin.
 
-        They include problems with names passed to `load_plugins` that no plugin has.
+        They include names in the arguments of `load_plugins` that match no plugin.
         """
         return (
-            *(said for slot in list(self._roster.slots) for said in slot.diagnostics),
+            *(diagnostic for slot in list(self._roster.slots) for diagnostic in slot.diagnostics),
             *self._roster.strangers,
         )
 
@@ -70,8 +70,8 @@ class Plugins(Pictured):
     def _html_parts(self) -> list[str]:
         rows = [attrs.asdict(row) for row in self.rows()]
         table = html_table(columns(rows)) if rows else "<p>no plugins were found</p>"
-        said = "".join(f"<li>{escaped(str(each))}</li>" for each in self.diagnostics)
-        return [titled("plugins", table), f"<ul>{said}</ul>" if said else ""]
+        items = "".join(f"<li>{escape(str(each))}</li>" for each in self.diagnostics)
+        return [titled("plugins", table), f"<ul>{items}</ul>" if items else ""]
 
     def provided(self, kind: str, name: str) -> Any:
         """Return the object that a loaded plugin provides under this kind and name.
@@ -125,7 +125,7 @@ class Plugins(Pictured):
         name, load only that plugin.
 
         Raises:
-            HookError: if there is no plugin with this name.
+            HookError: if no plugin has this name.
         """
         with self._changing():
             self._load(plugin)
@@ -134,7 +134,7 @@ class Plugins(Pictured):
         """Unload a plugin; the next `load` loads it again. If it is not loaded, nothing happens.
 
         Raises:
-            HookError: if there is no such plugin, or if a loaded plugin requires it.
+            HookError: if the plugin does not exist, or if a loaded plugin requires it.
         """
         with self._changing():
             slot = self._roster.slot(plugin)
@@ -146,7 +146,7 @@ class Plugins(Pictured):
         """Unload a plugin, and do not load it again until it is enabled.
 
         Raises:
-            HookError: if there is no such plugin, or if a loaded plugin requires it.
+            HookError: if the plugin does not exist, or if a loaded plugin requires it.
         """
         with self._changing():
             slot = self._roster.slot(plugin)
@@ -158,7 +158,7 @@ class Plugins(Pictured):
         """Enable a plugin and load it, even if it is off by default or has been refused before.
 
         Raises:
-            HookError: if there is no such plugin, or if allow, deny or HOOKBUS_PLUGINS exclude it.
+            HookError: if it does not exist, or if allow, deny or HOOKBUS_PLUGINS exclude it.
         """
         with self._changing():
             slot = self._roster.slot(plugin)
@@ -178,7 +178,7 @@ class Plugins(Pictured):
         is not loaded, it is loaded.
 
         Raises:
-            HookError: if there is no such plugin.
+            HookError: if the plugin does not exist.
         """
         with self._changing():
             slot = self._roster.slot(plugin)
@@ -212,7 +212,7 @@ class Plugins(Pictured):
 
     @contextmanager
     def _changing(self, *, even_closed: bool = False) -> Generator[None, None, None]:
-        """Exclude other threads while plugins are loaded or unloaded."""
+        """Hold the lock while plugins are loaded or unloaded."""
         with self._lock:
             if self._is_busy:
                 raise HookError(

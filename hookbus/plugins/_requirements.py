@@ -73,8 +73,8 @@ def _holds(have: str, clause: str) -> bool:
 
 
 def _version(text: str) -> Version:
-    """Parse a version as far as comparisons need it. Versions with a, b, rc or dev come before the
-    release; post and local versions count as the release.
+    """Parse the parts of a version that comparisons need. Versions with a, b, rc or dev come before
+    the release; post and local versions count as the release.
     """
     found = _VERSION.match(text)
     if found is None:
@@ -103,8 +103,8 @@ def circle_through(plugin: str, requires: Mapping[str, tuple[str, ...]]) -> list
 
 
 def in_load_order(requires: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Return the plugins in an order in which each comes after its requirements, and otherwise in
-    the given order.
+    """Return the plugins sorted so that each comes after its requirements, and otherwise in the
+    given order.
 
     Plugins in a cycle come last.
     """

@@ -1,4 +1,4 @@
-"""All plugins that were found for one bus: which are on, shadowed or loadable, and in which order.
+"""All plugins found for one bus: which are enabled, shadowed or loadable, and in which order.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Roster:
     Attributes:
         slots: all plugins that were found, by place and name.
         loaded: the loaded plugins, by id, in the order of loading.
-        strangers: warnings about names in the operator's arguments that no plugin has.
+        strangers: warnings about names in the operator's arguments that match no plugin.
         origins: for every receiver of a plugin, the plugin's id and the operator's changes.
     """
 
@@ -117,10 +117,10 @@ class Roster:
 
     def _unknown_ids(self, candidates: list[Candidate]) -> list[tuple[str, str]]:
         known = {candidate.id for candidate in candidates}
-        said: dict[str, Mapping[str, Any]] = {"settings=": self.settings, "overrides=": self.words}
+        by_option: dict[str, Any] = {"settings=": self.settings, "overrides=": self.words}
         return [
             (name, f"{option} names {name!r}, but no plugin has that id{did_you_mean(name, known)}")
-            for option, names in said.items() for name in names if name not in known
+            for option, names in by_option.items() for name in names if name not in known
         ]  # fmt: skip
 
     # -- loading and unloading ---------------------------------------------------------------------
@@ -216,7 +216,9 @@ class Roster:
             raise fatal
 
     def take_out(self, slot: Slot, status: Status, why: str) -> None:
-        """Unload a plugin, even if others require it; otherwise only change its status."""
+        """Unload a plugin, even if others require it. If it is not loaded, only change its
+        status.
+        """
         loaded, slot.loaded = slot.loaded, None
         slot.become(status, why)
         if loaded is not None:
@@ -236,8 +238,8 @@ class Roster:
 
 
 def _newer(old: Slot, new: Slot, plugin: str | None) -> Slot:
-    """Return the slot of a plugin after a search. A loaded plugin keeps its slot, and so does a
-    plugin that was not searched for.
+    """Return the slot of a plugin after a search. A loaded plugin keeps its old slot, and so does a
+    plugin that this search did not include.
     """
     is_meant = plugin is None or old.is_called(plugin) or new.is_called(plugin)
     return new if is_meant and not old.loaded else old

@@ -1,4 +1,4 @@
-"""Decide which plugins are on: allow and deny lists, plugins switched by name, and HOOKBUS_PLUGINS.
+"""Decide which plugins are on, from allow and deny lists, later switches, and HOOKBUS_PLUGINS.
 """
 
 from __future__ import annotations
@@ -44,17 +44,16 @@ def names_in_environment(environment: Mapping[str, str]) -> Names | None:
 
     Return None if the variable is not set, and () if it is empty.
     """
-    said = environment.get(VARIABLE)
-    if said is None:
+    value = environment.get(VARIABLE)
+    if value is None:
         return None
-    return names_of(VARIABLE, [name.strip() for name in said.split(",") if name.strip()])
+    return names_of(VARIABLE, [name.strip() for name in value.split(",") if name.strip()])
 
 
 def is_named(candidate: Candidate, names: Names, *, in_workspace: bool = False) -> bool:
-    """Return whether a list names a plugin.
-
-    A bare id names no plugin of the workspace unless `in_workspace` is set: a plugin in a workspace
-    must not take the place of a plugin that the operator knows.
+    """Return whether a list names a plugin. Unless `in_workspace` is set, a bare id does not name a
+    plugin of the workspace, so that a workspace plugin cannot replace a plugin that the operator
+    knows.
     """
     place, bare = candidate.place, in_workspace or candidate.place != "workspace"
     return any(
@@ -71,8 +70,8 @@ class Selection:
         allow: the only plugins that may be on; None allows all.
         deny: plugins that are off, regardless of other settings.
         enable: plugins that are on, regardless of their manifest.
-        environment: the plugins in HOOKBUS_PLUGINS: exactly these are on, as far as `allow` and
-            `deny` permit. None if the variable is not set.
+        environment: the plugins in HOOKBUS_PLUGINS, or None if the variable is not set. Exactly
+            these are on, if `allow` and `deny` permit them.
         disabled: plugins, as `place:id`, that were switched off later.
         enabled: plugins, as `place:id`, that were switched on later.
     """
@@ -117,7 +116,7 @@ class Selection:
         return None
 
     def strangers(self, candidates: list[Candidate]) -> Iterator[tuple[str, str]]:
-        """Yield each name in the settings that no plugin has, with a message."""
+        """Yield each name in the settings that matches no plugin, with a message."""
         known = {name for found in candidates for name in (found.id, f"{found.place}:{found.id}")}
         lists = {
             "allow=": self.allow, "deny=": self.deny, "enable=": self.enable,

@@ -121,14 +121,14 @@ def _bound(where: str, table: Table, key: str, kind: str) -> float | None:
     return bound
 
 
-def fill(schema: Mapping[str, Setting], given: Mapping[str, Any]) -> Mapping[str, Any]:
+def fill(schema: Mapping[str, Setting], values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the settings of a plugin as read-only copies: the operator's values, or else the
     defaults.
 
     Raises:
         PluginError: for a setting that is unknown, missing or not valid.
     """
-    for name, value in given.items():
+    for name, value in values.items():
         if name not in schema:
             raise PluginError(
                 f"the plugin has no setting {name!r}{did_you_mean(str(name), schema)}",
@@ -137,8 +137,8 @@ def fill(schema: Mapping[str, Setting], given: Mapping[str, Any]) -> Mapping[str
         schema[name].check(value, "the operator's")
     filled = {}
     for name, setting in schema.items():
-        if name in given:
-            filled[name] = copy.deepcopy(given[name])
+        if name in values:
+            filled[name] = copy.deepcopy(values[name])
         elif setting.required:
             raise PluginError(
                 f"the setting {name!r} is required",

@@ -1,4 +1,4 @@
-"""One plugin that was found, and its state."""
+"""A plugin that was found, and its state."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ class Slot:
 
     @property
     def requires(self) -> tuple[str, ...]:
-        """The plugins that it requires, according to its loaded version or else to the one found.
+        """The plugins that it requires, according to its loaded version or else to the version
+        found.
         """
         manifest = self.loaded.manifest if self.loaded else self.candidate.manifest
         return manifest.plugins if manifest else ()
@@ -69,10 +70,10 @@ class Slot:
         self._keep("error", problem)
 
     def _keep(self, level: Level, problem: PluginError) -> None:
-        said = Diagnostic(
+        diagnostic = Diagnostic(
             level, self.id, self.candidate.file, problem.problem, problem.advice, problem.traceback
         )
-        self.diagnostics.append(said)
+        self.diagnostics.append(diagnostic)
 
     def row(self) -> PluginRow:
         manifest, loaded = self.candidate.manifest, self.loaded

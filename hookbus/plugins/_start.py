@@ -33,7 +33,8 @@ def load_plugins(
     """Find plugins and load the enabled ones. Each plugin is loaded completely or not at all.
 
     A problem with a plugin becomes a diagnostic. If two enabled plugins have the same id, the one
-    in the earlier place is used. The order of the places is workspace, user, bundled, installed.
+    in the earlier place is used. The places are searched in the order workspace, user, bundled,
+    installed.
 
     Args:
         bus: the bus that the plugins connect to. A bus has at most one `Plugins` object at a time.
@@ -66,8 +67,8 @@ def load_plugins(
         enable=names_of("enable", enable) or (), environment=names_in_environment(os.environ),
     )  # fmt: skip
     places = _places(workspace=workspace, user=user, bundled=bundled)
-    said = _by_id("overrides", overrides or {})
-    words = {plugin: Word.of(plugin, each) for plugin, each in said.items()}
+    checked_overrides = _by_id("overrides", overrides or {})
+    words = {plugin: Word.of(plugin, each) for plugin, each in checked_overrides.items()}
     settled = _by_id("settings", settings or {})
     plugins = Plugins(bus, places, installed, selection, settled, words)
     _begin(bus, plugins)
@@ -99,7 +100,7 @@ def _places(**folders: Path | None) -> dict[str, str]:
 
 
 def _has_loose_code(folder: str) -> bool:
-    """Return whether a folder contains code but no subfolder that could be a plugin."""
+    """Return whether a folder contains Python files but no subfolder that could be a plugin."""
     try:
         names = [name for name in os.listdir(folder) if not name.startswith((".", "_"))]
     except OSError:  # a missing folder counts as empty; other errors are reported later
@@ -122,9 +123,9 @@ def _begin(bus: Bus, plugins: Plugins) -> None:
         raise
 
 
-def _by_id(option: str, said: ById) -> ById:
-    if not isinstance(said, Mapping) or not all(
-        isinstance(each, Mapping) for each in said.values()
+def _by_id(option: str, mapping: ById) -> ById:
+    if not isinstance(mapping, Mapping) or not all(
+        isinstance(each, Mapping) for each in mapping.values()
     ):
-        raise HookError(f"{option}={said!r:.60} must map the id of a plugin to a mapping")
-    return dict(said)
+        raise HookError(f"{option}={mapping!r:.60} must map the id of a plugin to a mapping")
+    return dict(mapping)

@@ -1,5 +1,5 @@
-"""Check whether a file, or the folder of a plugin, can be trusted: nothing in it points outside, is
-writable by everyone, or belongs to another user.
+"""Check whether a file, or the folder of a plugin, can be trusted: no file in it is a link to the
+outside, is writable by everyone, or belongs to another user.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hookbus.exceptions import HookError, PluginError
 
 
 def check_place(root: str) -> None:
-    """Raise PluginError unless only its owner and root can change a folder of plugins."""
+    """Raise PluginError if users other than its owner and root can change a folder of plugins."""
     if not os.path.isdir(root):
         raise PluginError(f"{root} is not a folder", "pass a folder that contains plugin folders")
     check_owner(root, os.stat(root))

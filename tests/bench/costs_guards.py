@@ -75,6 +75,32 @@ def _tools() -> tuple[Any, Check, dict[str, Any]]:
     return guards.tool_policy(**lists), is_fine, MAIL
 
 
+def _policy() -> tuple[Any, Check, dict[str, Any]]:
+    """Twenty policies: one permit for each of fourteen tools, and six forbids for all of them."""
+    permits = [
+        f'permit(principal, action, resource == Tool::"{tool}") '
+        f'when {{ context.arguments.to like "Ada*" && context.arguments.text != "{tool}" }};'
+        for tool in ("send", *(f"send_{number}" for number in range(13)))
+    ]
+    forbids = [
+        f'forbid(principal in Role::"role{number}", action, resource) '
+        f'when {{ context.arguments.to like "*@evil{number}.test" }};'
+        for number in range(6)
+    ]
+    people = {f"user{number}": [f"role{number}"] for number in range(6)}
+    declared = {name: {"to": str, "text": str}
+                for name in ("send", *(f"send_{number}" for number in range(13)))}  # fmt: skip
+    guard = guards.policy("\n".join(permits + forbids), schema=declared, entities=people)
+
+    def is_fine(name: str, arguments: dict[str, Any]) -> bool:
+        if not arguments.keys() <= declared[name].keys():
+            return False
+        to, text = arguments["to"], arguments["text"]
+        return isinstance(to, str) and isinstance(text, str) and to.startswith("Ada")
+
+    return guard, is_fine, MAIL
+
+
 def _inside() -> tuple[Any, Check, dict[str, Any]]:
     here = os.path.realpath(os.getcwd())
 
@@ -174,7 +200,8 @@ def _quarantine() -> tuple[Any, Check, dict[str, Any]]:
 
 
 _GUARDS = {
-    "tool_policy": _tools, "paths_within": _inside, "public_hosts": _public_hosts,
+    "tool_policy": _tools, "policy": _policy, "paths_within": _inside,
+    "public_hosts": _public_hosts,
     "schema": _schema,
     "limit": _limit, "no_loops": _no_loops, "together": _together,
     "redact": _redact, "provenance": _provenance, "quarantine": _quarantine,

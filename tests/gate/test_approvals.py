@@ -105,7 +105,10 @@ def test_claude_code_asks_its_own_user_where_that_is_set(handing):
     handing.stop()
     with Journal(handing.folder / "calls.journal") as journal:
         finished = list(journal.records(type="hookbus.finished"))
+        invoked = list(journal.records(type="hookbus.invoked"))
     assert [each.data["outcome"] for each in finished] == ["returned"]
+    told = [(each.data["answer"], each.data["by"]) for each in invoked]
+    assert told == [("asked", None), ("handed on", "claude")]
 
 
 @pytest.mark.parametrize("agent, variables, mode", [

@@ -85,12 +85,14 @@ def test_a_command_of_codex_may_close_and_duplicate_its_output(own):
     ('"post_tool_call", check, name="check"', False),
     ('"pre_agent_run", check, role="guard", name="check"', False),
     ('"pre_tool_call", check, name="check", on_error="block"', True),
+    ('"pre_tool_call", check, role="guard", name="check", shadow=True', False),
+    ('"pre_tool_call", check, role="guard", name="quiet"', False),
 ])  # fmt: skip
 def test_settings_need_a_receiver_of_tool_calls_that_closes(make_gate, text, is_guard):
     gate = make_gate()
     hooks = '["pre_tool_call", "post_tool_call", "pre_agent_run"]'
     plugin = f"def check(sender):\n    pass\n\n\ndef register(api):\n    api.connect({text})\n"
-    gate.write(gate.plug(plugin, hooks))
+    gate.write('shadow = ["quiet"]\n' + gate.plug(plugin, hooks))
     is_run = says(gate) == "runs"
     assert is_run == is_guard
     assert is_guard or "names no guard" in gate.log

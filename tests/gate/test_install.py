@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hookbus import cli
+from hookbus import __version__, cli
 from hookbus.gate import hook
 
 from . import events
@@ -184,8 +184,11 @@ def test_status_says_whether_the_gate_holds(home, run, ready):
     code, out, _ = run("status", "claude", "--json")
     (row,) = json.loads(out)
     assert (code, row["problems"], row["gate"]) == (0, [], "answers")
-    assert row["installed"] == [str(home / FILES["claude"])] and row["last"].endswith("Z")
-    assert run("status", "claude")[1].startswith("claude: answers, in ")
+    assert row["installed"] == [str(home / FILES["claude"])]
+    assert row["last"]["at"].endswith("Z") and row["last"]["version"] == __version__
+    out = run("status", "claude")[1]
+    assert out.startswith("claude: answers, in ") and f", by hookbus {__version__}" in out
+    assert run("status", "codex", "--json")[1].count('"last": null') == 1
 
 
 def problems(run, agent):
@@ -236,7 +239,8 @@ CODEX = """\
 #!{python}
 import json, pathlib, sys
 hooks = json.loads(pathlib.Path("{hooks}").read_text())["hooks"]["PreToolUse"][0]["hooks"]
-own = [each | {{"trustStatus": "{status}"}} for each in hooks]
+given = {{"trustStatus": "{status}", "enabled": {enabled}, "eventName": "preToolUse"}}
+own = [each | given for each in hooks]
 other = {{"command": "audit hookbus/gate/hook.py", "trustStatus": "{other}"}}
 for line in sys.stdin:
     asked = json.loads(line)
@@ -246,16 +250,27 @@ for line in sys.stdin:
 """
 
 
+def played(home, monkeypatch, **how):
+    """Put a Codex on the PATH that knows its hooks."""
+    codex, hooks = home / "codex", home / ".codex" / "hooks.json"
+    codex.write_text(CODEX.format(python=sys.executable, hooks=hooks, **how))
+    codex.chmod(0o755)
+    monkeypatch.setenv("PATH", str(home), prepend=os.pathsep)
+
+
 @pytest.mark.parametrize("other", ["trusted", "untrusted"])
 @pytest.mark.parametrize("status", ["trusted", "untrusted", "modified"])
 def test_status_asks_codex_whether_it_trusts_the_hook(home, run, monkeypatch, status, other):
-    codex, hooks = home / "codex", home / ".codex" / "hooks.json"
-    codex.write_text(CODEX.format(python=sys.executable, status=status, hooks=hooks, other=other))
-    codex.chmod(0o755)
-    monkeypatch.setenv("PATH", str(home), prepend=os.pathsep)
+    played(home, monkeypatch, status=status, other=other, enabled=True)
     run("install", "codex")
     found = problems(run, "codex")
     assert found == "" if status == "trusted" else f"because one is {status}" in found
+
+
+def test_status_asks_codex_whether_the_hook_is_enabled(home, run, monkeypatch):
+    played(home, monkeypatch, status="trusted", other="trusted", enabled=False)
+    run("install", "codex")
+    assert "for preToolUse, because it is disabled" in problems(run, "codex")
 
 
 def typed(ready, *words, given, seconds=60):
@@ -281,7 +296,7 @@ def test_stop_ends_the_server_and_serve_runs_one_in_the_foreground(make_gate, ru
     gate.write(gate.plug())
     gate.answer("codex", events.before("codex"))
     assert run("stop", settings=gate.file)[1] == "stopped\n"
-    assert run("stop", settings=gate.file)[1] == "no server runs\n"
+    assert run("stop", settings=gate.file)[1] == "no server is running\n"
     command = [sys.executable, "-m", "hookbus", "gate", "serve", "--settings", str(gate.file)]
     own = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parent.parent)}
     with subprocess.Popen(command, env=own) as server:
@@ -290,6 +305,6 @@ def test_stop_ends_the_server_and_serve_runs_one_in_the_foreground(make_gate, ru
             assert time.monotonic() < deadline
             time.sleep(0.05)
         assert "no_rm" in gate.answer("codex", events.before("codex", "rm a"))[2]
-        assert "a server runs for" in run("serve", settings=gate.file)[2]
+        assert "a server is already running for" in run("serve", settings=gate.file)[2]
         assert run("stop", settings=gate.file)[1] == "stopped\n"
     assert server.returncode == 0

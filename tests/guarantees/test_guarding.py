@@ -210,8 +210,8 @@ def test_require_names_what_is_bare_and_why_each_guard_does_not_count(bus):
         (pre, {"sender": Other}, "is connected to the class Other only"),
         (pre, {"sender": Sub}, "is connected to the class Sub only"),
         (pre, {"sender": one}, "is connected to Bank at .* only"),
-        (pre, {"sender": Bank, "when": {"amount": "1"}}, "has a when="),
-        (pre, {"sender": Bank, "shadow": True}, "is in shadow"),
+        (pre, {"sender": Bank, "when": {"amount": "1"}}, "has a when= condition"),
+        (pre, {"sender": Bank, "shadow": True}, "is in shadow mode"),
         (post, {"sender": Bank}, "is on post_pay"),
     ]
     for signal, options, why in rows:
@@ -404,12 +404,13 @@ def test_a_guard_in_shadow_is_said_to_be_one(bus):
     bus.signal("pre_pay").connect(refuses, sender=Bank, role="guard", shadow=True)
     (row,) = explain(Bank().pay)
     assert row.shadow is True and "shadow" in str(explain(Bank().pay))
-    assert any("in shadow, so it blocks nothing: refuses" in each for each in report(bus).findings)
+    found = report(bus).findings
+    assert any("in shadow mode, so it blocks nothing: refuses" in each for each in found)
 
 
 def test_only_guards_can_be_in_shadow(bus):
     for options in ({}, {"role": "observe"}, {"role": "modify", "on_error": "block"}):
-        with pytest.raises(HookError, match="shadow=True puts a guard in shadow"):
+        with pytest.raises(HookError, match="shadow=True puts a guard in shadow mode"):
             bus.signal("pre_pay").connect(refuses, shadow=True, **options)
     with pytest.raises(HookError, match="shadow='no' must be True or False"):
         bus.signal("pre_pay").connect(refuses, role="guard", shadow="no")

@@ -208,4 +208,4 @@ def test_a_guard_that_asks_itself_is_told_so(bus, colour, logged):
     bus.signal("pre_reply").connect(second, role="guard", name="second")
     with pytest.raises(Exception, match="calls reply, which calls it again") as blocked:
         take(colour, agent, "hi")
-    assert "stop the recursion by a condition" in str(blocked.value)
+    assert "stop the recursion with a condition" in str(blocked.value)

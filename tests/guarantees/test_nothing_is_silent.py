@@ -369,7 +369,7 @@ def test_a_guard_that_raises_its_verdict_is_told_to_return_it_and_stays_closed(
         pytest.skip("such a guard is refused")
     bus.signal("pre_reply").connect(guard_async if is_async else guard, role="guard", name="g")
     said = (
-        "g raised something that is not an exception; a verdict is returned: "
+        "g raised an object that is not an exception; to return a verdict, "
         "write return Block(reason)"
     )
     assert blocked(colour, agent).reason == f"guard failed: {said}"

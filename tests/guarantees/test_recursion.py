@@ -170,7 +170,7 @@ def test_an_awaited_observer_that_makes_the_call_it_is_asked_in_fails_though_eac
         0 < turns <= sys.getrecursionlimit()
         and "asks_again" in found
         and "failed open once: " in found
-        and "without end; stop the recursion by a condition" in found
+        and "endlessly; stop the recursion with a condition" in found
     )
 
 

@@ -1,18 +1,21 @@
 """Kill processes that write a journal, at random moments, and check what remains.
 
-    python -m tests.journal.kill FILE ROUNDS [normal | full]
+    python -m tests.journal.kill FILE ROUNDS [normal | full | loop]
 
-Every process notes each acknowledgement before it continues: a body ran, a durable call returned, a
-flush returned, or a record was passed on. A note survives a kill.
+Every process notes each acknowledgement before it continues: a body ran, a call returned, a flush
+returned, or a record was passed on. A note survives a kill. With `loop`, each process makes calls
+as fast as it can, and counts them in memory that its parent can read.
 """
 
 import asyncio
+import mmap
 import os
 import random
 import signal
 import sys
 import time
 from collections import Counter, defaultdict
+from pathlib import Path
 
 from hookbus import Bus, baggage, hookable
 from hookbus.journal import Journal
@@ -65,6 +68,7 @@ def write(path, durability, notes, ready):
         notes.add("returned", number)
         for _ in range(random.randrange(5)):
             look(number)
+            notes.add("looked", number)
         if random.random() < 0.3:
             look(number)
             journal.flush()
@@ -139,6 +143,7 @@ def problems(path, durability):
     found += [f"{number} ran without an intent" for number in said["ran"] - intents.keys()]
     found += [f"the outcome of {number} is gone" for number in said["returned"] - outcomes.keys()]
     found += [f"{number} was flushed and is gone" for number in said["flushed"] - looked]
+    found += [f"{number} was looked at and is gone" for number in said["looked"] - looked]
     found += [f"{record.id} was never handed on" for record in kept
               if record.id not in said["handed"]]  # fmt: skip
     found += [f"{number} has an outcome and no intent" for number in outcomes - intents]
@@ -148,12 +153,63 @@ def problems(path, durability):
         found.append(f"{len(alone)} intents without an outcome, {len(unfinished)} unfinished")
     if [record.seq for record in kept] != [*range(1, len(kept) + 1)]:
         found.append("the sequence has a gap")
-    acknowledged = sum(len(said[word]) for word in ("ran", "returned", "flushed"))
+    acknowledged = sum(len(said[word]) for word in ("ran", "returned", "looked", "flushed"))
     return found, acknowledged, len(kept), len(unfinished)
+
+
+def call_in_a_loop(path, counter):
+    """Call a hook as fast as possible, and count the calls that have returned."""
+    bus = Bus()
+    Journal(path).attach(bus)
+
+    @hookable(bus=bus)
+    def look(number):
+        return number
+
+    for number in range(1, 10**9):
+        with baggage(number=number):
+            look(number)
+        counter[:8] = number.to_bytes(8)
+
+
+def kill_loops(path, rounds):
+    """Kill processes that call hooks in a loop. Return the number of calls, of records, and what
+    is wrong.
+    """
+    calls, found = 0, []
+    for number in range(rounds):
+        counter = mmap.mmap(-1, 8)
+        child = os.fork()
+        if child == 0:
+            call_in_a_loop(path, counter)
+        while not any(counter[:8]):
+            time.sleep(0.001)
+        time.sleep(random.uniform(0, 0.15))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        returned = int.from_bytes(counter[:8])
+        calls += returned
+        with Journal(path) as journal:
+            journal.flush()
+            pid = f"/{child}"
+            kept = [record.baggage["number"] for record in journal.records(type="finished")
+                    if record.source.endswith(pid)]  # fmt: skip
+        if kept not in ([*range(1, returned + 1)], [*range(1, returned + 2)]):
+            found.append(f"round {number}: {returned} calls, {len(kept)} records, last {kept[-1:]}")
+    with Journal(path) as journal:
+        found += journal.verify().problems
+        records = sum(1 for _ in journal.records())
+    found += [f"{each.name} was left" for each in Path(path).parent.glob("*-spool-*")]
+    return calls, records, found
 
 
 def main(path, rounds, durability="normal"):
     Journal(path).close()
+    if durability == "loop":
+        calls, records, found = kill_loops(path, rounds)
+        print(*found[:20], sep="\n")
+        print(f"loop: {rounds} kills, {calls} calls, {records} records, {len(found)} problems")
+        return 1 if found or not calls else 0
     roles = [write, write, write_async, hand_on]
     running, kills = {}, 0
 

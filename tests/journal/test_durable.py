@@ -206,7 +206,7 @@ def test_where_only_the_outcome_cannot_be_written_the_caller_is_told_so(
     journal.durable("pay", bus=bank.bus)
     other = sqlite3.connect(path, isolation_level=None)
     bank.during = lambda to: other.execute("BEGIN IMMEDIATE")
-    journal._writer._chain.disconnect()  # so that it waits no longer than this test says
+    journal._writer._mover.chain.disconnect()  # so that it waits no longer than this test says
     with pytest.raises(HookError, match="pay ran, but its outcome could not be recorded: .*locked"):
         bank.pay("ada", way=way)
     other.execute("COMMIT")

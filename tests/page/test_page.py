@@ -2,18 +2,21 @@
 """
 
 import json
+import time
 import urllib.request
 from contextlib import suppress
 from uuid import uuid4
 
 import pytest
 
-from hookbus import Ask, Bus, HookBlocked, HookError, baggage, hookable
+from hookbus import Ask, Bus, HookBlocked, HookError, baggage, guards, hookable
 from hookbus import page as pages
 from hookbus.approvals import Denied, Inbox, Store
+from hookbus.page._reading import Reading
 
 from .conftest import TOKEN, Browser, serving
 
+PERMIT = "permit(principal, action, resource is Tool);"
 NASTY = "<img src=x onerror=alert(1)>\u202e\r\n\ndata: x\u2028'\"&\ud800"
 
 
@@ -283,3 +286,21 @@ def test_a_journal_that_breaks_is_said_on_the_page(agency, served, monkeypatch):
     monkeypatch.setattr("hookbus.page._reading.Reading.last", broken)
     told = {name: data for name, data, _ in events_of(served, "trouble")}
     assert told["approvals"] and told["trouble"] == "the journal is damaged"
+
+
+def test_a_file_of_policies_that_cannot_be_used_is_said_until_it_can(agency, served, tmp_path):
+    path = tmp_path / "agent.cedar"
+    path.write_text(PERMIT)
+    guard = guards.policy(path, schema={})
+    unregister = agency.bus.register(guard)
+    problems = Reading(agency.journal.path).problems
+    for content in ("permit(", PERMIT):
+        path.write_text(content)
+        time.sleep(0.11)
+        problem = guard.problem
+        agency.journal.flush()
+        assert problems() == {"policy": problem}
+        if problem is not None:
+            told = {name: data for name, data, _ in events_of(served, "trouble")}
+            assert told["trouble"] == f"policy: {problem}"
+    unregister()

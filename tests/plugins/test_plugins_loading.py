@@ -44,7 +44,7 @@ BROKEN = {
     "register raised HookError (the plugin odd provides the tool 'x' twice)":
         "def register(api): [api.provide('tool', 'x', n) for n in '12']",
     "register raised HookError (object at ": "def register(api): api.register(object())",
-    "asks for 'mgs', which reply does not have; did you mean 'msg'": "def step(agent, mgs): pass\n"
+    "parameter 'mgs', which reply does not have; did you mean 'msg'": "def step(agent, mgs): pass\n"
     + "def register(api): api.connect('pre_reply', step)",
     "is async, but reply is a plain def":
         "async def step(agent): pass\ndef register(api): api.connect('pre_reply', step)",

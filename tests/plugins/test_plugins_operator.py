@@ -64,7 +64,7 @@ def test_a_guard_that_its_plugin_locks_stays_in_force(load, agent, user):
     assert (rows["guard"].shadow, rows["guard"].locked) == (None, True)
     assert rows["guard"].operator == "not shadow: it is locked"
     [diagnostic] = plugins.diagnostics
-    assert "shadow=True has no effect, because it is locked" in str(diagnostic)
+    assert "shadow=True has no effect, because the guard is locked" in str(diagnostic)
 
 
 def test_the_operator_sets_options_for_all_receivers_and_for_one(loaded):

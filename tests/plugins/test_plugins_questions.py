@@ -55,7 +55,7 @@ def test_a_plugin_answers_a_question(load, bus, user, resolve_session):
     [
         (
             "def odd(mesage): pass",
-            "asks for 'mesage', which resolve_session does not have; did you mean 'message'",
+            "has a parameter 'mesage', which resolve_session does not have; did you mean 'message'",
         ),
         ("async def odd(message): pass", "is async"),
     ],

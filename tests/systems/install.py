@@ -55,13 +55,14 @@ SYSTEMS = {
         "agent_framework", "3.12", extras=("agent-framework",),
         packages=("agent-framework-orchestrations>=1.0", "mcp"),
     ),  # fmt: skip
+    "anthropic": System("anthropic", "3.12", extras=("anthropic",)),
     "autogen": System(
         "autogen", "3.11", extras=("autogen",),
         packages=("autogen-ext[mcp]>=0.7.1,<1", "mcp<2"),
     ),  # fmt: skip
     "claude_agent": System("claude_agent", "3.12", extras=("claude-agent",)),
     "crewai": System("crewai", "3.12", extras=("crewai",)),
-    "fastmcp": System("fastmcp", "3.11", extras=("fastmcp",)),
+    "fastmcp": System("fastmcp", "3.11", extras=("fastmcp", "cli")),
     "google_adk": System("google_adk", "3.12", extras=("google-adk",), packages=("mcp",)),
     "haystack": System("haystack", "3.12", extras=("haystack",), packages=("mcp-haystack",)),
     "langchain": System(

@@ -119,7 +119,7 @@ def test_agno_AG8_a_wrong_name_is_refused_and_every_start_has_one_end(bus):
     def run(run_input):
         return run_input
 
-    with pytest.raises(HookError, match="asks for 'runinput'.*did you mean 'run_input'"):
+    with pytest.raises(HookError, match="has a parameter 'runinput'.*did you mean 'run_input'"):
         bus.signal("pre_run").connect(lambda function, runinput: None, sender=run)
     bus.signal("pre_run").connect(
         lambda function: Block("no") if run is None else 1 / 0, role="guard", name="broken"

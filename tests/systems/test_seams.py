@@ -12,6 +12,7 @@ from hookbus.adapters._newer import find_problem
 from hookbus.adapters._patches import Patches
 from hookbus.adapters._seams._signatures import read_seams
 from hookbus.exceptions import HookWarning
+from hookbus.testing import adapter_contract
 
 from .install import SYSTEMS
 from .seams import lines_of
@@ -20,6 +21,9 @@ ADAPTER = SYSTEMS[os.environ["HOOKBUS_SYSTEM"]].tests
 HOME = import_module(f"hookbus.adapters.{ADAPTER}")
 SAMPLE = import_module(f"hookbus.adapters._seams.{ADAPTER}")
 SEAMS = [*read_seams(SAMPLE.SEAMS)]
+
+if ADAPTER != "mcp":  # its sample is a client with a server in this process: two calls
+    TestThePublicContract = adapter_contract(SAMPLE.sample, HOME.install)
 
 
 @pytest.fixture

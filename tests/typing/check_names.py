@@ -95,6 +95,8 @@ def of_events(event: events.Event) -> None:
         assert_type(event.hook, str)
     elif isinstance(event, events.Switched):
         assert_type(event.act, Literal["disable", "enable", "shadow"])
+    elif isinstance(event, events.Reloaded):
+        assert_type(event.problem, str | None)
 
 
 def of_modes(
@@ -131,6 +133,8 @@ plain = modes.void, modes.broadcast
 READY = (
     guards.budget(tokens=1000), guards.cache(60.0), guards.fallback({"model": "small"}),
     guards.no_loops(3), guards.paths_within("/srv", arguments=["path"]),
+    guards.pinned_tools("tools.pins", on_change="block"),
+    guards.policy("agent.cedar", entities={"ada": ["finance"]}, reload=False),
     guards.provenance({"pay": "to"}), guards.public_hosts(allow=["example.org"]),
     guards.quarantine(), guards.rate_limit(5, 60.0), guards.redact(patterns="[0-9]{4}"),
     guards.retry(TimeoutError, attempts=2), guards.schema(dict), guards.timeout(2.0),
@@ -205,7 +209,8 @@ assert_type(cli.main(["hooks", "agent"]), int)
 for installed in (
     adapters.agent_framework.install(bus), adapters.agenticx.install(strict=True),
     adapters.agentscope.install(strict=True), adapters.agentscope2.install(bus),
-    adapters.agno.install(strict=True), adapters.autogen.install(say=str),
+    adapters.agno.install(strict=True), adapters.anthropic.install(bus),
+    adapters.autogen.install(say=str),
     adapters.bub.install(strict=True), adapters.claude_agent.install(bus),
     adapters.crewai.install(bus), adapters.fastmcp.install(bus), adapters.google_adk.install(bus),
     adapters.haystack.install(bus), adapters.langchain.install(approver=store),

@@ -36,7 +36,7 @@ class SeamProblem(Exception):
 
 
 class Sample(NamedTuple):
-    """A tool of a framework, named `NAME`, with the parameters `amount` and `to`.
+    """A tool of a framework with the parameters `amount` and `to`, named as in `when`.
 
     Attributes:
         ways: for the name of each seam, a function that calls the tool through it with an amount
@@ -47,6 +47,8 @@ class Sample(NamedTuple):
         argument: the argument of that hook that has the name.
         when: the condition that separates these calls from others.
         awaits: whether sync ways await async receivers, too.
+        text: returns the text of a result or exception, with all that its reader gets of it. By
+            default it is that of the object and of all its attributes.
     """
 
     ways: Mapping[str, Callable[[int, str], Any]]
@@ -55,6 +57,7 @@ class Sample(NamedTuple):
     argument: str = "arguments"
     when: Mapping[str, str] = {"name": NAME}
     awaits: bool = True
+    text: Callable[[Any], str] | None = None
 
 
 MakeSample = Callable[[Pay], Sample]

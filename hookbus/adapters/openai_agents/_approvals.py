@@ -84,7 +84,10 @@ def _has_not_begun(context: Any, call_id: Any) -> None:
 
 
 def hook_approvals(gate: Gate) -> None:
-    """Interrupt the calls that wait according to the pause of `BY_RUN_STATE`."""
+    """Interrupt the calls that wait according to the pause of `BY_RUN_STATE`, if the adapter has
+    an approver."""
+    if gate.pause is None:
+        return
     home, patches = module("run_internal.tool_execution"), gate.patches
     executor = patches.look_for(home, "_FunctionToolBatchExecutor")
     approve = patches.look_for(executor, "_maybe_execute_tool_approval")

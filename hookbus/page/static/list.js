@@ -89,8 +89,8 @@ export class List {
     this.chosen = call.key;
     const top = place * this.height;
     if (top < this.grid.scrollTop) this.grid.scrollTop = top;
-    const room = this.grid.clientHeight - this.height * 2; // without the header
-    if (top > this.grid.scrollTop + room) this.grid.scrollTop = top - room;
+    const visible = this.grid.clientHeight - this.height * 2; // without the header
+    if (top > this.grid.scrollTop + visible) this.grid.scrollTop = top - visible;
     this.draw();
     if (isOpened) this.open(call);
   }

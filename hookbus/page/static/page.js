@@ -89,8 +89,9 @@ async function goBack(seq) {
   return draw();
 }
 
-function say(text) {
+function say(text, isTrouble = false) {
   fill(get("state"), text);
+  get("state").classList.toggle("red", isTrouble);
 }
 
 filters.addEventListener("input", draw);
@@ -131,7 +132,7 @@ listen("skipped", (count) => {
   skipped += count;
   soon();
 });
-listen("trouble", (text) => say(text || "live"));
+listen("trouble", (text) => say(text || "live", Boolean(text)));
 listen("approvals", (requests) => {
   get("waiting").hidden = false;
   approvals.show(requests);

@@ -31,7 +31,8 @@ export class Tally {
     const found = entry(this.receivers, row.receiver);
     const what = row.answer === "asked" ? "asked" : row.mark;
     if (what) found[what] = (found[what] ?? 0) + 1;
-    if (row.answer !== "approved") note(found, row.seconds); // an approval takes a person's time
+    // an approval takes a person's time
+    if (!["approved", "handed on"].includes(row.answer)) note(found, row.seconds);
   }
 
   #hook(row) {

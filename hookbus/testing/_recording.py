@@ -1,33 +1,14 @@
-"""Tests for your hooks: record the calls in a block of code, and assert which ones were made.
-
-    from hookbus.testing import record
-
-    with record() as recording:
-        agent.reply("hi")
-    recording.exactly(reply=1)
-    print(recording)                # every call, which call made it, and what the receivers did
-
-In a notebook, the recording is shown as a diagram, with progress while the cell runs.
-
-hookbus has a pytest plugin with a fixture, `hook_recorder`, which does the same for `default_bus`.
-"""
+"""Records the calls in a block of code."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TypeVar
 
-from ._bus import Bus, default_bus
-from ._ground.keywords import named_options
-from ._views.html import Pictured
-from .events import Blocked, Event, Failed, Finished, Started
-
-__all__ = ["Recording", "record"]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
+from .._bus import Bus, default_bus
+from .._ground.keywords import named_options
+from .._views.html import Pictured
+from ..events import Blocked, Event, Failed, Finished, Started
 
 E = TypeVar("E", bound=Event)
 
@@ -45,7 +26,7 @@ class Recording(Pictured):
         self._bus = bus
 
     def __enter__(self) -> Recording:
-        from ._views.progress import progress
+        from .._views.progress import progress
 
         self._progress = progress()
         self._connection = self._bus.events.connected_to(self._note, name="hookbus.testing.record")
@@ -57,12 +38,12 @@ class Recording(Pictured):
             self._progress.end()
 
     def __str__(self) -> str:
-        from ._views.waterfall import as_text, waterfall
+        from .._views.waterfall import as_text, waterfall
 
         return as_text(waterfall(self.events))
 
     def _html_parts(self) -> list[str]:
-        from ._views.waterfall import as_html, waterfall
+        from .._views.waterfall import as_html, waterfall
 
         return as_html(waterfall(self.events))
 

@@ -42,7 +42,7 @@ def _is_coloured() -> bool:
 
 
 def did(data: Data) -> str:
-    """Describe what a receiver did, or the event of a call, in a few words."""
+    """Describe the action of a receiver, or the event of a call, in a few words."""
     kind, who = data["event"], brief(data.get("receiver") or "")
     if kind == "Mutated":
         verb = "dropped" if data.get("dropped") else "changed"
@@ -55,17 +55,21 @@ def did(data: Data) -> str:
     if kind == "Failed":
         error = data.get("exception") or {}
         where = f" at {brief(error['place'])}" if error.get("place") else ""
-        said = data.get("message") or f"{error.get('type')}{where}"
-        return f"{who} failed in {data['phase']}, {data['action']}: {said}"
+        text = data.get("message") or f"{error.get('type')}{where}"
+        return f"{who} failed in {data['phase']}, {data['action']}: {text}"
     if kind == "Invoked":
         by = f" by {data['by']}" if data.get("by") else ""
-        said = data["answer"] if data["answer"] != "nothing" else "returned nothing"
-        said = "took" if said in _DONE.values() else f"{said}{by},"  # it has a separate line
-        return f"{who} {said} {lasted(data['seconds'])}"
+        text = data["answer"] if data["answer"] != "nothing" else "returned nothing"
+        text = "took" if text in _DONE.values() else f"{text}{by},"  # the reason has its own line
+        return f"{who} {text} {lasted(data['seconds'])}"
     if kind == "Attempted":
         return f"attempt {data['number']} of {who} {data['outcome']}, {lasted(data['seconds'])}"
     if kind == "Switched":
         return f"{who} of {data['hook']}: {data['act']}, by {data['by']}"
+    if kind == "Reloaded":
+        problem = data.get("problem")
+        said = f"the earlier content remains in force: {problem}" if problem else "in force"
+        return f"{who} of {data['hook']} read its files again: {said}"
     return f"{who} of {data['hook']}: {kind.lower()}".strip()
 
 
@@ -75,11 +79,13 @@ def _from_to(data: Data) -> str:
     return changed("", data.get("before"), data.get("after"))
 
 
-def is_telling(mark: Data) -> bool:
-    """Return whether a receiver's event belongs in the line of its call. A plain invocation does
+def is_worth_showing(mark: Data) -> bool:
+    """Return whether a receiver's event is shown in the line of its call. A plain invocation is
     not.
     """
-    return mark["event"] != "Invoked" or mark["answer"] in ("asked", "approved", "answered")
+    return mark["event"] != "Invoked" or mark["answer"] in (
+        "asked", "approved", "handed on", "answered",
+    )  # fmt: skip
 
 
 def of_call(data: Data) -> str:
@@ -91,17 +97,17 @@ def of_call(data: Data) -> str:
 def call_line(call: Data, marks: Iterable[Data], *, run: str = "") -> str:
     """Return a finished call as one line: time, hook, outcome, and the actions of receivers."""
     outcome = call["outcome"]
-    said = "; ".join(did(mark) for mark in marks if is_telling(mark))
+    summary = "; ".join(did(mark) for mark in marks if is_worth_showing(mark))
     error = call.get("error") or {}
     if error.get("type") and outcome == "raised":
-        said += f"{'; ' * bool(said)}{error['type']} at {brief(str(error.get('place')))}"
+        summary += f"{'; ' * bool(summary)}{error['type']} at {brief(str(error.get('place')))}"
     parts = (
         paint(clock(call["at"] - call["seconds"]), "dim"),
         f"{run}{call['call_id']}".rjust(7),
         paint(outcome.ljust(9), COLOURS.get(outcome, "")),
         lasted(call["seconds"]).rjust(8),
         printable(of_call(call)),
-        paint(printable(said), "yellow" if said else ""),
+        paint(printable(summary), "yellow" if summary else ""),
     )
     return "  ".join(parts).rstrip()
 
@@ -111,9 +117,9 @@ def line_of(data: Data) -> str:
     if data["event"] == "Finished":
         return call_line(data, ())
     if data["event"] == "Started":
-        said = f"{of_call(data)} began: {', '.join(data['arguments'])}".rstrip(": ")
+        text = f"{of_call(data)} began: {', '.join(data['arguments'])}".rstrip(": ")
     else:
-        said = did(data)
+        text = did(data)
     style = COLOURS.get(_DONE.get(data["event"].lower(), ""), "")
     when = paint(clock(data["at"]), "dim")
-    return f"{when}  {str(data['call_id'] or '').rjust(7)}  {paint(printable(said), style)}"
+    return f"{when}  {str(data['call_id'] or '').rjust(7)}  {paint(printable(text), style)}"

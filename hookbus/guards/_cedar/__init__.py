@@ -1,0 +1,1 @@
+"""Cedar policies: their files, the types of tools, and one decision."""

@@ -1,0 +1,152 @@
+"""Checked policies: one view for each tool, with the policies that can match it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from ... import HookError
+from ..._ground.errors import did_you_mean
+from .library import cedar, quoted
+from .people import AGENT, HOOK, ROLE, TOOL, Entities
+from .rules import Uid, parse
+from .schemas import Schema
+from .source import Piece
+from .trees import entities_in, types_in
+from .types import Field
+from .view import ACTION, Decision, View, problem_with, record_text
+
+MOST_VIEWS: Final = 1_000
+
+
+class Policies:
+    """Checked policies, with their schema and entities.
+
+    Args:
+        pieces: the texts of the policies.
+        schema: the types of arguments.
+        entities: who is in which role.
+        actions: the hooks whose calls are decided.
+        earlier: the policies that these replace, whose tools must fit these, too.
+
+    Attributes:
+        all: the policies, in order.
+        decided: decisions about calls, which are the same for the same call.
+
+    Raises:
+        HookError: with file and line, for a policy that is wrong.
+    """
+
+    def __init__(
+        self, pieces: Iterable[Piece], schema: Schema, entities: Entities,
+        actions: Iterable[str] = (), earlier: Policies | None = None,
+    ) -> None:  # fmt: skip
+        self.all, self.schema, self.entities = parse(pieces), schema, entities
+        self.has_shadow = any(each.is_shadow for each in self.all)
+        self.may_ask = any(each.question is not None for each in self.all)
+        self.decided: dict[Any, Decision] = {}
+        self._views: dict[tuple[str, str, str, str], View] = {}
+        self.handle = self._entities_handle()
+        self._actions = {
+            name for each in self.all for kind, name in entities_in(each) if kind == ACTION
+        }
+        if schema.handle is None:
+            self._check_names()
+        else:
+            self._check_schema()
+        self._check_tools(actions, earlier)
+
+    def _entities_handle(self) -> Any:
+        try:
+            return cedar().Entities.from_json_str(
+                json.dumps(self.entities.data), self.schema.handle
+            )
+        except ValueError as error:
+            raise HookError(f"entities=: {' '.join(str(error).split())[:300]}") from None
+
+    def _check_schema(self) -> None:
+        for each in self.all:
+            wrong = problem_with(each.text, self.schema.handle)
+            raise_if(wrong and f"{each.place}: {wrong}")
+
+    def _check_names(self) -> None:
+        known = self.entities.types()
+        roles = {name for kind, name in known_uids(self.entities) if kind == ROLE}
+        tools = self.schema.fields
+        for policy in self.all:
+            for kind in sorted(types_in(policy)):
+                if kind not in known and kind != ACTION:
+                    near = did_you_mean(kind, [*known, ACTION])
+                    raise HookError(f"{policy.place}: no entity has the type {kind!a}{near}")
+            for kind, name in entities_in(policy):
+                if kind == ROLE and name not in roles:
+                    near = did_you_mean(name, roles) if roles else ""
+                    raise HookError(
+                        f"{policy.place}: entities= and people= give nobody the role {name!a}{near}"
+                    )
+                if kind == TOOL and tools is not None and name not in tools:
+                    near = did_you_mean(name, tools)
+                    raise HookError(f"{policy.place}: there is no tool {name!a}{near}")
+
+    def _check_tools(self, actions: Iterable[str], earlier: Policies | None) -> None:
+        several = list(actions)
+        if self.schema.fields is not None:
+            for name, fields in self.schema.fields.items():
+                for action in [name] if name in several else several:
+                    kind = HOOK if name in several else TOOL
+                    raise_if(self.view(action, kind, name, fields).problem)
+        elif earlier is not None and self.schema.handle is None:
+            for each in list(earlier._views.values()):
+                if each.problem is None:
+                    raise_if(self.view(each.action, *each.resource, each.fields).problem)
+
+    def view(self, action: str, kind: str, name: str, fields: Mapping[str, Field]) -> View:
+        """Return the view of one tool."""
+        key = action, kind, name, record_text(fields)
+        found = self._views.get(key)
+        if found is None:
+            if len(self._views) >= MOST_VIEWS:
+                self._views.clear()
+            found = self._views[key] = View(self, action, (kind, name), fields)
+        return found
+
+    def views(self) -> list[View]:
+        """Return the views of the tools so far: of all tools, if the schema declares them."""
+        return list(self._views.values())
+
+    def schema_for(self, action: str, kind: str, fields: Mapping[str, Field], names: Any) -> str:
+        """Return the schema of Cedar for one tool.
+
+        Args:
+            action: the action.
+            kind: the type of the resource.
+            fields: the arguments.
+            names: the baggage that the policies read.
+        """
+        others = "".join(
+            f"action {quoted(each)};\n" for each in sorted(self._actions) if each != action
+        )
+        baggage = ", ".join(f"{quoted(each)}?: String" for each in sorted(names))
+        return (
+            f"{self.entities.declarations()}\n{others}action {quoted(action)} appliesTo "
+            f"{{ principal: {AGENT}, resource: {kind}, context: "
+            f"{{ arguments: {record_text(fields)}, baggage: {{{baggage}}} }} }};"
+        )
+
+
+def raise_if(problem: str | None) -> None:
+    """Raise a problem with the policies, if there is one.
+
+    Raises:
+        HookError: with the problem.
+    """
+    if problem:
+        raise HookError(problem)
+
+
+def known_uids(entities: Entities) -> Iterable[Uid]:
+    """Yield the entities, and the groups that they are in."""
+    for each in entities.data:
+        uid: Any = each["uid"]
+        yield from entities.around((uid["type"], uid["id"]))

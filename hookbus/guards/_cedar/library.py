@@ -1,0 +1,31 @@
+"""The library `cedarpy`, which is loaded when the first policy is."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from ... import HookError
+
+
+def cedar() -> Any:
+    """Return the module `cedarpy`.
+
+    Raises:
+        HookError: if it is not installed.
+    """
+    try:
+        return import_module("cedarpy")
+    except ModuleNotFoundError as error:
+        raise HookError(
+            f"policies need the package {error.name}; run: pip install 'hookbus[policy]'"
+        ) from None
+
+
+def quoted(text: str) -> str:
+    """Return a string as Cedar writes it."""
+    parts = [
+        f"\\{each}" if each in '"\\' else each if each.isprintable() else f"\\u{{{ord(each):x}}}"
+        for each in text
+    ]
+    return f'"{"".join(parts)}"'

@@ -1,0 +1,95 @@
+"""Policies that are read again when their files change."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from ... import HookError
+from ..._ground.locks import Lock
+from .deciding import Policies
+from .people import Entities
+from .schemas import Schema
+from .source import Status, path_in, read_pieces, status_of
+
+PAUSE_SECONDS: Final = 0.1
+"""How often the files are looked at, at most."""
+
+
+class Live:
+    """The policies that are in force.
+
+    Args:
+        source: the policies, as text, file or folder.
+        schema, entities, people: as for `guards.policy`.
+        actions: the hooks whose calls are decided.
+        is_reloading: whether to read the files again when they change.
+        note: called after each attempt to read them again, with the problem or None.
+
+    Attributes:
+        policies: the policies in force.
+        problem: why the latest content of a file is not in force, or None.
+
+    Raises:
+        HookError: if they cannot be used.
+    """
+
+    def __init__(
+        self, source: Any, schema: Any, entities: Any, people: Any, *, actions: tuple[str, ...],
+        is_reloading: bool, note: Callable[[str | None], None],
+    ) -> None:  # fmt: skip
+        self._given, self._note = (source, schema, entities, people), note
+        self._actions, self._paths = actions, self._find_paths()
+        self._status = status_of(self._paths)
+        self.policies, self.problem = self._load(None), None
+        self.is_reloading = is_reloading and bool(self._paths)
+        self._next_look, self._lock = 0.0, Lock()
+
+    problem: str | None
+
+    def current(self) -> Policies:
+        """Return the policies in force, after a look at the files."""
+        if self.is_reloading and time.monotonic() >= self._next_look:
+            self.look()
+        return self.policies
+
+    def look(self) -> None:
+        """Read the files again if they have changed. If they cannot be used, the policies stay."""
+        with self._lock:
+            now = time.monotonic()
+            if now < self._next_look:
+                return  # another thread has done it
+            self._next_look = now + PAUSE_SECONDS
+            status = status_of(self._paths)
+            if status != self._status:
+                self._reload(status)
+
+    def _reload(self, status: Status) -> None:
+        before = self.problem
+        try:
+            new = self._load(self.policies)
+        except HookError as error:
+            self.problem = str(error)
+        else:
+            counts = {each.id: each.decided for each in self.policies.all}
+            for each in new.all:
+                each.decided = counts.get(each.id, 0)
+            self.policies, self.problem = new, None
+        self._status = status
+        if self.problem is None or self.problem != before:
+            self._note(self.problem)
+
+    def _find_paths(self) -> list[Path]:
+        source, schema, entities, people = self._given
+        found = [path_in(source), Schema(schema).path]
+        found += [Path(each) if isinstance(each, (str, Path)) else None
+                  for each in (entities, people)]  # fmt: skip
+        return [each for each in found if each is not None]
+
+    def _load(self, earlier: Policies | None) -> Policies:
+        source, schema, entities, people = self._given
+        return Policies(
+            read_pieces(source), Schema(schema), Entities(entities, people), self._actions, earlier
+        )

@@ -1,0 +1,168 @@
+"""Who is in which role: the entities of Cedar, from a file or a mapping of names to roles."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ... import HookError
+from .library import quoted
+from .rules import Uid
+from .source import read_trusted
+
+AGENT, ROLE, TOOL, HOOK = "Agent", "Role", "Tool", "Hook"
+OWN_TYPES = (AGENT, ROLE, TOOL, HOOK)
+
+
+class Entities:
+    """The entities of a policy.
+
+    Args:
+        given: a list of entities of Cedar, a mapping of names to roles, or a JSON file with either.
+        people: a mapping of names to roles, or a TOML file.
+
+    Attributes:
+        data: the entities, as Cedar reads them.
+        names: the ids of the agents among them.
+
+    Raises:
+        HookError: if a file cannot be read, or its content has another form.
+    """
+
+    def __init__(self, given: Any = None, people: Any = None) -> None:
+        self._parents: dict[Uid, set[Uid]] = {}
+        self._attributes: dict[Uid, Mapping[str, Any]] = {}
+        found = _read_json(Path(given)) if isinstance(given, (str, os.PathLike)) else given
+        where = f"{given}" if isinstance(given, (str, os.PathLike)) else "entities="
+        if isinstance(found, Mapping):
+            self._add_people(found, where)
+        elif isinstance(found, (list, tuple)):
+            for each in found:
+                self._add(each, where)
+        elif found is not None:
+            raise HookError(
+                f"{where} must be a mapping of names to roles, or a list of entities of Cedar"
+            )
+        if people is not None:
+            listed, where = people, "people="
+            if isinstance(people, (str, os.PathLike)):
+                listed, where = _read_toml(Path(people)), f"{people}"
+            self._add_people(listed, where)
+        self.names = frozenset(name for kind, name in self._parents if kind == AGENT)
+        self.data = [
+            {"uid": _json(uid), "attrs": self._attributes.get(uid, {}),
+             "parents": [_json(each) for each in sorted(parents)]}
+            for uid, parents in self._parents.items()
+        ]  # fmt: skip
+
+    def around(self, uid: Uid) -> list[Uid]:
+        """Return an entity, and all groups that it is in."""
+        found = [uid]
+        for each in found:
+            found += [up for up in sorted(self._parents.get(each, ())) if up not in found]
+        return found
+
+    def types(self) -> dict[str, set[str]]:
+        """Return the types of entities, each with the types of groups that it may be in."""
+        found: dict[str, set[str]] = {each: set() for each in OWN_TYPES}
+        found[AGENT].add(ROLE)
+        for (kind, _), parents in self._parents.items():
+            found.setdefault(kind, set()).update(up for up, _ in parents)
+            for up, _ in parents:
+                found.setdefault(up, set())
+        return found
+
+    def declarations(self) -> str:
+        """Return the types of the entities, as a schema of Cedar declares them."""
+        lines = []
+        for kind, ups in self.types().items():
+            within = f" in [{', '.join(sorted(ups))}]" if ups else ""
+            lines.append(f"entity {kind}{within}{self._record_of(kind)};")
+        return "\n".join(lines)
+
+    def _record_of(self, kind: str) -> str:
+        several = [self._attributes.get(uid, {}) for uid in self._parents if uid[0] == kind]
+        kinds: dict[str, str] = {}
+        for attributes in several:
+            for name, value in attributes.items():
+                written = _type_of(value, f"{kind}.{name}")
+                if kinds.setdefault(name, written) != written:
+                    raise HookError(f"the entities have two types for the attribute {kind}.{name}")
+        fields = [
+            f"{quoted(name)}{'' if all(name in each for each in several) else '?'}: {written}"
+            for name, written in kinds.items()
+        ]
+        return f" {{{', '.join(fields)}}}" if fields else ""
+
+    def _add_people(self, people: Any, where: str) -> None:
+        if not isinstance(people, Mapping):
+            raise HookError(f"{where} must be a mapping of names to roles")
+        for name, given in people.items():
+            roles = given.get("roles", ()) if isinstance(given, Mapping) else given
+            listed = [roles] if isinstance(roles, str) else roles
+            if not isinstance(listed, Iterable) or not all(isinstance(r, str) for r in listed):
+                raise HookError(f"{where}: {name!a} needs a list of roles, such as ['finance']")
+            self._parents.setdefault((AGENT, str(name)), set()).update((ROLE, r) for r in listed)
+
+    def _add(self, entity: Any, where: str) -> None:
+        try:
+            uid, parents = _uid(entity["uid"]), [_uid(each) for each in entity.get("parents", ())]
+            attributes = dict(entity.get("attrs", {}))
+        except (TypeError, KeyError, AttributeError, ValueError):
+            raise HookError(
+                f"{where} has an entity without the form of Cedar: "
+                '{"uid": {"type": "Tool", "id": "pay"}, "attrs": {}, "parents": []}'
+            ) from None
+        if uid in self._attributes:
+            raise HookError(f"{where} has the entity {uid[0]}::{quoted(uid[1])} twice")
+        self._parents.setdefault(uid, set()).update(parents)
+        self._attributes[uid] = attributes
+
+
+def _uid(given: Any) -> Uid:
+    inner = given.get("__entity", given)
+    return str(inner["type"]), str(inner["id"])
+
+
+def _json(uid: Uid) -> dict[str, str]:
+    return {"type": uid[0], "id": uid[1]}
+
+
+def _type_of(value: Any, where: str) -> str:
+    if isinstance(value, bool):
+        return "Bool"
+    if isinstance(value, int):
+        return "Long"
+    if isinstance(value, str):
+        return "String"
+    if isinstance(value, list):
+        kinds = {_type_of(each, where) for each in value}
+        if len(kinds) <= 1:
+            return f"Set<{kinds.pop() if kinds else 'String'}>"
+    if isinstance(value, Mapping):
+        if "__entity" in value:
+            return _uid(value)[0]
+        if "__extn" in value:
+            named = str(value["__extn"].get("fn"))
+            return "ipaddr" if named == "ip" else named
+        fields = [f"{quoted(k)}: {_type_of(v, where)}" for k, v in value.items()]
+        return f"{{{', '.join(fields)}}}"
+    raise HookError(f"the attribute {where} has a value that Cedar has no type for")
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(read_trusted(path))
+    except ValueError as error:
+        raise HookError(f"{path} is not valid JSON: {error}") from None
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(read_trusted(path))
+    except tomllib.TOMLDecodeError as error:
+        raise HookError(f"{path} is not valid TOML: {error}") from None

@@ -1,0 +1,156 @@
+"""One policy: its annotations, and the calls that its scope covers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from ... import HookError
+from ..._ground.errors import did_you_mean
+from .library import cedar
+from .source import Piece
+
+ANNOTATIONS: Final = ("id", "reason", "ask", "shadow")
+_PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
+_MOST_SHOWN: Final = 200
+
+Uid = tuple[str, str]
+"""The type and the id of an entity."""
+
+
+class Policy:
+    """A policy.
+
+    Attributes:
+        id: its `@id`, or else the name and line of its file.
+        effect: `"permit"` or `"forbid"`.
+        reason, question: its `@reason` and `@ask`, or None.
+        is_shadow: whether it has `@shadow`.
+        tree: its syntax tree.
+        text: its text.
+        file, line: where it begins.
+        decided: how many decisions it has determined.
+    """
+
+    def __init__(self, piece: Piece, tree: Any) -> None:
+        self.text, self.file, self.line, self.tree = piece.text, piece.file, piece.line, tree
+        self.place, self.effect = piece.place, tree.effect
+        notes: Mapping[str, str] = tree.annotations
+        where = f"{Path(piece.file).name}:{piece.line}" if piece.file else f"line {piece.line}"
+        self.id: str = notes.get("id") or where
+        self.reason, self.question = notes.get("reason"), notes.get("ask")
+        self.is_shadow = "shadow" in notes
+        self.decided = 0
+        self._check(notes)
+
+    def _check(self, notes: Mapping[str, str]) -> None:
+        for name in notes:
+            near = did_you_mean(name, ANNOTATIONS)
+            if name not in ANNOTATIONS and "did you mean" in near:
+                raise HookError(f"{self.place}: @{name} has no meaning here{near}")
+        if self.question is None and not self.is_shadow and self._is_unlimited():
+            raise HookError(
+                f"{self.place}: this {self.effect} matches every call: name a tool, or write "
+                "resource is Tool if you mean all tools"
+            )
+        if self.question is not None:
+            if self.effect == "forbid":
+                raise HookError(
+                    f"{self.place}: @ask on a forbid has no meaning, because it blocks: write it "
+                    "on a permit"
+                )
+            if not self.question.strip():
+                raise HookError(f'{self.place}: @ask needs a question: @ask("pay {{amount}}?")')
+
+    def _is_unlimited(self) -> bool:
+        tree, anything = self.tree, cedar().pst.ScopeAny
+        scopes = tree.principal, tree.action, tree.resource
+        return not tree.clauses and all(isinstance(each, anything) for each in scopes)
+
+    def placeholders(self) -> list[str]:
+        """Return the names of the arguments that its question contains."""
+        return _PLACEHOLDER.findall(self.question or "")
+
+    def question_for(self, arguments: Mapping[str, Any]) -> str:
+        """Return its question about a call with these arguments."""
+        return _PLACEHOLDER.sub(lambda found: _shown(arguments.get(found[1])), self.question or "")
+
+    def covers(self, action: Uid, resource: Collection[Uid], kind: str) -> bool:
+        """Return whether its scope can match a call.
+
+        Args:
+            action: the action.
+            resource: the resource, first, and the groups that it is in.
+            kind: the type of the resource.
+        """
+        pst = cedar().pst
+        scope, uids = self.tree.action, []
+        if isinstance(scope, pst.ActionEq):
+            uids = [scope.entity]
+        elif isinstance(scope, pst.ActionIn):
+            uids = list(scope.entities)
+        if uids and action not in map(uid_of, uids):
+            return False
+        scope = self.tree.resource
+        if isinstance(scope, (pst.ScopeIs, pst.ScopeIsIn)) and str(scope.entity_type) != kind:
+            return False
+        if isinstance(scope, pst.ScopeEq):
+            return uid_of(scope.entity) == next(iter(resource))
+        if isinstance(scope, (pst.ScopeIn, pst.ScopeIsIn)):
+            return uid_of(scope.entity) in resource
+        return True
+
+
+def uid_of(entity: Any) -> Uid:
+    """Return the uid of an entity in a syntax tree."""
+    return str(entity.type), entity.id
+
+
+def parse(pieces: Iterable[Piece]) -> list[Policy]:
+    """Return the policies in these texts.
+
+    Raises:
+        HookError: with file and line, for a text that is not one valid policy, or for an id that
+            two policies have.
+    """
+    found: dict[str, Policy] = {}
+    for piece in pieces:
+        policy, number = Policy(piece, _tree_of(piece)), 1
+        while "id" not in policy.tree.annotations and policy.id in found:
+            number += 1  # several policies in one line
+            policy.id = f"{policy.id.partition(' (')[0]} ({number})"
+        other = found.setdefault(policy.id, policy)
+        if other is not policy:
+            raise HookError(f"{policy.place}: @id({policy.id!r}) is also at {other.place}")
+    return list(found.values())
+
+
+def _tree_of(piece: Piece) -> Any:
+    try:
+        trees = cedar().policies_to_pst(piece.text)
+    except ValueError as error:
+        raise HookError(f"{piece.place}: {_in_one_line(error)}") from None
+    if trees.templates:
+        raise HookError(
+            f"{piece.place}: a template with ?principal or ?resource is never linked here, so it "
+            "would never apply: name the entity"
+        )
+    if len(trees.static_policies) != 1:
+        raise HookError(f"{piece.place}: this is not one policy")
+    return next(iter(trees.static_policies.values()))
+
+
+def _in_one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]
+
+
+def _shown(value: Any) -> str:
+    text = value if type(value) is str else "none" if value is None else repr(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+
+
+def ids_of(policies: Iterable[Policy]) -> Iterator[str]:
+    """Yield the ids of policies."""
+    return (each.id for each in policies)

@@ -1,0 +1,109 @@
+"""What `schema=` may be: the tools as they are hooked, their declarations, or a schema of Cedar."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from ... import HookError
+from .declared import fields_of_schema
+from .library import cedar
+from .source import read_trusted
+from .types import Field
+
+TOOLS: Final = "tools"
+_WORD: Final = re.compile(r"\w+")
+
+
+class Schema:
+    """The types of arguments.
+
+    Args:
+        given: `"tools"`; a mapping of tool names to functions, pydantic models, JSON schemas or
+            mappings of parameters to types; or a schema of Cedar, or the answer of `tools/list` of
+            MCP, as text or as the path of a file.
+
+    Attributes:
+        path: the file, or None.
+        fields: the arguments of each tool, if they are declared, else None.
+        handle: the schema of Cedar, else None.
+        text: its text.
+        words: the words in the text.
+
+    Raises:
+        HookError: if it cannot be read, or has another form.
+    """
+
+    def __init__(self, given: Any) -> None:
+        self.path: Path | None = None
+        self.fields: dict[str, dict[str, Field]] | None = None
+        self.handle: Any = None
+        self.text, self.words = "", frozenset[str]()
+        if isinstance(given, Schema):
+            vars(self).update(vars(given))
+        elif isinstance(given, Mapping):
+            self.fields = _declared(given, "schema=")
+        elif given != TOOLS:
+            self._read(given)
+
+    def _read(self, given: Any) -> None:
+        is_path = isinstance(given, os.PathLike) or (
+            isinstance(given, str) and given.strip() and not any(each in given for each in "{;\n")
+        )
+        if not is_path and not isinstance(given, str):
+            raise HookError(
+                f"schema={given!r:.40} must be 'tools', a mapping of tools to their declarations, "
+                "or a schema of Cedar"
+            )
+        where = f"{given}" if is_path else "schema="
+        if is_path:
+            self.path = Path(given)
+        text = read_trusted(self.path) if self.path else str(given)
+        if not text.strip():
+            raise HookError(f"{where} is empty: write a schema of Cedar")
+        listed = _json_in(text)
+        if isinstance(listed, Mapping) and isinstance(listed.get("tools"), list):
+            self.fields = _of_mcp(listed["tools"], where)
+            return
+        try:
+            schema = cedar().Schema
+            read = schema.from_str if listed is None else schema.from_json_str
+            self.handle = read(text)
+        except ValueError as error:
+            raise HookError(f"{where}: {' '.join(str(error).split())[:300]}") from None
+        self.text, self.words = text, frozenset(_WORD.findall(text))
+
+
+def _json_in(text: str) -> Any:
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _of_mcp(tools: list[Any], where: str) -> dict[str, dict[str, Field]]:
+    declared = {}
+    for each in tools:
+        if not isinstance(each, Mapping) or not isinstance(each.get("name"), str):
+            raise HookError(f"{where} has a tool without a name")
+        declared[each["name"]] = each.get("inputSchema", each.get("input_schema", {}))
+    return _declared(declared, where)
+
+
+def _declared(given: Mapping[Any, Any], where: str) -> dict[str, dict[str, Field]]:
+    found = {}
+    for name, declaration in given.items():
+        fields = fields_of_schema(declaration)
+        if not isinstance(name, str) or fields is None:
+            raise HookError(
+                f"{where}: {name!a:.40} needs a function, a pydantic model, a JSON schema or a "
+                "mapping of parameters to types"
+            )
+        found[name] = fields
+    return found

@@ -1,0 +1,158 @@
+"""Read the text of policies from a string, a file or a folder of files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from ... import HookError
+from ...exceptions import PluginError
+from ...plugins._trust import check_owner
+
+Status = tuple[tuple[str, int, int, int], ...]
+"""The names, sizes, times and numbers of files: it changes when one of them does."""
+
+
+@attrs.frozen
+class Piece:
+    """The text of one policy.
+
+    Attributes:
+        file: its file, or None for a policy in a string.
+        line: the line of the file, or of the string, that it begins in.
+        text: the text, with its semicolon.
+    """
+
+    file: str | None
+    line: int
+    text: str
+
+    @property
+    def place(self) -> str:
+        """Where it begins, for messages."""
+        return f"{self.file}:{self.line}" if self.file else f"line {self.line}"
+
+
+def path_in(source: Any) -> Path | None:
+    """Return the path of a file or folder, or None if this is the text of policies.
+
+    Raises:
+        HookError: if it is neither a text nor a path.
+    """
+    if isinstance(source, os.PathLike):
+        return Path(source)
+    if not isinstance(source, str):
+        raise HookError(
+            f"policy({source!r:.40}) needs a path or the text of policies, not a "
+            f"{type(source).__name__}"
+        )
+    is_text = any(each in source for each in "(;\n") or source.lstrip()[:2] in ("", "//")
+    return None if is_text else Path(source)
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the files of policies: the file itself, or the `*.cedar` files of a folder, by name.
+
+    Raises:
+        HookError: if there is none.
+    """
+    if not path.is_dir():
+        return [path]
+    found = sorted(path.glob("*.cedar"))
+    if not found:
+        raise HookError(f"{path} has no file *.cedar: a folder without policies permits no call")
+    return found
+
+
+def read_trusted(path: Path) -> str:
+    """Return the text of a file that no other user could have written.
+
+    Raises:
+        HookError: if it cannot be read, or another user could have written it.
+    """
+    try:
+        with path.open("rb") as opened:
+            check_owner(str(path), os.fstat(opened.fileno()))
+            check_owner(str(path.parent), os.stat(path.parent))
+            return opened.read().decode("utf-8-sig")
+    except PluginError as error:
+        raise HookError(str(error)) from None
+    except OSError as error:
+        raise HookError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise HookError(f"{path} is not valid UTF-8") from None
+
+
+def status_of(paths: list[Path]) -> Status:
+    """Return the status of files and folders; a missing one has the size -1."""
+    found = []
+    for path in paths:
+        several = [path, *sorted(path.glob("*.cedar"))] if path.is_dir() else [path]
+        for each in several:
+            try:
+                status = os.stat(each)
+            except OSError:
+                found.append((str(each), -1, 0, 0))
+            else:
+                found.append((str(each), status.st_size, status.st_mtime_ns, status.st_ino))
+    return tuple(found)
+
+
+def read_pieces(source: Any) -> list[Piece]:
+    """Return the text of each policy of a source, in order.
+
+    Raises:
+        HookError: if a file cannot be read, or there is no policy.
+    """
+    path = path_in(source)
+    if path is None:
+        found = [*split(source, None)]
+    else:
+        found = [piece for file in files_of(path) for piece in split(read_trusted(file), str(file))]
+    if not found:
+        named = f"{path} contains" if path is not None else "the text contains"
+        raise HookError(
+            f"{named} no policy, so it would permit no call: write a policy, such as "
+            'permit(principal, action, resource == Tool::"read");'
+        )
+    return found
+
+
+def split(text: str, file: str | None) -> Iterator[Piece]:
+    """Yield the policies of a text. Each ends with a semicolon outside of strings and comments."""
+    begin, line, at, is_empty, size = 0, 1, 0, True, len(text)
+    begin_line = 1
+    while at < size:
+        each = text[at]
+        if each == "/" and text.startswith("//", at):
+            end = text.find("\n", at)
+            at = size if end < 0 else end
+            if is_empty:
+                begin = at
+            continue
+        if is_empty and not each.isspace():
+            is_empty, begin, begin_line = False, at, line
+        if each == '"':
+            end = _end_of_string(text, at)
+            line += text.count("\n", at, end)
+            at = end
+            continue
+        if each == "\n":
+            line += 1
+        elif each == ";":
+            yield Piece(file, begin_line, text[begin : at + 1])
+            is_empty = True
+        at += 1
+    if not is_empty:
+        yield Piece(file, begin_line, text[begin:])
+
+
+def _end_of_string(text: str, at: int) -> int:
+    at += 1
+    while at < len(text) and text[at] != '"':
+        at += 2 if text[at] == "\\" else 1
+    return min(at + 1, len(text))

@@ -1,0 +1,264 @@
+"""Try policies on calls that are described in a table or a journal, without making them."""
+
+from __future__ import annotations
+
+import tomllib
+import types
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from ... import HookError
+from ..._ground.errors import did_you_mean
+from .checks import tests_of
+from .deciding import Policies
+from .declared import kind_of_annotation
+from .library import cedar
+from .people import AGENT, HOOK, TOOL, Entities
+from .rules import Policy
+from .schemas import Schema
+from .source import read_pieces, read_trusted
+from .trees import written
+from .types import Field
+from .view import Decision, View
+
+EXPECTED: Final = ("allow", "ask", "block")
+_KEYS: Final = ("tool", "arguments", "user", "session", "baggage", "expect", "policy")
+_HEAD: Final = ("policy", "schema", "entities", "people", "hook", "case")
+
+
+class Trial:
+    """Policies, and the tools that they are tried on.
+
+    Args:
+        source, schema, entities, people: as for `guards.policy`, but `schema` is not `"tools"`.
+        hook: the hook of the calls.
+        hooks: the hooks that are tools themselves.
+
+    Raises:
+        HookError: as `guards.policy`.
+    """
+
+    def __init__(
+        self, source: Any, schema: Any, entities: Any = None, people: Any = None,
+        hook: str = "tool_call", hooks: Collection[str] = (),
+    ) -> None:  # fmt: skip
+        self._hook, self._hooks = hook, frozenset(hooks)
+        read = schema if isinstance(schema, Schema) else Schema(schema)
+        self.policies = Policies(
+            read_pieces(source), read, Entities(entities, people), (hook, *self._hooks)
+        )
+
+    def view(self, tool: str) -> View | None:
+        """Return the view of a tool, or None if the schema does not have it."""
+        schema = self.policies.schema
+        fields = {} if schema.fields is None else schema.fields.get(tool)
+        if fields is None:
+            return None
+        is_hook = tool in self._hooks
+        action, kind = (tool, HOOK) if is_hook else (self._hook, TOOL)
+        return self.policies.view(action, kind, tool, fields)
+
+    def decide(
+        self, tool: str, arguments: Mapping[str, Any], baggage: Mapping[str, Any]
+    ) -> Decision:
+        """Decide one call."""
+        view = self.view(tool)
+        if view is None:
+            return Decision("block", f"the arguments of tool {tool[:60]!a} are not known")
+        return view.decide(principal_in(baggage), arguments, baggage)
+
+    def near(
+        self, tool: str, arguments: Mapping[str, Any], baggage: Mapping[str, Any]
+    ) -> Iterator[tuple[Policy, list[str]]]:
+        """Yield the policies for a tool that did not match, each with the conditions that were not
+        met.
+        """
+        view, principal = self.view(tool), principal_in(baggage)
+        if view is None or view.problem is not None:
+            return
+        for policy in view.policies:
+            unmet = [text for text, tree in _alone(policy)
+                     if not view.matches(tree, principal, arguments, baggage)]  # fmt: skip
+            if unmet:
+                yield policy, unmet
+
+
+def principal_in(baggage: Mapping[str, Any]) -> tuple[str, str]:
+    """Return who makes a call with this baggage."""
+    named = (baggage.get(key) for key in ("user", "session"))
+    return AGENT, str(next((each for each in named if each is not None), "anonymous"))
+
+
+def _alone(policy: Policy) -> Iterator[tuple[str, Any]]:
+    """Yield each condition of a policy as text, and as a permit that has only this condition."""
+    pst, tree = cedar().pst, policy.tree
+    anyone = replace(tree, effect="permit", annotations={}, principal=pst.ScopeAny(), clauses=())
+    if not isinstance(tree.principal, pst.ScopeAny):
+        scope = replace(anyone, principal=tree.principal)
+        yield written(scope).partition("(")[2].partition(", action")[0], scope
+    met: tuple[Any, ...] = ()
+    for test in tests_of(policy):
+        # A test such as `context.arguments has amount` makes the next ones safe to evaluate.
+        met = (*met, pst.When(test))
+        text = written(replace(anyone, clauses=(pst.When(test),)))
+        shown = text.partition("when {")[2].rpartition("}")[0]
+        yield (
+            shown.strip().replace("(context.arguments)", "context.arguments"),
+            replace(anyone, clauses=met),
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Case:
+    """A row of a table: a call, and the verdict that is expected.
+
+    Attributes:
+        number: its number, from 1.
+        tool, arguments, baggage: the call.
+        expect: `"allow"`, `"ask"` or `"block"`.
+        policy: the id of a policy that must be among those that decide, or None.
+    """
+
+    number: int
+    tool: str
+    arguments: Mapping[str, Any]
+    baggage: Mapping[str, Any]
+    expect: str
+    policy: str | None = None
+
+    @property
+    def title(self) -> str:
+        """The call, as one line."""
+        given = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
+        user = f" by {self.baggage['user']}" if "user" in self.baggage else ""
+        return f"{self.tool}({given}){user}"
+
+    def problem(self, decision: Decision) -> str | None:
+        """Return how a decision differs from what is expected, or None."""
+        why = f" ({decision.reason})" if decision.reason else ""
+        by = f" by {', '.join(decision.ids)}" if decision.ids else ""
+        if decision.effect != self.expect:
+            return f"expected {self.expect}, but it is {decision.effect}{by}{why}"
+        if self.policy is not None and self.policy not in decision.ids:
+            return (
+                f"expected policy {self.policy!r} to decide, but it is {decision.effect}{by}{why}"
+            )
+        return None
+
+
+@attrs.frozen
+class TestTable:
+    """A file of cases.
+
+    Attributes:
+        cases: the cases, in order.
+        head: the settings of the file: `policy`, `schema`, `entities` and `people` with full paths,
+            and `hook`.
+    """
+
+    __test__ = False
+    cases: tuple[Case, ...]
+    head: Mapping[str, Any]
+
+    def trial(self, policy: Any = None, **more: Any) -> Trial:
+        """Return the policies of the file, or others, with the settings of the file.
+
+        Raises:
+            HookError: if the file names no policy, or a policy is wrong.
+        """
+        head = dict(self.head) | {name: each for name, each in more.items() if each is not None}
+        source = policy if policy is not None else head.pop("policy", None)
+        head.pop("policy", None)
+        if source is None:
+            raise HookError('the table names no policies: write policy = "agent.cedar" in it')
+        if "schema" not in head:
+            raise HookError(
+                'the arguments of the tools are not known: write schema = "tools.json" in the '
+                "table, or pass --schema or --module"
+            )
+        return Trial(source, **head)
+
+
+def read_table(path: Path) -> TestTable:
+    """Read a table of cases.
+
+    Raises:
+        HookError: if it has another form, or no case.
+    """
+    try:
+        said = tomllib.loads(read_trusted(path))
+    except tomllib.TOMLDecodeError as error:
+        raise HookError(f"{path} is not valid TOML: {error}") from None
+    _check_keys(said, _HEAD, f"{path}")
+    listed = said.pop("case", [])
+    if not isinstance(listed, list) or not listed:
+        raise HookError(f"{path} has no [[case]], so it would test nothing")
+    head = {
+        name: path.parent / value if name != "hook" and isinstance(value, str) else value
+        for name, value in said.items()
+    }
+    cases = tuple(_case(each, number, path) for number, each in enumerate(listed, 1))
+    return TestTable(cases, head)
+
+
+def _case(said: Any, number: int, path: Path) -> Case:
+    where = f"{path}: case {number}"
+    if not isinstance(said, dict) or not isinstance(said.get("tool"), str):
+        raise HookError(f'{where} needs a tool, such as tool = "pay"')
+    _check_keys(said, _KEYS, where)
+    expect = said.get("expect")
+    if expect not in EXPECTED:
+        near = did_you_mean(str(expect), EXPECTED)
+        raise HookError(f"{where}: expect = {expect!r} must be allow, ask or block{near}")
+    around = dict(said.get("baggage", {}))
+    around |= {name: said[name] for name in ("user", "session") if name in said}
+    return Case(
+        number=number, tool=said["tool"], arguments=said.get("arguments", {}), baggage=around,
+        expect=expect, policy=said.get("policy"),
+    )  # fmt: skip
+
+
+def _check_keys(said: Mapping[str, Any], known: Collection[str], where: str) -> None:
+    for name in said:
+        if name not in known:
+            raise HookError(f"{where} has an unknown key {name!r}{did_you_mean(name, known)}")
+
+
+def schema_seen(calls: Iterable[tuple[str, Mapping[str, Any]]]) -> Schema:
+    """Return a schema with the arguments in these calls. Those that every call of a tool has are
+    required. An argument whose values have several types, or are mappings, is text.
+    """
+    counts: dict[str, int] = {}
+    values: dict[str, dict[str, list[Any]]] = {}
+    for tool, arguments in calls:
+        counts[tool] = counts.get(tool, 0) + 1
+        fields = values.setdefault(tool, {})
+        for name, value in arguments.items():
+            if value is not None:
+                fields.setdefault(name, []).append(_type_of(value))
+    schema = Schema({})
+    schema.fields = {
+        tool: {name: Field(kind_of_annotation(_one_of({*seen}))[0], len(seen) == counts[tool])
+               for name, seen in fields.items()}
+        for tool, fields in values.items()
+    }  # fmt: skip
+    return schema
+
+
+def _type_of(value: Any) -> Any:
+    if isinstance(value, list):
+        kinds = {_type_of(each) for each in value}
+        if not kinds:
+            return list[str]
+        return types.GenericAlias(list, (kinds.pop(),)) if len(kinds) == 1 else object
+    return type(value) if isinstance(value, (str, bool, int, float)) else object
+
+
+def _one_of(several: set[Any]) -> Any:
+    if several == {int, float}:
+        return float
+    return next(iter(several)) if len(several) == 1 else object

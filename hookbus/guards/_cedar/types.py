@@ -1,0 +1,158 @@
+"""The types of Cedar, and the JSON of values of these types.
+
+A value that Cedar has no type for, such as a mapping of any keys, is its JSON text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from datetime import date, time
+from decimal import Decimal
+from enum import Enum
+from os import PathLike
+from typing import Any, Final
+from uuid import UUID
+
+import attrs
+
+from ..._ground.errors import did_you_mean
+from .._canonical import as_json
+from .._parts import bare, fields_of
+from .library import quoted
+
+DEEPEST: Final = 8
+"""How deep records may be nested before they become text."""
+
+
+class Mismatch(Exception):
+    """An argument that does not fit its type. The message has its name, never its value."""
+
+
+@attrs.frozen
+class Kind:
+    """A type of Cedar.
+
+    Attributes:
+        cedar: its name in a schema.
+        convert: returns the JSON of a value for Cedar, given its path for a `Mismatch`.
+    """
+
+    cedar: str
+    convert: Callable[[Any, str], Any]
+
+
+@attrs.frozen
+class Field:
+    """An argument, or a field of a record: its type, and whether it is always there."""
+
+    kind: Kind
+    is_required: bool
+
+
+def _string(value: Any, path: str) -> str:
+    if type(value) is str:
+        return value
+    if isinstance(value, Enum):
+        value = value.value
+    if isinstance(value, str):
+        return str(bare(value))
+    if isinstance(value, (UUID, date, time, PathLike)) and not isinstance(value, type):
+        return str(value)
+    raise Mismatch(f"the argument {path!a} is not a string")
+
+
+def _long(value: Any, path: str) -> int:
+    if isinstance(value, Enum):
+        value = value.value
+    if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
+        return int.__index__(value)
+    raise Mismatch(f"the argument {path!a} is not an integer of 64 bits")
+
+
+def _bool(value: Any, path: str) -> bool:
+    if value is True or value is False:
+        return value
+    raise Mismatch(f"the argument {path!a} is not true or false")
+
+
+def decimal_of(value: Any, path: str) -> Any:
+    """Return a number as a decimal of Cedar, which has four digits after the point."""
+    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
+        number = value if isinstance(value, Decimal) else Decimal(repr(value))
+        if number.is_finite() and abs(number) < 10**14:
+            text = f"{number:.4f}"
+            if Decimal(text) == number:
+                return {"__extn": {"fn": "decimal", "arg": text}}
+    raise Mismatch(
+        f"the argument {path!a} is not a number with at most four digits after the point"
+    )
+
+
+def _text(value: Any, path: str) -> str:
+    if type(value) is str:
+        return value
+    try:
+        return as_json(value)
+    except (TypeError, ValueError, RecursionError):
+        raise Mismatch(f"the argument {path!a} is not valid JSON") from None
+
+
+STRING: Final = Kind("String", _string)
+LONG: Final = Kind("Long", _long)
+BOOL: Final = Kind("Bool", _bool)
+DECIMAL: Final = Kind("decimal", decimal_of)
+TEXT: Final = Kind("String", _text)
+"""Any value: a string as it is, and all else as JSON text."""
+
+
+def set_of(kind: Kind) -> Kind:
+    """Return the type of a list, whose order and repetitions Cedar does not see."""
+
+    def convert(value: Any, path: str) -> list[Any]:
+        if not isinstance(value, (list, tuple, set, frozenset)):
+            raise Mismatch(f"the argument {path!a} is not a list")
+        return [kind.convert(each, path) for each in value]
+
+    return TEXT if kind is TEXT else Kind(f"Set<{kind.cedar}>", convert)
+
+
+def record_of(fields: Mapping[str, Field]) -> Kind:
+    """Return the type of a mapping with these keys and no others."""
+    written = ", ".join(
+        f"{quoted(name)}{'' if each.is_required else '?'}: {each.kind.cedar}"
+        for name, each in fields.items()
+    )
+
+    def convert(value: Any, path: str) -> dict[str, Any]:
+        given = value if isinstance(value, Mapping) else fields_of(value)
+        if given is None:
+            raise Mismatch(f"the argument {path!a} is not a mapping")
+        return convert_fields(fields, given, f"{path}.")
+
+    return Kind(f"{{{written}}}", convert)
+
+
+def convert_fields(
+    fields: Mapping[str, Field], given: Mapping[Any, Any], prefix: str = "",
+    skipped: Collection[str] = (),
+) -> dict[str, Any]:  # fmt: skip
+    """Return the JSON of arguments for Cedar, without those that are None.
+
+    Raises:
+        Mismatch: for an unknown argument, a missing one, or one of another type.
+    """
+    found = {}
+    for name, value in given.items():
+        field = fields.get(name)
+        if field is None:
+            near = did_you_mean(str(name), fields)
+            raise Mismatch(
+                f"the schema has no argument {f'{prefix}{name}'[:60]!a}"
+                f"{near if 'did you mean' in near else ''}"
+            )
+        if value is not None and name not in skipped:
+            found[name] = field.kind.convert(value, f"{prefix}{name}")
+    for name, field in fields.items():
+        if field.is_required and name not in found and name not in skipped:
+            raise Mismatch(f"the argument {f'{prefix}{name}'[:60]!a} is missing")
+    return found

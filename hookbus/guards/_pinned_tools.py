@@ -1,0 +1,202 @@
+"""Notice tools that change after they were first used ("rug pulls")."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from .. import Ask, Block, HookContext, HookError
+from ._call import declaration_of, tool_of
+from ._canonical import digest
+from ._cedar.source import read_trusted
+from ._outermost import Outermost
+from ._ready import Hooks, ReadyGuard
+
+MOST_TOOLS: Final = 10_000
+_SHOWN: Final = 200
+
+
+class pinned_tools(ReadyGuard):
+    """A guard that stores what each tool declares when it is first called, and notices changes.
+
+    It compares the name, the description and the schema of the parameters, as the frameworks and
+    MCP servers declare them. The file has one line of JSON for each tool. To accept a change,
+    remove the line of the tool; its next call stores the new declaration.
+
+    Args:
+        path: the file. It is created if it does not exist.
+        on_change: what to do with calls of a tool that has changed: `"ask"` for an approval, or
+            `"block"`.
+        hook: the hook to check: a name, several names, or a glob.
+
+    Raises:
+        HookError: if the file cannot be used, or other users could have written it.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, on_change: Literal["ask", "block"] = "ask",
+        hook: Hooks = "tool_call",
+    ) -> None:  # fmt: skip
+        super().__init__(hook)
+        if on_change not in ("ask", "block"):
+            raise HookError(f"on_change={on_change!r:.40} must be 'ask' or 'block'")
+        self._pins, self._on_change = Pins(Path(path)), on_change
+        self._outermost = Outermost(self) if on_change == "ask" else None
+        self._new: dict[str, None] = {}
+        self._undeclared: dict[str, None] = {}
+        judge = self._judge_of()
+        judge.findings = self._findings
+        self.on("pre", judge, role="guard")
+
+    def new(self) -> list[str]:
+        """Return the tools that this guard has stored, because their first call was in this
+        process.
+        """
+        return list(self._new)
+
+    def _judge_of(self) -> Any:
+        def judge(sender: Any, ctx: HookContext) -> Block | Ask | None:
+            answer = self._answer(ctx)
+            if self._outermost is None:
+                return answer
+            if not isinstance(answer, Ask):
+                self._outermost.leaves(ctx)
+            elif not self._outermost.asks(ctx):
+                return None  # the enclosing call was approved
+            return answer
+
+        return judge
+
+    def _answer(self, ctx: HookContext) -> Block | Ask | None:
+        name = tool_of(ctx)[0]
+        if not isinstance(name, str):
+            return Block("the call has no tool name", code="pinned")
+        if not ("name" in ctx.kwargs and "arguments" in ctx.kwargs):
+            return None  # code of this program, which no server can change
+        if ctx.kwargs.get("kind") == "unknown":
+            return None  # there is no such tool: the framework says so
+        declared = self._declared(name, ctx)
+        if declared is None:
+            if len(self._undeclared) < MOST_TOOLS:
+                self._undeclared.setdefault(name)
+            return None
+        mark = _mark_of(name, declared)
+        if mark is None:
+            return Block(f"what tool {name[:60]!a} declares cannot be compared", code="pinned")
+        pinned, is_new = self._pins.compare(name, mark, declared)
+        if is_new:
+            self._new.setdefault(name)
+        if pinned == mark:
+            return None
+        text = f"tool {name[:60]!a} has changed since it was first used"
+        details = {"tool": name, "pinned": pinned, "now": mark}
+        if self._on_change == "block":
+            return Block(text, code="pinned", details=details)
+        described = " ".join(str(declared["description"]).split())[:_SHOWN]
+        question = f"{text}; call it as it is now? It says: {described}"
+        return Ask(question, code="pinned", details=details)
+
+    def _declared(self, name: str, ctx: HookContext) -> dict[str, Any] | None:
+        """Return what a tool declares, or None if nothing is known of it."""
+        tool, schema = ctx.kwargs.get("tool"), declaration_of(ctx)
+        described = getattr(tool, "__dict__", {}).get("__hookbus_descriptions__", {}).get(name)
+        if described is None and schema is not None:
+            described = _description_of(tool)
+        return None if schema is None else {"description": described or "", "schema": schema}
+
+    def _findings(self) -> list[str]:
+        return [f"{name!a} declares no parameters, so its changes are not noticed"
+                for name in self._undeclared]  # fmt: skip
+
+
+class Pins:
+    """The file of pinned tools. Lines are only appended, and the first line of a tool counts, so
+    that several processes can share it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._known = path, dict[str, str]()
+        os.close(self._open(os.O_RDWR | os.O_CREAT))
+        self._read()
+
+    def compare(self, name: str, mark: str, declared: Mapping[str, Any]) -> tuple[str, bool]:
+        """Return the mark that is pinned for a tool, after pinning a new tool, and whether it was
+        new.
+
+        Raises:
+            HookError: if the file cannot be read or written.
+        """
+        if self._known.get(name) == mark:
+            return mark, False
+        self._read()  # a line may have been removed, or added by another process
+        is_new = name not in self._known
+        if is_new:
+            line = {"tool": name, "mark": mark, "at": round(time.time()),
+                    "description": str(declared["description"])[:_SHOWN]}  # fmt: skip
+            descriptor = self._open(os.O_WRONLY | os.O_APPEND)
+            try:
+                os.write(descriptor, f"{json.dumps(line)}\n".encode())
+            finally:
+                os.close(descriptor)
+            self._read()  # another process may have been first
+        return self._known[name], is_new and self._known[name] == mark
+
+    def _open(self, flags: int) -> int:
+        try:
+            return os.open(self._path, flags, 0o600)
+        except OSError as error:
+            raise HookError(f"{self._path} cannot be used: {error.strerror}") from None
+
+    def _read(self) -> None:
+        known: dict[str, str] = {}
+        for number, line in enumerate(read_trusted(self._path).splitlines(), 1):
+            try:
+                pin = json.loads(line)
+                known.setdefault(pin["tool"], pin["mark"])
+            except (ValueError, TypeError, KeyError):
+                raise HookError(
+                    f"{self._path}:{number} is not a pinned tool: remove the line, so that the "
+                    "tool is pinned again"
+                ) from None
+        self._known = known
+
+
+_DESCRIPTIONS: Final[tuple[Callable[[Any], Any], ...]] = (
+    lambda tool: tool.description,
+    lambda tool: tool.tool_spec["description"],  # Strands
+    lambda tool: tool.tool_def.description,  # Pydantic AI
+    lambda tool: tool.metadata.description,  # LlamaIndex
+    lambda tool: tool.__doc__,  # a function
+)
+"""Where the tools of each framework have their description."""
+
+
+def _description_of(tool: Any) -> Any:
+    for read in _DESCRIPTIONS:
+        try:
+            found = read(tool)
+        except Exception:  # the object of this framework has no such attribute
+            continue
+        if isinstance(found, str):
+            return found
+    return None
+
+
+def _mark_of(name: str, declared: Mapping[str, Any]) -> str | None:
+    schema = declared["schema"]
+    if isinstance(schema, type) and hasattr(schema, "model_json_schema"):
+        schema = schema.model_json_schema()
+    if isinstance(schema, (list, tuple)):
+        schema = [str(each) for each in schema]
+    elif isinstance(schema, Mapping) and not isinstance(schema.get("type"), str):
+        # A mapping of parameters to types, or to parameters of a signature.
+        schema = {
+            key: each if isinstance(each, (Mapping, str)) else str(each)
+            for key, each in schema.items()
+        }
+    found = digest({"name": name, "description": declared["description"], "schema": schema})
+    return None if found is None else found.hex()

@@ -1,0 +1,291 @@
+"""Decide which calls are allowed by policies in the language Cedar."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from types import FunctionType
+from typing import Any, Final
+
+import attrs
+
+from .. import Ask, Block, Bus, HookContext, HookError
+from .._connections.failures import ERROR, INFO, log
+from .._ground.errors import did_you_mean
+from .._hooks.hook import Hook, hook_of, hooks_in
+from ..events import Reloaded
+from ._call import declaration_of, tool_of
+from ._cedar.deciding import Policies
+from ._cedar.declared import fields_of_hook, fields_of_schema, has_arguments
+from ._cedar.live import Live
+from ._cedar.people import AGENT, HOOK, TOOL
+from ._cedar.rules import Uid
+from ._cedar.trees import entities_in
+from ._cedar.types import Field
+from ._cedar.view import ACTION, Decision, View
+from ._outermost import Outermost
+from ._ready import FIRST, Hooks, ReadyGuard
+
+NOTED: Final = 1000
+"""The number of tools, and of classes of senders, to remember."""
+
+
+@attrs.frozen
+class Rule:
+    """A policy of `guards.policy`.
+
+    Attributes:
+        id: its `@id`, or else the name and line of its file.
+        decided: how many decisions it has determined in this process.
+        file: its file, or None if the source is a text.
+        line: the line in which it begins.
+    """
+
+    id: str
+    decided: int
+    file: str | None
+    line: int
+
+
+class policy(ReadyGuard):
+    """A guard that decides by policies in the language Cedar. Requires `hookbus[policy]`.
+
+    The principal is `Agent::"<user>"`, from the baggage: the user, else the session, else
+    `anonymous`. The action is `Action::"<hook>"`, the resource `Tool::"<name>"`, or
+    `Hook::"<hook>"` for a hookable that is itself the tool. `context.arguments` has the final
+    arguments, and `context.baggage` the baggage.
+
+    A call that no `permit` matches is blocked, and a `forbid` that matches wins. A call is also
+    blocked if the evaluation of any policy fails, if it has an argument that the schema does not
+    know, or if a value is not of its type.
+
+    Args:
+        source: the policies: a text, a file, or a folder with files `*.cedar`.
+        schema: `"tools"` makes the types of arguments from the signatures of hookables and from
+            what the tools of frameworks declare. Otherwise, a mapping of tool names to functions,
+            pydantic models, JSON schemas or mappings of parameters to types; or a schema of Cedar,
+            or the tools that an MCP server lists, as text or file.
+        entities: a mapping of names to roles, a list of entities of Cedar, or a JSON file.
+        people: a mapping of names to roles, or a TOML file.
+        reload: whether to read the files again when they change. If their new content cannot be
+            used, the earlier policies remain in force.
+        hook: the hook to check: a name, several names, or a glob.
+
+    Attributes:
+        problem: why the earlier policies remain in force, or None.
+        rules: the policies, each with the number of its decisions.
+
+    Raises:
+        HookError: with file and line, for a policy that is wrong or can never match; or if there is
+            no policy.
+    """
+
+    def __init__(
+        self, source: str | os.PathLike[str], *, schema: Any = "tools", entities: Any = None,
+        people: Any = None, reload: bool = True, hook: Hooks = "tool_call",
+    ) -> None:  # fmt: skip
+        super().__init__(hook)
+        self._live = Live(
+            source, schema, entities, people, is_reloading=reload, note=self._note_reload,
+            actions=tuple(each for each in self.hooks if each.isidentifier()),
+        )  # fmt: skip
+        self._views: dict[Any, tuple[Any, Policies, View]] = {}
+        self._hook_of_owner: dict[tuple[str, Any], Hook | None] = {}
+        self._called: dict[Uid, None] = {}
+        self._buses: list[Bus] = []
+        found = self._live.policies
+        may_change = self._live.is_reloading
+        self._outermost = Outermost(self) if found.may_ask or may_change else None
+        self._judge = self._judge_of(is_shadow=False)
+        self._judge.findings = self._findings
+        if found.has_shadow or may_change:
+            self.on(
+                "pre", self._judge_of(is_shadow=True), role="guard", shadow=True,
+                name="policy: shadow", priority=FIRST,
+            )  # fmt: skip
+        self.on("pre", self._judge, role="guard")
+
+    @property
+    def problem(self) -> str | None:
+        """Why the earlier policies remain in force, or None."""
+        self._live.current()
+        return self._live.problem
+
+    @property
+    def rules(self) -> list[Rule]:
+        """The policies in force, in order."""
+        return [
+            Rule(each.id, each.decided, each.file, each.line) for each in self._live.current().all
+        ]
+
+    def _judge_of(self, *, is_shadow: bool) -> Any:
+        def judge(sender: Any, ctx: HookContext) -> Block | Ask | None:
+            found = self._live.current()
+            if not is_shadow:
+                return self._verdict(self._decide(found, ctx), ctx)
+            decision = self._decide(found, ctx, is_shadow=True) if found.has_shadow else _ALLOW
+            return None if decision.effect == "allow" else _verdict_of(decision)
+
+        return judge
+
+    def _decide(self, found: Policies, ctx: HookContext, *, is_shadow: bool = False) -> Decision:
+        """Decide a call. In shadow, allow it unless the policies in shadow change the decision."""
+        name, arguments = tool_of(ctx)
+        if not isinstance(name, str) or not isinstance(arguments, Mapping):
+            return Decision("block", "the call has no tool name, or its arguments are no mapping")
+        view = self._view(found, ctx, name, arguments)
+        if isinstance(view, Decision):
+            return _ALLOW if is_shadow else view
+        if is_shadow and not view.has_shadow:
+            return _ALLOW
+        user, session = ctx.baggage.get("user"), ctx.baggage.get("session")
+        named = user if user is not None else "anonymous" if session is None else session
+        if user is None and str(named) in found.entities.names:
+            return Decision(
+                "block", "the session has the name of a user, but the call has no user: wrap it in "
+                "with baggage(user=...)",
+            )  # fmt: skip
+        principal = AGENT, str(named)
+        decision = view.decide(principal, arguments, ctx.baggage, with_shadow=is_shadow)
+        if is_shadow:
+            now = view.decide(principal, arguments, ctx.baggage, is_counted=False)
+            return _ALLOW if now.effect == decision.effect else decision
+        return decision
+
+    def _verdict(self, decision: Decision, ctx: HookContext) -> Block | Ask | None:
+        if self._outermost is None:
+            pass
+        elif decision.effect != "ask":
+            self._outermost.leaves(ctx)
+        elif not self._outermost.asks(ctx):
+            return None  # the enclosing call was approved
+        return None if decision.effect == "allow" else _verdict_of(decision)
+
+    def _view(
+        self, found: Policies, ctx: HookContext, name: str, arguments: Mapping[Any, Any]
+    ) -> View | Decision:
+        is_tool = "name" in ctx.kwargs and "arguments" in ctx.kwargs
+        kind = TOOL if is_tool else HOOK
+        if is_tool and ctx.kwargs.get("kind") == "unknown":
+            return Decision("block", f"there is no tool {name[:60]!a}")
+        key = (ctx.hook, name) if is_tool else (ctx.hook, self._owner(ctx), *arguments)
+        declared = ctx.kwargs.get("tool") if is_tool else None
+        cached = self._views.get(key)
+        if cached is not None and cached[1] is found and cached[0] is _marked(declared, name):
+            return cached[2]
+        fields = self._fields(found, ctx, name, is_tool, arguments)
+        if fields is None:
+            return Decision(
+                "block", f"the arguments of tool {name[:60]!a} are not known: pass schema= to "
+                "guards.policy",
+            )  # fmt: skip
+        if len(self._called) < NOTED:
+            self._called.setdefault((kind, name))
+        if len(self._views) >= NOTED:
+            self._views.clear()
+        view = found.view(ctx.hook, kind, name, fields)
+        self._views[key] = _marked(declared, name), found, view
+        return view
+
+    def _fields(
+        self, found: Policies, ctx: HookContext, name: str, is_tool: bool, given: Collection[Any]
+    ) -> Mapping[str, Field] | None:
+        if found.schema.handle is not None:
+            return {}
+        if found.schema.fields is not None:
+            return found.schema.fields.get(name)
+        if is_tool:
+            return fields_of_schema(declaration_of(ctx))
+        hook = self._hook_of_owner.get((ctx.hook, self._owner(ctx)))
+        return fields_of_hook(hook, given)
+
+    def _owner(self, ctx: HookContext) -> Any:
+        """Return the class or function whose hookable is called, and remember its hook."""
+        sender = ctx.sender
+        owner = sender if isinstance(sender, (type, FunctionType)) else type(sender)
+        key = ctx.hook, owner
+        if key not in self._hook_of_owner:
+            if len(self._hook_of_owner) >= NOTED:
+                self._hook_of_owner.clear()
+            self._hook_of_owner[key] = self._find_hook(ctx.hook, owner, ctx.kwargs)
+        return owner
+
+    def _find_hook(self, name: str, owner: Any, given: Collection[str]) -> Hook | None:
+        found: list[Hook | None] = [hook_of(owner)] if isinstance(owner, FunctionType) else [
+            hook for _, hook in hooks_in(owner.__mro__)
+        ]  # fmt: skip
+        for bus in self._buses:
+            found += bus._switchboard.declared(name)
+        for each in found:
+            if each is not None and each.name == name and has_arguments(each, given):
+                return each
+        return None
+
+    def _note_bus(self, bus: Bus) -> None:
+        """Check the hookables that are tools themselves, when the guard is registered.
+
+        Raises:
+            HookError: if a policy does not fit one of them.
+        """
+        self._buses.append(bus)
+        found = self._live.policies
+        for name in self.hooks:
+            for hook in bus._switchboard.declared(name) if found.schema.handle is None else ():
+                names = [each.name for each in hook.parameters]
+                if hook.is_question or {"name", "arguments"} <= set(names):
+                    continue
+                own = names[1:] if hook.looks_like_method else names
+                view = found.view(name, HOOK, name, fields_of_hook(hook, own))
+                if view.problem is not None:
+                    raise HookError(view.problem)
+
+    def _note_reload(self, problem: str | None) -> None:
+        """Log the result of reading the files again, and emit it."""
+        if problem is None:
+            log(INFO, "the policies were read again and are in force")
+        else:
+            log(ERROR, f"the earlier policies remain in force: {problem}")
+        for bus in self._buses:
+            for signal in bus.signals():
+                for each in signal.connections():
+                    if each.function is self._judge:
+                        bus.events.tell_of(Reloaded, each, problem=problem)
+
+    def _findings(self) -> list[str]:
+        """Return what is wrong with the files and the policies, for `report`."""
+        found = self._live.current()
+        problem = self._live.problem
+        said = [f"the earlier policies remain in force: {problem}"] if problem else []
+        said += dict.fromkeys(
+            view.problem for _, whole, view in self._views.values()
+            if whole is found and view.problem
+        )  # fmt: skip
+        names = {kind: [name for k, name in self._called if k == kind] for kind in (TOOL, HOOK)}
+        names[ACTION] = list(self.hooks)
+        for each in found.all:
+            for kind, name in entities_in(each):
+                if kind not in names or name in names[kind] or not names[kind]:
+                    continue
+                near = did_you_mean(name, names[kind])
+                if "did you mean" in near:
+                    named = f"{each.place} names {kind}::{name!r}"
+                    said.append(f"{named}, which was never called{near}")
+        return said
+
+
+_ALLOW: Final = Decision("allow")
+
+
+def _verdict_of(decision: Decision) -> Block | Ask:
+    details = {"policies": decision.ids, **decision.details}
+    if decision.effect == "ask":
+        return Ask(decision.reason, code="policy", details=details)
+    return Block(decision.reason, code="policy", details=details)
+
+
+def _marked(declared: Any, name: str) -> Any:
+    """Return what changes when a tool declares other parameters: the list of a session, or the
+    tool itself.
+    """
+    schemas = getattr(declared, "__dict__", {}).get("__hookbus_schemas__", {})
+    return schemas.get(name, declared)

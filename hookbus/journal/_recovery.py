@@ -1,0 +1,188 @@
+"""Recover the records that killed processes left in their spools."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from .._ground.platform import BINARY, lock_file, read_at
+from ._append import Chain
+from ._chain import Row
+from ._run import KilledRun
+from ._spool import MAGIC, header_of, paths_of_spools, read_lines
+
+_BATCH: Final = 8192
+_FLAGS: Final[int] = BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
+_log: Final = logging.getLogger("hookbus")
+
+
+class LeftSpool:
+    """A spool beside a journal.
+
+    Attributes:
+        path: its path.
+        is_begun: whether it has a header.
+        run: the run that wrote it, if it has a header.
+
+    Raises:
+        OSError: if it cannot be opened.
+    """
+
+    def __init__(self, path: Path, mode: int) -> None:
+        self.path, self._base, self._first = path, 0, 0
+        self._file = os.open(path, mode | _FLAGS)
+
+    def read_header(self, journal: Path, journal_id: str) -> None:
+        """Read the header, which the other methods need.
+
+        Raises:
+            OSError: if the file cannot be read.
+            ValueError: with the reason, if it is not a spool of this journal.
+        """
+        found, owner = os.fstat(self._file), os.stat(journal).st_uid
+        user: Any = getattr(os, "getuid", lambda: owner)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid not in (owner, user()):
+            raise ValueError("it is not a file of the journal's owner")
+        self.is_begun = found.st_size > 0
+        if not self.is_begun:
+            return
+        try:
+            header, size = header_of(self._file)
+            self.run, self._base = KilledRun(header), int(header["position"])
+        except (ValueError, KeyError, TypeError):
+            start = read_at(self._file, 4096, 0)
+            is_torn = start.count(b"\n") < 2 and start[: len(MAGIC)] == MAGIC[: len(start)]
+            self.is_begun = not is_torn
+            if self.is_begun:
+                raise ValueError("it has no header of a spool") from None
+            return
+        if header.get("journal") != journal_id:
+            raise ValueError("it belongs to another journal")
+        self._first = self._base + size
+
+    def lock(self) -> bool:
+        """Return whether the process that wrote it has ended. Then no other process recovers it."""
+        try:
+            return lock_file(self._file)
+        except ImportError:  # this system cannot lock files
+            return False
+
+    def batches(self, moved: int) -> Iterator[tuple[list[Row], int, int]]:
+        """Yield records that are not in the chain yet, with the position behind them and the number
+        of damaged lines among them.
+
+        Args:
+            moved: up to where the chain has the records.
+        """
+        end = self._base + os.fstat(self._file).st_size
+        rows: list[Row] = []
+        position, damaged = max(self._first, moved), 0
+        for line in read_lines(self._file, self._base, position, end):
+            position = line.end
+            if line.row is not None:
+                rows.append(line.row)
+            elif not line.is_torn:  # a torn line is of a call that had not continued yet
+                damaged += 1
+            if len(rows) == _BATCH:
+                yield rows, position, damaged
+                rows, damaged = [], 0
+        yield rows, position, damaged
+
+    def close(self) -> None:
+        """Close the file."""
+        with suppress(OSError):
+            os.close(self._file)
+
+
+def has_left_spools(journal: Path) -> bool:
+    """Return whether a process that has ended left a file that is named like a spool."""
+    for path in paths_of_spools(journal):
+        try:
+            spool = LeftSpool(path, os.O_RDONLY)
+        except OSError:  # it was removed, or this user cannot read it
+            continue
+        is_left = spool.lock()
+        spool.close()
+        if is_left:
+            return True
+    return False
+
+
+def left_spools(journal: Path, journal_id: str) -> list[LeftSpool]:
+    """Return the spools that killed processes left, locked by this process. Log what is not a spool
+    of this journal.
+    """
+    found: list[LeftSpool] = []
+    for path in paths_of_spools(journal):
+        spool = None
+        try:
+            spool = LeftSpool(path, os.O_RDWR)
+            if spool.lock():
+                spool.read_header(journal, journal_id)
+                found.append(spool)
+                continue
+        except FileNotFoundError:  # its writer has removed it meanwhile
+            continue
+        except (OSError, ValueError) as error:
+            _log.warning("%s was left as it is: %s", path, getattr(error, "strerror", 0) or error)
+        if spool is not None:
+            spool.close()
+    return found
+
+
+def recover(spool: LeftSpool, chain: Chain) -> None:
+    """Move the records of a spool into the chain, then remove the spool.
+
+    Raises:
+        HookError: if the chain cannot be written.
+    """
+    recovered = all_damaged = 0
+    if spool.is_begun:
+        for rows, position, damaged in spool.batches(_position(spool, chain)):
+            all_damaged += damaged
+            if rows:
+                _append(chain, rows, spool.run, position)
+                recovered += len(rows)
+    spool.close()
+    with suppress(OSError):  # the next journal finds that the chain has all records
+        if all_damaged:
+            spool.path.rename(str(spool.path).replace("-spool-", "-damaged-"))
+        else:
+            spool.path.unlink()
+    if recovered:
+        _log.warning(
+            "%s: %d records of %s were recovered, which ended without closing its journal",
+            spool.path, recovered, spool.run.source,
+        )  # fmt: skip
+    if all_damaged:
+        _log.error(
+            "%s: %d lines are damaged, so their records are lost; the file is kept and named "
+            "-damaged- instead of -spool-", spool.path, all_damaged,
+        )  # fmt: skip
+
+
+def _position(spool: LeftSpool, chain: Chain) -> int:
+    """Return up to where the chain has the records of a spool."""
+    found: list[tuple[int]] = []
+
+    def look(db: sqlite3.Connection) -> list[Row]:
+        found.extend(db.execute(POSITION, [spool.run.id]))
+        return []
+
+    chain.commit(look, is_full=False)
+    return found[0][0] if found else 0
+
+
+def _append(chain: Chain, rows: list[Row], run: KilledRun, position: int) -> None:
+    chain.commit(lambda db: rows, is_full=False, run=run, position=position)
+
+
+POSITION: Final = "SELECT position FROM spools JOIN runs ON number = run WHERE id = ?"
+"""The query for up to where the chain has the records of a run's spool."""

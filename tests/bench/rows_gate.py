@@ -1,0 +1,88 @@
+"""P28 to P30: the hook of `hookbus gate`, which an agent starts for every event."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from .harness import Figure
+from .limits import LIMITS
+
+TIMES = 60
+QUIET_MS = 12.0
+"""A bare interpreter starts within this time on a machine that has nothing else to do."""
+
+P95_MS, FIRST_MS = 15.0, 400.0
+
+EVENT = {
+    "hook_event_name": "PreToolUse", "session_id": "bench", "cwd": "/tmp", "tool_name": "Bash",
+    "tool_input": {"command": "ls"}, "tool_use_id": "t1",
+}  # fmt: skip
+
+
+def rows() -> Iterator[Figure]:
+    """Yield the rows, in the order of the table."""
+    yield Figure(
+        "P28 processor", "the hook of the gate: its processor time",
+        lambda: {"hookbus": _hooks()["processor"]}, "ms", LIMITS["P28 processor"],
+    )  # fmt: skip
+    yield Figure(
+        "P29 p95", "the hook of the gate, with a server: 95 of 100 calls",
+        lambda: {"hookbus": _hooks()["p95"]}, "ms", P95_MS if _is_quiet() else None,
+    )  # fmt: skip
+    yield Figure(
+        "P30 first", "the first event, which starts the server",
+        lambda: {"hookbus": _hooks()["first"]}, "ms", FIRST_MS if _is_quiet() else None,
+    )  # fmt: skip
+
+
+@cache
+def _is_quiet() -> bool:
+    """Tell whether the machine has nothing else to do: only then is a time of the clock judged."""
+    if os.name == "nt":
+        return False
+    starts = [_timed([sys.executable, "-I", "-S", "-c", ""], b"") for _ in range(20)]
+    return statistics.quantiles(starts, n=20)[-1] < QUIET_MS
+
+
+def _timed(command: list[str], given: bytes) -> float:
+    began = time.perf_counter()
+    subprocess.run(command, input=given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return (time.perf_counter() - began) * 1000
+
+
+@cache
+def _hooks() -> dict[str, float]:
+    """Return what hooks cost in milliseconds, with a server of their own."""
+    from hookbus.gate import _install, hook
+
+    with tempfile.TemporaryDirectory() as made:
+        settings = Path(made) / "hookbus.toml"
+        settings.write_text("[gate]\nrate_limit = 1000000\nlost = 'fresh'\n")
+        words = ["codex", str(settings), "10", "PreToolUse"]
+        command = [sys.executable, "-I", "-S", hook.__file__, *words]
+        given = json.dumps(EVENT).encode()
+        try:
+            first = _timed(command, given)
+            code = subprocess.run(command, input=given, capture_output=True).returncode
+            if code != hook.GO:
+                raise RuntimeError(f"the hook ended with {code}")
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            times = [_timed(command, given) for _ in range(TIMES)]
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        finally:
+            _install.stop(settings)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {
+        "processor": seconds * 1000 / TIMES, "p95": statistics.quantiles(times, n=20)[-1],
+        "first": first,
+    }  # fmt: skip

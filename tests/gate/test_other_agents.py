@@ -1,0 +1,134 @@
+"""Cursor, GitHub Copilot CLI and OpenCode: by their documents and by recorded events."""
+
+import pytest
+
+from hookbus.journal import Journal
+
+from . import others
+from .asked import Asked
+from .others import AGENTS
+
+
+@pytest.fixture(scope="module")
+def asked(module_gates):
+    return Asked(module_gates("others"))
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_call_is_blocked_changed_or_runs_as_it_is(asked, agent):
+    what, text = asked.outcome(agent, others.before(agent, "forbidden"))
+    assert what == "blocked" and "Error: the call was blocked by guard: not this" in text
+    what, text = asked.outcome(agent, others.before(agent, "broken"))
+    assert what == "blocked" and "the text of the guard" not in text
+    assert asked.outcome(agent, others.before(agent)) == ("runs", {"command": "ls"})
+    given = {"command": "echo OLD", "description": "x"}
+    event = others.before(agent, number=2, arguments=given)
+    assert asked.outcome(agent, event) == ("runs", {"command": "echo NEW"})
+
+
+@pytest.mark.parametrize("agent", ["copilot", "opencode"])
+def test_a_changed_result_or_one_of_an_unknown_call_is_not_read(asked, agent):
+    asked.answer(agent, *others.before(agent, "cat a", 3))
+    assert asked.outcome(agent, others.after(agent, "cat a", 3)) == ("told", "a file")
+    asked.answer(agent, *others.before(agent, "cat b", 4))
+    what, text = asked.outcome(agent, others.after(agent, "cat b", 4, "a TOKEN"))
+    assert text == "[redacted]"
+    what, text = asked.outcome(agent, others.after(agent, "cat c", 5, "unseen"))
+    assert "the gate never let this call through" in text and "unseen" not in text
+
+
+def test_a_result_that_cursor_cannot_withhold_ends_the_calls_of_the_session(asked):
+    def event(make, number, **more):
+        name, given = make("cursor", number=number, **more)
+        return name, {**given, "conversation_id": "leaking"}
+
+    mcp = {"tool": "MCP:read"}
+    assert asked.outcome("cursor", event(others.before, 1, **mcp))[0] == "runs"
+    assert asked.outcome("cursor", event(others.after, 1, text="TOKEN", **mcp))[1] == "[redacted]"
+    assert asked.outcome("cursor", event(others.before, 2))[0] == "runs"
+    assert "TOKEN" in asked.outcome("cursor", event(others.after, 2, text="TOKEN"))[1]
+    what, text = asked.outcome("cursor", event(others.before, 3))
+    assert what == "blocked" and "cursor cannot withhold it: begin a new session" in text
+    assert asked.outcome("cursor", others.before("cursor", number=4))[0] == "runs"
+
+
+def test_copilot_reads_a_refused_prompt_but_runs_nothing_until_another_is_let_through(asked):
+    assert asked.outcome("copilot", others.prompt("copilot"))[0] == "goes on"
+    code, out, err = asked.answer("copilot", *others.prompt("copilot", "a rude word"))
+    assert code == 2 and "be polite" in err
+    what, text = asked.outcome("copilot", others.before("copilot"))
+    assert what == "blocked" and "the prompt was not let through" in text
+    asked.answer("copilot", *others.prompt("copilot"))
+    assert asked.outcome("copilot", others.before("copilot"))[0] == "runs"
+
+
+@pytest.mark.parametrize("agent", ["cursor", "opencode"])
+def test_a_refused_prompt_reaches_no_model(asked, agent):
+    assert asked.outcome(agent, others.prompt(agent))[0] == "goes on"
+    what, text = asked.outcome(agent, others.prompt(agent, "a rude word"))
+    assert what == "blocked" and "be polite" in text
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_an_event_that_is_not_as_documented_closes(asked, agent):
+    for make in (others.before, others.prompt):
+        for data in (b"", b"{", b"[]", b"{}", b'{"a": NaN}', b"\xff", b"null"):
+            name, given = make(agent)
+            if agent == "copilot" and make is others.prompt:
+                assert asked.answer(agent, name, given, data)[0] == 2
+            else:
+                what, text = asked.outcome(agent, (name, given), data)
+                assert what == "blocked" and text.startswith("hookbus: ")
+    name, given = others.before(agent)
+    key = "toolArgs" if agent == "copilot" else "tool_input"
+    for wrong in ("text", '{"a": NaN}', None, ["ls"]):
+        assert asked.outcome(agent, (name, {**given, key: wrong}))[0] == "blocked"
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_wrong_settings_close_calls_and_prompts_and_let_sessions_begin_and_end(make_gate, agent):
+    gate = Asked(make_gate())
+    gate.gate.write("[gate]\nrule = 1\n")
+    assert gate.outcome(agent, others.before(agent))[0] == "blocked"
+    assert gate.answer(agent, *others.prompt(agent)) != (0, "", "")
+    if agent != "cursor":
+        assert "a file" not in gate.outcome(agent, others.after(agent))[1]
+    for names in (others.BEGIN, others.END):
+        assert gate.answer(agent, *others.session(agent, names)) == (0, "", "")
+
+
+def test_tools_of_mcp_are_in_their_group_though_their_server_is_not_known(asked):
+    for agent, tool in (("cursor", "MCP:read"), ("copilot", "files-read"),
+                        ("opencode", "files_read")):  # fmt: skip
+        asked.answer(agent, *others.before(agent, tool=tool, number=9))
+    what, _ = asked.outcome("copilot", others.before("copilot", tool="files-forbidden"))
+    assert what == "blocked"
+    asked.gate.stop()
+    with Journal(asked.gate.folder / "calls.journal") as journal:
+        labels = [each.data["labels"] for each in journal.records(type="hookbus.started")
+                  if each.data["hook"] == "tool_call"]  # fmt: skip
+    kinds = {each["name"]: each["kind"] for each in labels if each["name"].startswith("mcp")}
+    assert kinds == dict.fromkeys(
+        ["mcp__read", "mcp__files-read", "mcp__files_read", "mcp__files-forbidden"], "mcp"
+    )
+
+
+def test_relative_paths_are_read_from_the_folder_of_the_command(make_gate, tmp_path):
+    gate = Asked(make_gate())
+    (tmp_path / "home" / ".cursor").mkdir(parents=True)
+    folder = str(tmp_path / "home" / ".cursor")
+    for agent, key in (("cursor", "cwd"), ("opencode", "workdir")):
+        arguments = {"command": "echo {} > hooks.json", key: folder}
+        what, text = gate.outcome(agent, others.before(agent, arguments=arguments))
+        assert what == "blocked" and "blocked by gate_itself" in text
+
+
+def test_paths_of_opencode_and_of_its_patches_stay_in_the_folders(make_gate, tmp_path):
+    gate = Asked(make_gate())
+    gate.gate.write(f'[gate]\npaths_within = ["{tmp_path}"]\n')
+    patch = "*** Begin Patch\n*** Add File: {}\n+a\n*** End Patch"
+    for path, expected in ((f"{tmp_path}/a", "runs"), ("/etc/a", "blocked")):
+        for tool, arguments in (("read", {"filePath": path}),
+                                ("apply_patch", {"patchText": patch.format(path)})):  # fmt: skip
+            event = others.before("opencode", tool=tool, arguments=arguments)
+            assert gate.outcome("opencode", event)[0] == expected
