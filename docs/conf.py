@@ -55,7 +55,8 @@ nitpick_ignore_regex = [
     ("py:.*", r"(.*\.)?(P|T|R|F|G|E|C|Gate|T_co|R_co)(\.\w+)?"),
     ("py:.*", r"(.*\.)?(When|Rule|Merged|Mode|Steps|Undo|Uninstall|Untested|Function|FallbackOn)"),
     ("py:.*", r"(.*\.)?(Role|OnError|Path|Options|Unguarded|Guard|ConnectOptions|QuestionOptions)"),
-    ("py:.*", r"(.*\.)?(_Hidden|Kinds|Connectable|Colour|Level|Status|Home|Void|Of|OfOne|OfMany)"),
+    ("py:.*", r"(.*\.)?(_Hidden|Kinds|Connectable|FunctionKind|Level|Status|Home|Void)"),
+    ("py:.*", r"(.*\.)?(Of|OfOne|OfMany)"),
     ("py:.*", r"(.*\.)?(Tool|Approve|Dispatch|ClawHook|Selection|Word)"),
     ("py:.*", r"typing\.(~P|Literal\['none')"),
 ]

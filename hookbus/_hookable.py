@@ -15,7 +15,7 @@ from ._ground.errors import article, did_you_mean, warn
 from ._ground.keywords import check_bus, named_options
 from ._ground.signatures import signature_of
 from ._hooks.hook import Hook, hook_of
-from ._hooks.signature import colour_of
+from ._hooks.signature import kind_of
 from ._hooks.site import NOTHING_SAID, Given, given_of
 from .exceptions import HookBlocked, HookError
 
@@ -135,7 +135,7 @@ def hooked(
             f"only one hook{hint}"
         )
     _check_fit(function, given)
-    inside, outside = colour_of(inspect.unwrap(function)), colour_of(function)
+    inside, outside = kind_of(inspect.unwrap(function)), kind_of(function)
     if not is_said and inside != outside:
         warn(
             f"{function.__qualname__} is {inside} below a decorator, but {outside} above it: "
@@ -165,10 +165,10 @@ def _check_fit(function: Any, given: Given) -> None:
                 )
     if given.hidden and given.hidden != (*kinds,)[-len(given.hidden) :]:
         raise HookError(f"hidden={given.hidden!r} must name the last parameters of the function")
-    if given.async_receivers and colour_of(function) != "sync":
+    if given.async_receivers and kind_of(function) != "sync":
         raise HookError(
             f"async_receivers= is only for a plain def, and {function.__qualname__} is "
-            f"{colour_of(function)}: leave it out"
+            f"{kind_of(function)}: leave it out"
         )
 
 

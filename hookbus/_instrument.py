@@ -17,7 +17,7 @@ from ._ground.keywords import check_bus
 from ._hookable import hooked
 from ._hooks.awaitables import awaited, deferred
 from ._hooks.hook import Hook, held_in, hook_of
-from ._hooks.signature import colour_of
+from ._hooks.signature import kind_of
 from ._hooks.site import NOTHING_SAID, Given, HookOptions, given_of
 from ._hooks.statics import with_subclasses
 from .exceptions import HookError
@@ -208,7 +208,7 @@ def _check(
             f"{where} is a {type(raw).__name__}, not a function written in Python: hook a method "
             "that calls it instead"
         )
-    own = colour_of(getattr(raw, "__func__", raw))
+    own = kind_of(getattr(raw, "__func__", raw))
     if made.kind is not None and present is None and own != "sync":
         raise HookError(f"{where} is already {own}: leave out kind={made.kind!r}")
     if not name.isidentifier():

@@ -139,6 +139,35 @@ def test_the_first_connection_loads_the_checks_and_the_first_setting_of_an_opera
     assert parts <= loaded_by(f"hookbus; {guard}; {off}")
 
 
+def test_approvals_are_loaded_with_the_first_approver_and_the_background_with_its_first_observer():
+    program = """if True:
+        import sys, hookbus
+        from hookbus import Ask, default_bus, signal
+
+        def loaded():
+            wings = "_approval", "_background"
+            return [name for name in wings if f"hookbus.{name}" in sys.modules]
+
+        pay = hookbus.hookable("pay")(lambda sum: sum)
+        ask = lambda sender, sum: Ask("Pay?") if sum > 9 else None
+        signal("pre_pay").connect(ask, role="guard")
+        print(pay(1), loaded())
+        try:
+            pay(10)
+        except hookbus.HookBlocked:
+            print("blocked", loaded())
+        default_bus.approver(lambda request: None)
+        print(loaded())
+        signal("post_pay").connect(lambda sender: None, role="observe", background=True)
+        print(pay(1), loaded())
+    """
+    run = [sys.executable, "-c", program]
+    out = subprocess.run(run, capture_output=True, text=True, check=True)
+    assert out.stdout.splitlines() == [
+        "1 []", "blocked []", "['_approval']", "1 ['_approval', '_background']",
+    ]  # fmt: skip
+
+
 def test_a_first_hooked_call_loads_neither_asyncio_nor_futures_nor_logging():
     program = """if True:
         import sys, blinker, attrs

@@ -6,7 +6,7 @@ import atexit
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
@@ -40,7 +40,10 @@ class UnderWay:
     Attributes:
         limit: the maximum number of runs at the same time.
         dropped: the number of runs that did not start because the limit was reached.
+        start: starts an observer; `Background` has it.
     """
+
+    start: Callable[..., None]
 
     def __init__(self, limit: int) -> None:
         self.limit, self.dropped, self._swept = limit, 0, 0.0

@@ -112,7 +112,7 @@ def opened(call: Call, seat: Seat, source: Any) -> Any:
     meant(call, seat, source)
     raise HookError(
         f"{seat.receiver.label} returned {article(name_of_class(type(source)))}; an around of a "
-        f"stream must yield items: write {article(call.plan.hook.colour)} function"
+        f"stream must yield items: write {article(call.plan.hook.kind)} function"
     )
 
 

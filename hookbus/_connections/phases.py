@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-Colour = Literal["sync", "async", "generator", "async generator"]
+FunctionKind = Literal["sync", "async", "generator", "async generator"]
 
 PHASES: Final = ("pre", "around", "item", "post", "error", "finally")
 
@@ -31,14 +31,14 @@ class Served(NamedTuple):
 
     Attributes:
         hook: the name of the hook.
-        colour: its kind: sync, async, generator or async generator.
+        kind: sync, async, generator or async generator.
         arguments: the names that a receiver may have as parameters.
         sender: the argument that is also the sender, or None.
         awaits: whether a call of a plain function waits for async receivers.
     """
 
     hook: str
-    colour: Colour
+    kind: FunctionKind
     arguments: tuple[str, ...]
     sender: str | None = None
     awaits: bool = False

@@ -29,7 +29,7 @@ from .._ground.errors import did_you_mean
 from ..exceptions import HookError
 from .failures import ERROR, WARNING, log
 from .options import Options, resolve_role
-from .phases import ANSWER, OFFERED, Colour, Served
+from .phases import ANSWER, OFFERED, FunctionKind, Served
 from .senders import NamedSender
 from .tally import Tally
 
@@ -234,7 +234,7 @@ class Connected(Tally):
 
     def problem_with(self, served: Served) -> str | None:
         """Return why this receiver does not fit a hookable, or None."""
-        phase, (hook, colour, arguments, sender, awaits) = self.signal.phase, served
+        phase, (hook, kind, arguments, sender, awaits) = self.signal.phase, served
         problem = self._lacks(hook, _available(arguments, phase), sender)
         if phase == ANSWER and self.sender is not None:
             none = "a hookspec has none: leave out sender="
@@ -242,19 +242,19 @@ class Connected(Tally):
         elif problem is None and phase == ANSWER and self.options.role is not None:
             role = f"has role={self.options.role!r}"
             problem = f"{role}, but receivers of a hookspec have no role: guard pre_{hook} instead"
-        elif problem is None and self.is_async and not self._is_awaited(colour, awaits):
+        elif problem is None and self.is_async and not self._is_awaited(kind, awaits):
             instead = "write a plain def receiver"
             problem = f"is async, but {hook} is a plain def, which cannot await it: {instead}"
-        elif problem is None and phase == "post" and self.role == "guard" and "generator" in colour:
+        elif problem is None and phase == "post" and self.role == "guard" and "generator" in kind:
             instead = f"guard item_{hook}, or hold the items back in an around"
             problem = f"would guard a stream after its items were passed on: {instead}"
-        elif problem is None and phase == "item" and "generator" not in colour:
+        elif problem is None and phase == "item" and "generator" not in kind:
             problem = f"expects items, but {hook} is not a generator: connect it to post_{hook}"
         return problem and f"{self._title} {problem}"
 
-    def _is_awaited(self, colour: Colour, awaits: bool) -> bool:
+    def _is_awaited(self, kind: FunctionKind, awaits: bool) -> bool:
         is_waited_for = self.role != "around" and not self.options.background
-        return "async" in colour or (awaits and is_waited_for)
+        return "async" in kind or (awaits and is_waited_for)
 
     def _lacks(self, hook: str, available: frozenset[str], sender: str | None) -> str | None:
         when = self.when and self.when.asks

@@ -23,7 +23,6 @@ from .senders import is_shared
 from .sending import Sending
 
 if TYPE_CHECKING:
-    from .._bus import Bus
     from .._calls.verdicts import Ask, Block
     from .._hooks.switchboard import Switchboard
 
@@ -47,9 +46,9 @@ class HookSignal(Sending):
     defined order, and a class as sender includes its instances.
     """
 
-    _home: Bus
+    _home: Any
 
-    def __init__(self, name: str, home: Bus, doc: str | None = None) -> None:
+    def __init__(self, name: str, home: Any, doc: str | None = None) -> None:
         super().__init__(name, home, doc)
         split = split_signal_name(name)
         self.phase: str | None = split[0] if split else None
@@ -190,7 +189,7 @@ class HookSignal(Sending):
         is_layer: bool = False,
     ) -> Connected:  # fmt: skip
         home, registry = self._home, self._registry
-        board, checks = self._board, home._checks
+        board, checks, is_of_events = self._board, home._checks, self is home.events
         check_weak(weak)
         if options.kinds is not None:
             self._check_kinds(options)
@@ -200,7 +199,7 @@ class HookSignal(Sending):
         new = Connected(self, function, scope.sender, options, self._next())
         if new.role == "guard":
             checks.warn_of_lost_verdict(new)
-        if self is not home.events:
+        if not is_of_events:
             board.meet(new)
         if weak or (weak is None and sender is not ANY and isinstance(function, MethodType)):
             new.hold(weak, lambda key: registry.drop_dead(scope, key))
@@ -209,7 +208,7 @@ class HookSignal(Sending):
         new.is_layer, is_of_many = is_layer, is_shared(sender)
         check_key = self._generation, new.asks, new.is_async, new.role
         if new.when is not None or check_key not in scope.checked:
-            if self is home.events:
+            if is_of_events:
                 home.events.check(new)
             else:
                 checks.check(new, sender)

@@ -8,16 +8,16 @@ from types import FunctionType, MethodType
 from typing import Any, Final
 
 from .._callables.callables import layers
-from .._connections.phases import Colour, Served
+from .._connections.phases import FunctionKind, Served
 from .._ground.signatures import signature_of
 from ..exceptions import HookError
 from .identity import Run, RunTable, Unshipped, attributes_of_class, place_of_class
 from .shell import Shell
-from .signature import Signature, colour_of
+from .signature import Signature, kind_of
 from .site import NOTHING_SAID, Given
 
 _SHIPPED: Final = (
-    "name", "bus", "body", "shell", "colour", "function_signature", "method_signature", "routes",
+    "name", "bus", "body", "shell", "kind", "function_signature", "method_signature", "routes",
     "given",
 )  # fmt: skip
 
@@ -33,7 +33,7 @@ class Hook:
         bus: the bus of its signals.
         body: the original function.
         shell: the function that replaces the original.
-        colour: its kind: sync, async, generator or async generator.
+        kind: sync, async, generator or async generator.
         looks_like_method: whether its qualified name is that of a method. Only a call shows whether
             it is one.
         is_question: whether it is a hookspec, which has receivers instead of a body.
@@ -58,11 +58,11 @@ class Hook:
         if not name.isidentifier():
             raise HookError(f"a hook's name must be an identifier, such as 'reply', not {name!r}")
         self.name, self.bus, self.body, self.given = name, bus, body, given
-        self.colour: Colour = colour_of(body)
+        self.kind: FunctionKind = kind_of(body)
         signature = signature_of(body)
         self.function_signature: Signature = Signature.of(signature, given.hidden)
         first = given.sender or next(iter(self.function_signature.positional), "")
-        self.routes = Shell(body, signature, self.colour, None if self.is_question else first)
+        self.routes = Shell(body, signature, self.kind, None if self.is_question else first)
         self.shell: FunctionType = self.routes.function
         self.shell.__hookbus__ = self  # type: ignore[attr-defined]
         self.method_signature: Signature = self.function_signature.without_first()
@@ -86,7 +86,7 @@ class Hook:
         self.looks_like_method = bool(is_inside)
         self.is_retired = False
         self.parameters = self.routes.parameters
-        self.is_async, self.is_stream = "async" in self.colour, "generator" in self.colour
+        self.is_async, self.is_stream = "async" in self.kind, "generator" in self.kind
         self.own_changed = self.routing = object()
         self.routes.give(find=self.find, runs=RunTable().get, own=Unshipped().get)
 
@@ -94,7 +94,7 @@ class Hook:
         """Return the facts that receivers must fit, for a method or for a function."""
         signature = self.method_signature if as_method else self.function_signature
         given = self.given
-        return Served(self.name, self.colour, signature.names, given.sender, given.async_receivers)
+        return Served(self.name, self.kind, signature.names, given.sender, given.async_receivers)
 
     @property
     def whole(self) -> Any:

@@ -16,7 +16,7 @@ from .._ground.errors import leave_frame
 from ..exceptions import HookBlocked, HookError
 from .identity import Unshipped, write_checks
 
-COLOUR_FLAGS = {
+KIND_FLAGS = {
     "sync": 0,
     "async": inspect.CO_COROUTINE,
     "generator": inspect.CO_GENERATOR,
@@ -73,10 +73,10 @@ class Shell:
     """
 
     def __init__(
-        self, body: Callable[..., Any], signature: inspect.Signature, colour: str,
+        self, body: Callable[..., Any], signature: inspect.Signature, kind: str,
         first: str | None,
     ) -> None:  # fmt: skip
-        self._body, self._colour, self._first = body, colour, first
+        self._body, self._kind, self._first = body, kind, first
         self.parameters = parameters = [*map(with_text, signature.parameters.values())]
         for parameter in parameters:
             if not parameter.name.isidentifier() or keyword.iskeyword(parameter.name):
@@ -164,7 +164,7 @@ class Shell:
         text = "return " + way.format(
             **self._names, values=self._values, passed=self._passed, first=self._first or ""
         )
-        if self._colour == "sync":  # for other kinds, this frame has ended before the call begins
+        if self._kind == "sync":  # for other kinds, this frame has ended before the call begins
             text = OUT.format(way=text, **self._names)
         return "\n".join([
             f"def make({', '.join(free)}):",
@@ -178,7 +178,7 @@ class Shell:
         # Hookables with the same parameters share the code.
         code: CodeType = maker(self._text(way, self._free))(*self._free).__code__
         name, qualname = self._body.__name__, self._body.__qualname__
-        flags = code.co_flags | COLOUR_FLAGS[self._colour]
+        flags = code.co_flags | KIND_FLAGS[self._kind]
         return code.replace(co_flags=flags, co_name=name, co_qualname=qualname)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._callables.parameters import by_kind
-from .._connections.phases import Colour
+from .._connections.phases import FunctionKind
 from .._ground.errors import did_you_mean
 from ..exceptions import HookError
 
@@ -85,7 +85,7 @@ class Signature(NamedTuple):
             )
 
 
-def colour_of(body: Callable[..., Any]) -> Colour:
+def kind_of(body: Callable[..., Any]) -> FunctionKind:
     if inspect.isasyncgenfunction(body):
         return "async generator"
     if inspect.iscoroutinefunction(body):

@@ -121,7 +121,10 @@ def given_of(**options: Unpack[HookOptions]) -> Given:
     for name in options.keys() - _OPTIONS:
         known = {*_OPTIONS, "bus", "subclasses"}
         raise HookError(f"{name!r} is not an option{did_you_mean(name, known)}")
-    lists = {name: _listed(name, options[name]) for name in _LISTS & options.keys()}  # type: ignore[literal-required]
+    lists = {
+        name: _listed(name, options[name])  # type: ignore[literal-required]
+        for name in _LISTS & options.keys()
+    }
     given = Given(**{**options, **lists})  # type: ignore[arg-type]
     flags = (("require_guard", True), ("sealed", True), ("async_receivers", False))
     for name, is_optional in flags:

@@ -17,7 +17,7 @@ from .._ground.keywords import check_bus, named_options
 from .._ground.merging import is_async
 from .._ground.signatures import signature_of
 from .._hooks.hook import hook_of
-from .._hooks.signature import colour_of
+from .._hooks.signature import kind_of
 from ..exceptions import HookError
 from . import protocols
 from .asking import Round
@@ -89,18 +89,18 @@ def _declared(function: Any, given: str | None, bus: Bus, rules: Rules) -> Funct
             "put it on a def or an async def, with a mode: @hookspec(modes.firstresult)"
         )
     name = function.__name__ if given is None else given
-    colour, written_as = colour_of(function), function.__qualname__
+    kind, written_as = kind_of(function), function.__qualname__
     if hook_of(function) is not None:
         raise HookError(f"{written_as} is already a hook; a function can be only one hook")
-    if "generator" in colour:
+    if "generator" in kind:
         raise HookError(
-            f"{written_as} is a {colour}, but a question has one result: "
+            f"{written_as} is a {kind}, but a question has one result: "
             "write a def or an async def"
         )
     if (split := split_signal_name(name)) is not None:
         what = f"which is the signal {split[0]!r} of a hook {split[1]!r}"
         raise HookError(f"a hookspec cannot be named {name!r}, {what}: choose another name")
-    if is_async(rules.mode) and colour == "sync":
+    if is_async(rules.mode) and kind == "sync":
         raise HookError(
             f"the mode {rules.mode_name} is async, "
             f"but {name} is a plain def, which cannot await it: write an async def"

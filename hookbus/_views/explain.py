@@ -180,7 +180,7 @@ def explain(
     else:  # a class represents its instances
         site, sender, who = site_of_class(hook, cls), cls, f"any {cls.__qualname__}"
     plan, made = written_for(hook, site, sender)
-    title = f"{hook.name} of {who} ({hook.colour})"
+    title = f"{hook.name} of {who} ({hook.kind})"
     text = _source_of(made) if source else None
     return Explanation(title, tuple(_rows(plan)), source=text, body=f"{hook.name}()")
 
@@ -213,7 +213,7 @@ def hook_for(hookable: Any, bus: Bus = default_bus) -> Hook:
 
 
 def _of_question(spec: Spec, source: bool) -> Explanation:
-    title = f"{spec.name}, a question ({spec.colour}, {spec.rules.mode_name})"
+    title = f"{spec.name}, a question ({spec.kind}, {spec.rules.mode_name})"
     asked = spec.panel()
     text = _source_of(asked.written) if source else None
     return Explanation(title, tuple(_rows(asked.plan)), "no receivers are connected", source=text)

@@ -174,7 +174,7 @@ def _hook_row(bus: Bus, hook: Hook) -> dict[str, Any]:
     signals = bus._switchboard.signals_of(hook.name)
     signals += [hook.signal] if isinstance(hook, Spec) else []
     return {
-        "hook": hook.name, "function": hook.body.__qualname__, "kind": hook.colour,
+        "hook": hook.name, "function": hook.body.__qualname__, "kind": hook.kind,
         "mode": hook.rules.mode_name if isinstance(hook, Spec) else None,
         "receivers": sum(len(signal.connections()) for signal in signals), "where": where,
     }  # fmt: skip

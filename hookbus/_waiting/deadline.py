@@ -7,21 +7,28 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 from contextvars import Context, copy_context
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from .._ground.running_loop import running_asyncio
 from ..exceptions import HookError
 from .real_threads import are_greenlets
 from .workers import workers
 
-if TYPE_CHECKING:
-    from .._calls.plan import Seat
-
 __tracebackhide__: Final = True
 _MISSING: Final = object()
 
 
-def timed(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+class Timed(Protocol):
+    """What may have a deadline: a receiver in the plan of a call."""
+
+    @property
+    def timeout(self) -> float | None: ...
+
+    @property
+    def signal(self) -> Any: ...
+
+
+def timed(seat: Timed, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Call the function in a worker thread, in a copy of the caller's context, and wait until the
     deadline. Context variables that the function sets are copied back.
     """
@@ -46,7 +53,7 @@ def timed(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any
 
 
 async def timed_async(
-    seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any
+    seat: Timed, function: Callable[..., Any], /, *args: Any, **kwargs: Any
 ) -> Any:
     """Call the function in a worker thread, so that it cannot block the event loop, and await its
     result. The deadline applies to both.
@@ -74,7 +81,7 @@ async def timed_async(
     return await within(seat, value, end) if hasattr(type(value), "__await__") else value
 
 
-async def within(seat: Seat, awaitable: Awaitable[Any], end: float | None = None) -> Any:
+async def within(seat: Timed, awaitable: Awaitable[Any], end: float | None = None) -> Any:
     """Await the awaitable until the deadline. Code that blocks the loop cannot be interrupted, but
     its answer counts as late.
     """
@@ -97,7 +104,7 @@ async def within(seat: Seat, awaitable: Awaitable[Any], end: float | None = None
     return value
 
 
-def late(seat: Seat) -> TimeoutError:
+def late(seat: Timed) -> TimeoutError:
     return TimeoutError(f"did not answer within {seat.timeout:g} seconds")
 
 

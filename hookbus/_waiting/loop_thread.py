@@ -7,18 +7,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from .._callables.parameters import is_awaitable
 from .._ground.locks import Lock
 from .._ground.platform import run_at_fork
 from ..exceptions import HookError
 from .daemon_threads import start_thread
-from .deadline import within
+from .deadline import Timed, within
 from .real_threads import are_greenlets, start_real_thread, thread_starter
-
-if TYPE_CHECKING:
-    from .._calls.plan import Seat
 
 __tracebackhide__: Final = True
 PURPOSE: Final = "async receivers of sync calls"
@@ -133,7 +130,7 @@ _loop: Final = Loop()
 run_at_fork(after_in_child=_loop.reset)
 
 
-def elsewhere(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+def elsewhere(seat: Timed, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Call the function and await its answer on the shared loop, before the deadline if there is
     one.
     """
@@ -152,7 +149,7 @@ def elsewhere(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs:
 
 
 async def _answer(
-    seat: Seat, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    seat: Timed, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, BaseException | None]:
     """Return the answer, and the exception if one was raised. Exit exceptions must not reach the
     loop.
