@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from hookbus.approvals import Approved
+from hookbus.approvals import Approved, Proof
 from hookbus.journal import Journal, replay
 
 from .formats import program as agent
@@ -64,6 +64,7 @@ def test_answers_in_a_store_of_any_version_are_used_by_their_calls_alone(name, t
     path, facts = unpacked(name, tmp_path)
     store = agent.store_at(path)
     cases = dict(zip(agent.CALLS, store.history()))
+    assert len(cases) == len(agent.CALLS)
     assert [case.state for case in cases.values()] == facts["states"]
     with agent.approved_by(store):
         for state, (to, amount) in agent.CALLS.items():
@@ -82,9 +83,26 @@ def test_a_pending_request_of_any_version_can_be_answered(name, tmp_path):
     path, _ = unpacked(name, tmp_path)
     store = agent.store_at(path)
     with agent.approved_by(store):
-        [waiting] = store.pending()
+        waiting = store.pending()[0]
         store.answer(waiting.id, Approved("ada"))
         assert agent.pay(*agent.CALLS["pending"]) == "paid 200 to ann"
+
+
+@pytest.mark.parametrize("name", samples("approvals"))
+def test_a_second_person_approves_in_a_store_of_any_version(name, tmp_path):
+    path, facts = unpacked(name, tmp_path)
+    store = agent.store_at(path)
+    with agent.approved_by(store):
+        assert "pending" in agent.pay(*agent.SHARED)
+        shared = store.pending()[-1].id
+        if "shared" in facts:  # one person has approved it, so format 4 or later
+            assert shared == facts["shared"] and store.get(shared).approved_by == ("grace",)
+        else:
+            store.answer(shared, Approved("grace"), proof=Proof("grace", "test"))
+        assert "pending" in agent.pay(*agent.SHARED)
+        store.answer(shared, Approved("bob"), proof=Proof("bob", "test"))
+        assert agent.pay(*agent.SHARED) == "paid 5000 to ann"
+    assert format_of(path) == 4
 
 
 @pytest.mark.parametrize("name", ["journal", "approvals"])

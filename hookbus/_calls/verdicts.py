@@ -59,6 +59,27 @@ def _names(bind: Any) -> tuple[str, ...] | None:
     return names
 
 
+def _roles(roles: Any) -> tuple[str, ...]:
+    is_several = isinstance(roles, Iterable) and not isinstance(roles, str)
+    names: tuple[Any, ...] = tuple(roles) if is_several else (None,)
+    if not all(type(name) is str and name.strip() for name in names):
+        example = roles if isinstance(roles, str) else "finance"
+        raise HookError(
+            f"Ask(roles={roles!r:.60}): roles= takes the names of roles, one of which each "
+            f"approver must have; write roles=({example!r},)"
+        )
+    return names
+
+
+def _count(approvals: Any) -> int:
+    if type(approvals) is not int or approvals < 1:
+        raise HookError(
+            f"Ask(approvals={approvals!r:.60}): approvals= takes the number of different people "
+            "that must approve the call; write approvals=2"
+        )
+    return approvals
+
+
 @named_options
 @attrs.frozen
 class Ask:
@@ -74,15 +95,22 @@ class Ask:
         bind: the names of the baggage values that the approval is bound to. `bind=("user",)` covers
             identical calls of this user in any session; `bind=()` covers those of any user. None
             means all of the baggage.
+        roles: the names of roles. Each approver must have one of them, in the people of the
+            `approvals.Store`.
+        approvals: the number of different people that must approve the call. With `roles` or
+            several approvals, the user of the call never counts, and the name of each approver must
+            be proven.
 
     Raises:
-        HookError: if `bind` is not a sequence of names.
+        HookError: if `bind` or `roles` is not a sequence of names, or `approvals` is not a number.
     """
 
     question: str
     code: str | None = attrs.field(default=None, kw_only=True)
     details: Mapping[str, Any] | None = attrs.field(default=None, kw_only=True, repr=False)
     bind: Iterable[str] | None = attrs.field(default=None, kw_only=True, converter=_names)
+    roles: Iterable[str] = attrs.field(default=(), kw_only=True, converter=_roles)
+    approvals: int = attrs.field(default=1, kw_only=True, converter=_count)
 
 
 @named_options

@@ -11,6 +11,7 @@ import attrs
 from cyclopts import App, Parameter
 
 from .. import HookError
+from .._ground.errors import did_you_mean
 from .._ground.platform import user_name
 from .._program.settings import find_settings
 from .screen import (
@@ -24,7 +25,7 @@ from .screen import (
 )
 
 if TYPE_CHECKING:
-    from ..approvals import ApprovalRecord, Approved, Denied, Store
+    from ..approvals import ApprovalRecord, Approved, Denied, Request, Rule, Store
 
 approvals = App(
     name="approvals", help="List and answer requests for approval.",
@@ -40,13 +41,17 @@ class Kept:
     store: Path | None = None
     """the file of approvals.Store. Default: the file in the settings."""
 
+    people: Path | None = None
+    """the file of the people who may approve. Default: the file in the settings."""
+
     def opened(self) -> Store:
         """Return the store.
 
         Raises:
             HookError: if no store is configured, or if the file does not exist.
         """
-        file = self.store or find_settings().approvals
+        settings = find_settings()
+        file = self.store or settings.approvals
         if file is None:
             raise HookError(
                 "no store of approvals is configured: pass --store FILE, or set "
@@ -59,7 +64,7 @@ class Kept:
             )
         from ..approvals import Store
 
-        return Store(file)
+        return Store(file, people=self.people or settings.people)
 
 
 @approvals.default
@@ -106,7 +111,8 @@ def show(id: str, /, *, kept: Kept = Kept(), shown: Shown = TABLES) -> None:
 @approvals.command
 def approve(
     id: str, /, *, by: str | None = None, remember: float | None = None,
-    kept: Kept = Kept(), shown: Shown = TABLES,
+    like: tuple[str, ...] = (), between: tuple[str, ...] = (), uses: int | None = None,
+    seconds: float | None = None, kept: Kept = Kept(), shown: Shown = TABLES,
 ) -> None:  # fmt: skip
     """Approve one attempt of a call, with the arguments in the request.
 
@@ -114,10 +120,49 @@ def approve(
         id: the id of the request; a unique prefix is enough.
         by: your name, recorded together with the user of this terminal.
         remember: the number of seconds for which the same call needs no further approval.
+        like: a pattern for later calls, NAME=TEXT with * for any characters. Other arguments must
+            be the same as in this request. It makes a rule, as do the next three options.
+        between: a range for later calls, NAME=LOW..HIGH.
+        uses: the number of later calls that the rule approves.
+        seconds: the number of seconds for which the rule is valid.
     """
     from ..approvals import Approved
 
-    _answer(kept.opened(), id, Approved(_who(by), remember=remember), shown)
+    store, rule = kept.opened(), None
+    if like or between or uses is not None or seconds is not None:
+        rule = _rule(_case(store, id).request, like, between, uses, seconds)
+    _answer(store, id, Approved(_who(by), remember=remember, rule=rule), shown)
+
+
+@approvals.command
+def rules(*, kept: Kept = Kept(), shown: Shown = TABLES) -> None:
+    """List the standing approvals, with how often each was used."""
+    found = kept.opened().rules()
+    if shown.json:
+        print_json([attrs.asdict(each) for each in found])
+        return
+    rows = [
+        {
+            "id": each.id, "by": each.by, "request": each.request,
+            "arguments": ", ".join(f"{k}={v!r}" for k, v in each.rule.arguments.items()),
+            "used": f"{each.used} of {each.rule.uses or 'any number'}",
+            "until": each.until and clock(each.until, is_long=True),
+            "state": "valid" if each.is_valid else "revoked" if each.revoked else "ended",
+        }
+        for each in found
+    ]  # fmt: skip
+    print_rows(rows, "no rules", is_whole=True)
+
+
+@approvals.command
+def revoke(rule: str, /, *, kept: Kept = Kept()) -> None:
+    """Revoke a standing approval.
+
+    Args:
+        rule: the id of the rule, as `hookbus approvals rules` lists it.
+    """
+    kept.opened().revoke(rule, by=user_name())
+    say(f"revoked: rule {rule}")
 
 
 @approvals.command
@@ -137,18 +182,67 @@ def deny(
     _answer(kept.opened(), id, Denied(_who(by), reason), shown)
 
 
+@approvals.command
+def token() -> None:
+    """Print a new token for the page, and the line for it in the file of the people.
+
+    Give the token to one person only. The file keeps its hash, which does not reveal it.
+    """
+    from ..approvals._people import new_token, token_hash
+
+    made = new_token()
+    print(f'token: {made}\nline in the file of people: token = "{token_hash(made)}"')
+
+
 def _who(by: str | None) -> str:
     """Return the name to record: the user of the terminal, and the name that was passed."""
     user = user_name()
     return user if by in (None, user) else f"{by} (typed by {user})"
 
 
+def _rule(
+    request: Request, like: tuple[str, ...], between: tuple[str, ...], uses: int | None,
+    seconds: float | None,
+) -> Rule:  # fmt: skip
+    """Return a rule for later calls that differ from a request only where an option says so.
+
+    Raises:
+        HookError: if an option names no argument, or is not a range.
+    """
+    from ..approvals import Between, Rule
+    from ..approvals._standing import literal_pattern, patterned
+
+    given = patterned(request.hook, request.arguments)
+    patterns = {name: literal_pattern(value) for name, value in given.items()}
+    for option, words in (("--like", like), ("--between", between)):
+        for word in words:
+            name, _, text = word.partition("=")
+            if name not in patterns:
+                raise HookError(f"{option} {word} names no argument{did_you_mean(name, patterns)}")
+            patterns[name] = text
+            if option == "--between":
+                low, _, high = text.partition("..")
+                try:
+                    patterns[name] = Between(float(low), float(high))
+                except ValueError:
+                    raise HookError(f"--between {word} must be NAME=LOW..HIGH") from None
+    return Rule(patterns, uses=uses, seconds=seconds)
+
+
 def _answer(store: Store, id: str, answer: Approved | Denied, shown: Shown) -> None:
+    from ..approvals import Proof
+
     case = _case(store, id)
-    store.answer(case.request.id, answer)
+    is_proven = bool(case.request.required or getattr(answer, "rule", None))
+    store.answer(
+        case.request.id, answer, proof=Proof.of_account() if is_proven else None
+    )
     now = store.get(case.request.id)
     if shown.json:
         print_json(attrs.asdict(now))
+        return
+    if now.state == "pending":
+        say(f"approved by {', '.join(now.approved_by)}; missing: {'; '.join(now.missing)}")
         return
     rest = max(0, (now.until or 0) - time.time())
     say(f"{now.state}: {now.request.question} The answer is valid for {rest / 60:.0f} minutes.")
@@ -173,7 +267,7 @@ def _show(case: ApprovalRecord, shown: Shown) -> None:
     if shown.json:
         print_json(attrs.asdict(case))
         return
-    from ..approvals._shown import lines_of, written
+    from ..approvals._shown import lines_of, printable, written
 
     # Print every argument in full and without markup, so that the person sees exactly what would
     # run.
@@ -181,6 +275,9 @@ def _show(case: ApprovalRecord, shown: Shown) -> None:
         print(line)
     print(f"  asked: {clock(case.asked, is_long=True)}")
     print(f"  state: {case.state}")
+    for name, people in {"approved by": case.approved_by, "missing": case.missing}.items():
+        if people:
+            print(f"  {name}: {printable('; '.join(people))}")
     if case.answer is not None:
         for name, value in _of(case.answer).items():
             if value:

@@ -60,7 +60,7 @@ def mcp(
         raise HookError("--turns needs a journal: add --journal FILE")
     with redirect_stdout(sys.stderr):  # stdout belongs to the protocol
         prepare(found, plugins=plugins, adapters="fastmcp")
-    ask_at(approvals or found.approvals, wait)
+    ask_at(approvals or found.approvals, wait, found.people)
     _check_guards(found)
     if kept is not None:
         from .._program.environment import record

@@ -95,7 +95,7 @@ def run(
     prepare(settings, plugins=plugin, adapters=adapters or "")
     for target in instrument:
         instrument_named(target)
-    ask_at(approvals or settings.approvals, wait)
+    ask_at(approvals or settings.approvals, wait, people or settings.people)
     if shown.json:
         _count()
     if journal_file is not None:

@@ -76,6 +76,24 @@ def user_name() -> str:
         return "unknown user" if number is None else f"user {number()}"
 
 
+def account_name() -> str | None:
+    """Return the name of the account that this process runs under, or None if it has no name.
+
+    Unlike `user_name`, it does not read environment variables, which the user can set.
+    """
+    try:
+        return os.getlogin() if IS_WINDOWS else _name_of_uid()
+    except (OSError, ImportError, KeyError):  # a system without users, or a user without a name
+        return None
+
+
+def _name_of_uid() -> str:
+    import pwd
+
+    users: Any = pwd
+    return str(users.getpwuid(os.getuid()).pw_name)
+
+
 def read_at(file: int, count: int, position: int) -> bytes:
     """Return bytes from a position in an open file to which other code only appends."""
     read: Any = getattr(os, "pread", None)

@@ -78,9 +78,16 @@ def into_wal(db: sqlite3.Connection, seconds: float) -> None:
         time.sleep(0.01)
 
 
-def is_new(db: sqlite3.Connection, path: Path, owner: str, application: int, version: int) -> bool:
+def is_new(
+    db: sqlite3.Connection, path: Path, owner: str, application: int, version: int,
+    oldest: int | None = None,
+) -> bool:  # fmt: skip
     """Return whether a database is still empty. Reject a database that belongs to another program
     or component.
+
+    Args:
+        version: the version of the schema.
+        oldest: the oldest version that the owner migrates. None means that it migrates none.
 
     Raises:
         HookError: if the database belongs to another program or component, or has another version.
@@ -91,7 +98,7 @@ def is_new(db: sqlite3.Connection, path: Path, owner: str, application: int, ver
         return True
     if found != application:
         raise HookError(f"{path} is a database of another program: pass {owner} a file of its own")
-    if schema != version:
+    if not (version if oldest is None else oldest) <= schema <= version:
         raise HookError(
             f"{path} has schema {schema}, but this hookbus reads schema {version}: open it with "
             f"{'a newer' if schema > version else 'an older'} hookbus"
@@ -107,7 +114,9 @@ _PAUSE: Final = 0.05
 """The time in seconds to wait before the file is read again."""
 
 
-def refuse_foreign(path: Path, owner: str, application: int, version: int) -> None:
+def refuse_foreign(
+    path: Path, owner: str, application: int, version: int, oldest: int | None = None
+) -> None:
     """Reject a file that belongs to another program or component, without changing any file. SQLite
     itself would create a log and its index for a file in WAL mode, even to read it.
 
@@ -119,7 +128,7 @@ def refuse_foreign(path: Path, owner: str, application: int, version: int) -> No
         if not path.exists() or not path.stat().st_size:
             return
         try:
-            _check_owner(path, owner, application, version)
+            _check_owner(path, owner, application, version, oldest)
             return
         except sqlite3.Error as error:
             if not tries_left:
@@ -130,14 +139,16 @@ def refuse_foreign(path: Path, owner: str, application: int, version: int) -> No
         time.sleep(_PAUSE)
 
 
-def _check_owner(path: Path, owner: str, application: int, version: int) -> None:
+def _check_owner(
+    path: Path, owner: str, application: int, version: int, oldest: int | None
+) -> None:
     if _has_header_of(path, application, version):
         # Pages after the header are not checked. If a process was killed while it copied its log
         # into the file, they are complete only together with the log.
         return
     uri = uri_of(path, "mode=ro&immutable=1")
     with closing(sqlite3.connect(uri, uri=True)) as db:
-        if not is_new(db, path, owner, application, version):
+        if not is_new(db, path, owner, application, version, oldest):
             return
         whole = db.serialize()
     log = Path(f"{path}-wal")
@@ -147,7 +158,7 @@ def _check_owner(path: Path, owner: str, application: int, version: int) -> None
         if copy_of_log.stat().st_size:
             Path(folder, "copy").write_bytes(whole)
             with closing(sqlite3.connect(Path(folder, "copy"))) as db:
-                is_new(db, path, owner, application, version)
+                is_new(db, path, owner, application, version, oldest)
 
 
 def _has_header_of(path: Path, application: int, version: int) -> bool:

@@ -99,7 +99,7 @@ def _id_in(folder: Path) -> str:
         raise HookError(f"{file} is not a valid plugin manifest: {error}") from None
 
 
-def ask_at(store: Path | None, seconds: float) -> None:
+def ask_at(store: Path | None, seconds: float, people: Path | None) -> None:
     """Send the guards' requests for approval on `default_bus` to a store.
 
     Raises:
@@ -111,6 +111,6 @@ def ask_at(store: Path | None, seconds: float) -> None:
         from ..approvals import Store
         from .waiting import Waited
 
-        default_bus.approver(Waited(Store(store), seconds))
+        default_bus.approver(Waited(Store(store, people=people), seconds))
     elif seconds:
         raise HookError("--wait needs a store of approvals: add --approvals FILE")

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -13,14 +11,15 @@ import attrs
 
 from .._ground.errors import did_you_mean
 from ..exceptions import HookError
-from ..plugins._trust import check_owner
+from ..plugins._trust import check_trust, read_toml
 
 PLACES: Final = ("workspace", "user", "bundled")
 _NAMES: Final = "a list of strings"
 _SHAPES: Final[dict[str, dict[str, str]]] = {
     "": {
-        "journal": "a string", "approvals": "a string", "plugins": "a table", "adapters": _NAMES,
-        "shadow": _NAMES, "require_guard": _NAMES, "gate": "a table",
+        "journal": "a string", "approvals": "a string", "people": "a string",
+        "plugins": "a table", "adapters": _NAMES, "shadow": _NAMES, "require_guard": _NAMES,
+        "gate": "a table",
     },
     "plugins": {
         "workspace": "a string", "user": "a string", "bundled": "a string",
@@ -39,6 +38,7 @@ class Settings:
         file: the file that contains them, or None without settings.
         journal: the journal that `hookbus run` writes and other commands read.
         approvals: the store of approvals.
+        people: the file of the people who may approve.
         plugins: the arguments of `load_plugins`, or None without plugins.
         adapters: the frameworks whose calls to hook.
         shadow: names of guards that run without blocking.
@@ -49,6 +49,7 @@ class Settings:
     file: Path | None = None
     journal: Path | None = None
     approvals: Path | None = None
+    people: Path | None = None
     plugins: Mapping[str, Any] | None = None
     adapters: tuple[str, ...] = ()
     shadow: tuple[str, ...] = ()
@@ -100,47 +101,17 @@ def read_settings(file: Path) -> Settings:
             name: beside(file, value) if name in PLACES else value
             for name, value in plugins.items()
         }
-    journal, approvals = (
-        beside(file, table[name]) if name in table else None for name in ("journal", "approvals")
-    )  # fmt: skip
+    journal, approvals, people = (
+        beside(file, table[name]) if name in table else None
+        for name in ("journal", "approvals", "people")
+    )
     adapters, shadow, require_guard = (
         tuple(table.get(name, ())) for name in ("adapters", "shadow", "require_guard")
     )  # fmt: skip
     return Settings(
-        file, journal, approvals, plugins, adapters, shadow, require_guard, table.get("gate", {})
+        file, journal, approvals, people, plugins, adapters, shadow, require_guard,
+        table.get("gate", {}),
     )
-
-
-def read_toml(file: Path) -> tuple[dict[str, Any], os.stat_result]:
-    """Return the contents of a TOML file, and its status for `check_trust`.
-
-    Raises:
-        HookError: if the file cannot be read, or is not valid TOML.
-    """
-    try:
-        with file.open("rb") as opened:
-            status = os.fstat(opened.fileno())  # even if its path is replaced
-            return tomllib.loads(opened.read().decode("utf-8")), status
-    except OSError as error:
-        raise HookError(f"{file} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise HookError(f"{file} is not valid TOML: {error}") from None
-
-
-def check_trust(file: Path, status: os.stat_result) -> None:
-    """Reject a file that another user could have written.
-
-    Raises:
-        HookError: if another user owns, may write to or may replace the file, a link to it, or the
-            folders of both.
-    """
-    real = Path(os.path.realpath(file))
-    try:
-        check_owner(str(real), status)
-        for path in dict.fromkeys((file, file.parent, real.parent)):
-            check_owner(str(path), os.lstat(path) if path == file else os.stat(path))
-    except OSError as error:
-        raise HookError(f"{file} cannot be read: {error.strerror}") from None
 
 
 def beside(file: Path, path: str) -> Path:

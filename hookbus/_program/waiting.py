@@ -30,6 +30,7 @@ class Waited:
 
     def __init__(self, store: Store, seconds: float) -> None:
         self._store, self._seconds, self.key = store, seconds, store.key
+        self.people = store.people
 
     def ask(self, request: Request) -> Approved | Denied | Parked:
         """Return the answer to a call, or the pending request if the answer does not arrive in

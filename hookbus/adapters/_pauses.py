@@ -56,6 +56,7 @@ class Pausing:
 
     def __init__(self, store: Store) -> None:
         self.store, self.key, self.adapters = store, store.key, 0
+        self.people = store.people
 
     def ask(self, request: Request) -> Any:
         """Return the answer to a repeated call; otherwise pause its run."""
@@ -90,6 +91,7 @@ class Pausing:
         """Return the attempt that requires approval, if its run can be paused, and its request."""
         attempt = CALLED.get()
         is_its_own = request.hook == "tool_call" and attempt is not INSIDE.get()
+        is_its_own = is_its_own and not request.required  # a framework does not prove names
         if not is_its_own or getattr(attempt, "pause", None) is None:
             return None, request
         found: Any = attempt

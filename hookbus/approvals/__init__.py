@@ -2,6 +2,8 @@
 
 from ._inbox import Inbox
 from ._notify import notify
+from ._people import Proof
+from ._standing import StandingRule
 from ._store import Store
 from ._terminal import terminal
 from ._words import (
@@ -9,16 +11,19 @@ from ._words import (
     ApprovalPending,
     ApprovalRecord,
     Approved,
+    Between,
     Denied,
     Parked,
     Request,
     RequestExpired,
+    Rule,
     UnknownRequest,
 )  # fmt: skip
 
 __all__ = [
-    "AlreadyAnswered", "ApprovalPending", "ApprovalRecord", "Approved", "Denied", "Inbox", "Parked",
-    "Request", "RequestExpired", "Store", "UnknownRequest", "notify", "terminal",
+    "AlreadyAnswered", "ApprovalPending", "ApprovalRecord", "Approved", "Between", "Denied",
+    "Inbox", "Parked", "Proof", "Request", "RequestExpired", "Rule", "StandingRule", "Store",
+    "UnknownRequest", "notify", "terminal",
 ]  # fmt: skip
 
 

@@ -14,11 +14,14 @@ from .. import Block, HookError
 from .._approval.approval import Approval
 from .._ground.errors import unapproved
 from .._ground.plain import plain
+from .._ground.platform import account_name
 from ._digest import canonical, covered, digest_of, library
 from ._identity import identity_of
 from ._inner import facts_as_approved
 from ._memory import Memory, check_answer, check_seconds
 from ._redacted import hidden, restored, without
+from ._required import name_mark, required_by
+from ._standing import Exact, patterned
 from ._words import Approved, HandedOn, Kept, Parked, Pending, Request
 
 REDACTING_SECONDS: Final = 1.0
@@ -78,6 +81,8 @@ class Answering:
         self._program: str | None = getattr(approver, "program", None)
         self._bind: tuple[str, ...] | None = getattr(approver, "bind", None)
         self._is_lasting: bool = getattr(approver, "is_lasting", False)
+        self._counts_people: bool = getattr(approver, "people", None) is not None
+        self._keeps_rules = hasattr(approver, "people")
         self._noted = getattr(approver, "noted", lambda request, answer: answer)
 
     def approval(self, call: Any) -> Approval:
@@ -93,8 +98,10 @@ class Answering:
         """
         hook = facts["hook"]
         asks = [
-            [name, str(ask.question), ask.code and str(ask.code)] for name, ask in facts["asks"]
-        ]  # fmt: skip
+            [name, str(ask.question), ask.code and str(ask.code), *_people_of(ask)]
+            for name, ask in facts["asks"]
+        ]
+        asker = self._asker(facts)
         arguments = canonical(covered(hook, facts["arguments"]), "arguments")
         try:
             bound = canonical(self._bound(facts), "baggage")
@@ -105,7 +112,39 @@ class Answering:
         whose = identity_of(
             facts["of"], hook, facts["identity"], is_lasting=self._is_lasting
         )  # fmt: skip
-        return digest_of(self.key, [hook, self._program, whose, asks], bound, arguments)
+        named = [hook, self._program, whose, asks, *([asker] if asker else [])]
+        return digest_of(self.key, named, bound, arguments)
+
+    def _asker(self, facts: Mapping[str, Any]) -> str:
+        """Return the keyed hash of the user who makes a call, or "" if that user may approve it.
+
+        Without a `user` in the baggage, it is the account of this process.
+        """
+        if not required_by(facts["asks"]):
+            return ""
+        user = facts["baggage"].get("user")
+        name = account_name() if user is None else str(user)
+        return "" if name is None else name_mark(self.key, name)
+
+    def _scope(self, facts: Mapping[str, Any]) -> str:
+        """Return the digest of what a standing approval covers: all that an approval does, except
+        for the question and the values of the arguments. The user is always included.
+        """
+        hook = facts["hook"]
+        asks = [[name, ask.code and str(ask.code)] for name, ask in facts["asks"]]
+        arguments = covered(hook, facts["arguments"])
+        rest: dict[str, Any] = {"arguments": sorted(arguments)}
+        if hook == "tool_call":
+            rest = {name: value for name, value in arguments.items() if name != "arguments"}
+        whose = identity_of(facts["of"], hook, facts["identity"], is_lasting=self._is_lasting)
+        bound = {"bound": self._bound(facts), "user": facts["baggage"].get("user")}
+        try:
+            return digest_of(
+                self.key, ["rule", hook, self._program, whose, asks],
+                canonical(bound, "baggage"), canonical(rest, "arguments"),
+            )  # fmt: skip
+        except HookError:
+            return ""
 
     def is_inner(self, outer: Any, facts: Mapping[str, Any]) -> bool:
         """Return whether a nested call is the approved call itself, passed on by another layer.
@@ -120,9 +159,16 @@ class Answering:
         """Return the request of a call, redacted for the approver.
 
         Raises:
-            HookError: as `digest`.
+            HookError: as `digest`; or if it needs several approvals or a role, and the approver
+                cannot tell people apart.
         """
         digest, asks = self.digest(facts), facts["asks"]
+        required = required_by(asks)
+        if required and not self._counts_people:
+            raise HookError(
+                f"{required[0].receiver} requires roles or several approvals, which {self.name} "
+                "does not know: set bus.approver(approvals.Store(path, people='people.toml'))"
+            )
         details = {name: ask.details for name, ask in asks if ask.details}
         sender = facts["sender"]
         if facts["identity"] is not None:
@@ -135,12 +181,18 @@ class Answering:
             "bound": self._bound(facts),
             "baggage": dict(facts["baggage"]),
         })  # fmt: skip
-        return Request(
+        made: type[Request] = Request
+        if self._keeps_rules:
+            made, shown["real"] = Exact, patterned(facts["hook"], _exactly(facts))
+        return made(
             id=secrets.token_hex(8),
             hook=facts["hook"],
             receiver=", ".join(name for name, _ in asks),
             digest=digest,
             deadline=None if self.timeout is None else time.time() + self.timeout,
+            required=required,
+            asker=self._asker(facts),
+            scope="" if required else self._scope(facts),
             **shown,
         )
 
@@ -172,6 +224,8 @@ class Answering:
             details = {"id": waiting, "question": request.question, "bound": dict(request.bound)}
             return Pending(reason, code="pending", id=waiting, details=details)
         check_answer(answer, request)
+        if request.required and isinstance(answer, Approved) and not isinstance(answer, Kept):
+            raise HookError("only approvals.Store counts approvals by people with roles")
         if not isinstance(answer, Approved):
             why = f"denied by {answer.by}: {answer.reason}"
             return Block(unapproved(request.question, why), code="denied")
@@ -183,6 +237,11 @@ class Answering:
             edited = restored(written, shown, _exactly(facts))
         name = "handed on" if isinstance(answer, HandedOn) else "approved"
         return answer.by, edited, earlier is None or earlier.is_waited_for, name
+
+
+def _people_of(ask: Any) -> list[Any]:
+    """Return what an `Ask` requires of the approvers, for the digest; [] for any one approval."""
+    return [[*ask.roles], ask.approvals] if ask.roles or ask.approvals != 1 else []
 
 
 def _exactly(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -66,4 +66,5 @@ def _tool_of(facts: Mapping[str, Any]) -> str | None:
 def _without_prefix(receiver: str, ask: Any, outer_name: str, name: str) -> tuple[Any, ...]:
     """Return the guard and its question, with the tool's name as the inner layer writes it."""
     question = str(ask.question).replace(outer_name, name)
-    return receiver, question, ask.code and str(ask.code), ask.bind
+    people = ask.roles, ask.approvals
+    return receiver, question, ask.code and str(ask.code), ask.bind, people

@@ -85,28 +85,40 @@ class notify:
     bus. It does not contain the arguments. If you pass a secret, the header `X-Hookbus-Signature`
     contains `sha256=` and the HMAC of the body. A background thread posts each request once, so
     calls do not wait for the server. A repeated call with a pending request is not posted again.
+    If you pass the address of the page, the body also contains a `link` to the request on it.
 
     Args:
         url: an http or https address. Redirects are not followed.
         secret: the key that signs the body.
         timeout: the maximum time to wait for data from the server, in seconds. The whole request
             can take four times as long.
+        page: the address of the live page, without a token. Each person signs in as usual.
 
     Attributes:
         sent: the number of requests that the server accepted.
         failed: the number of requests that were not delivered. The first failure is logged.
 
     Raises:
-        HookError: for an invalid address, secret or timeout.
+        HookError: for an invalid address, secret or timeout, or if the address of the page has a
+            token.
     """
 
     def __init__(
-        self, url: str, *, secret: str | bytes | None = None, timeout: float = 5.0
-    ) -> None:
+        self, url: str, *, secret: str | bytes | None = None, timeout: float = 5.0,
+        page: str | None = None,
+    ) -> None:  # fmt: skip
         check_seconds("timeout", timeout)
         if odd := odd_timeout(timeout):
             warn(odd)
         self._url, self._where = url, _place_of(url)
+        if page is not None:
+            _place_of(page, "page= needs the address of the page, such as 'https://host/path/'")
+            if "?" in page or "#" in page:
+                raise HookError(
+                    "page= must be the address of the page without its token, or anything else "
+                    "after ? or #: the webhook would learn it"
+                )
+        self._page = page
         if secret is not None and (not isinstance(secret, (str, bytes)) or not secret):
             raise HookError("secret= must be a non-empty string or bytes")
         self._secret = secret.encode() if isinstance(secret, str) else secret
@@ -142,6 +154,8 @@ class notify:
             while len(self._known) > MOST:
                 self._known.popitem(last=False)
             fields = {name: details.get(name) for name in ("id", "question", "bound")}
+            if self._page is not None:
+                fields["link"] = f"{self._page}#request-{details['id']}"
             is_taken = self._take(json.dumps({**fields, "hook": event.hook}, default=repr).encode())
         if not is_taken:
             self._fail("the queue of unsent requests is full")
@@ -200,9 +214,11 @@ class notify:
                 "(further failures are counted and not logged)")  # fmt: skip
 
 
-def _place_of(url: Any) -> str:
+def _place_of(
+    url: Any, needs: str = "notify() needs the address of a webhook, such as 'https://host/path'"
+) -> str:
     """Return the part of an address that is safe to show, or raise for an invalid address."""
-    refused = HookError("notify() needs the address of a webhook, such as 'https://host/path'")
+    refused = HookError(needs)
     if not isinstance(url, str):
         raise refused
     try:

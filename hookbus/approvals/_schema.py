@@ -23,10 +23,39 @@ from .._ground.sqlite import (
     whole_path,
 )  # fmt: skip
 
-VERSION: Final = 3
+VERSION: Final = 4
+_OLDEST: Final = 3
 _APPLICATION: Final = 0x686B6170  # "hkap", in the head of the file
 
-_TABLES: Final = """
+_PEOPLE: Final = """
+CREATE TABLE approvals (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    request TEXT NOT NULL,
+    folded TEXT NOT NULL,
+    name TEXT NOT NULL,
+    roles TEXT NOT NULL,
+    way TEXT NOT NULL,
+    approved REAL NOT NULL,
+    UNIQUE (request, folded)
+);
+CREATE TABLE rules (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    scope TEXT NOT NULL,
+    request TEXT NOT NULL,
+    rule TEXT NOT NULL,
+    by TEXT NOT NULL,
+    made REAL NOT NULL,
+    until REAL,
+    used INTEGER NOT NULL,
+    revoked REAL,
+    revoked_by TEXT
+);
+"""
+"""The tables that version 4 added."""
+
+_TABLES: Final = f"""
+{_PEOPLE}
 CREATE TABLE keys (key BLOB NOT NULL);
 CREATE TABLE requests (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -53,12 +82,14 @@ def prepared(path: str | os.PathLike[str]) -> tuple[Path, bytes]:
         HookError: if the folder is missing, or the file is another format or a newer version.
     """
     whole = whole_path(path, "Store")
-    refuse_foreign(whole, "store", _APPLICATION, VERSION)
+    refuse_foreign(whole, "store", _APPLICATION, VERSION, _OLDEST)
     create(whole)
     with opened(whole) as db:
-        if is_new(db, whole, "store", _APPLICATION, VERSION):
+        if is_new(db, whole, "store", _APPLICATION, VERSION, _OLDEST):
             make(db, _TABLES, _APPLICATION, VERSION)
             db.execute("INSERT INTO keys VALUES (?)", [secrets.token_bytes(32)])
+        elif db.execute("PRAGMA user_version").fetchone()[0] < VERSION:
+            make(db, _PEOPLE, _APPLICATION, VERSION)
         return whole, bytes(db.execute("SELECT key FROM keys").fetchone()[0])
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import sqlite3
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -14,8 +15,12 @@ import attrs
 from .. import HookError
 from .._ground.errors import did_you_mean
 from .._ground.keywords import named_options
+from ._counting import approvers_of, counted, person_of, signed_answer
 from ._memory import check_answer, check_seconds, describe_answer
+from ._people import People, Proof
+from ._required import missing
 from ._schema import opened, prepared
+from ._standing import StandingRule, add_rule, check_rule, rules_in, use_rule
 from ._words import (
     AlreadyAnswered,
     ApprovalRecord,
@@ -42,9 +47,15 @@ class Store:
         expires: the number of seconds for which an answer is valid.
         answer_within: the number of seconds for which a request can be answered. After that, it is
             `"expired"`, and the same call creates a new request.
+        people: a TOML file or mapping of names to roles, for `Ask(..., roles=..., approvals=...)`.
+            Only you and root may be able to write the file. It is read again for every answer.
+
+    Attributes:
+        people: the people, or None.
 
     Raises:
-        HookError: if the file cannot be used, or is not an approval store.
+        HookError: if the file cannot be used, or is not an approval store; or if the people cannot
+            be read, or another user could have written them.
     """
 
     name = "Store"
@@ -53,9 +64,11 @@ class Store:
     def __init__(
         self, path: str | os.PathLike[str], *, expires: float = 3600.0,
         answer_within: float = 86400.0,
+        people: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         check_seconds("expires", expires)
         check_seconds("answer_within", answer_within)
+        self.people = None if people is None else People(people)
         self._path, self.key = prepared(path)
         self._expires, self._answer_within, self._is_closed = expires, answer_within, False
 
@@ -78,32 +91,95 @@ class Store:
             raise UnknownRequest(f"{self._path} has no request {id!r:.40}{did_you_mean(id, known)}")
         return found[0]
 
-    def answer(self, id: str, answer: Approved | Denied) -> None:
+    def answer(self, id: str, answer: Approved | Denied, *, proof: Proof | None = None) -> None:
         """Answer a request; the first answer is final. It is on disk when this method returns.
 
+        A request that needs several approvals, or approvals by people with a role, keeps each
+        approval until it has all of them. One denial ends it.
+
+        Args:
+            proof: the proven name of the person, which such an approval needs.
+
         Raises:
-            HookError: if the answer is invalid.
+            HookError: if the answer is invalid, or the person may not approve the request.
             UnknownRequest: if the store has no request with this id.
-            AlreadyAnswered: if the request already has an answer.
+            AlreadyAnswered: if the request already has an answer, or one of this person.
             RequestExpired: if `answer_within` seconds have passed.
         """
-        case = self.get(id)
+        case, rule, maker = self.get(id), None, ""
+        if isinstance(answer, Approved) and answer.rule is not None:
+            rule, answer = answer.rule, attrs.evolve(answer, rule=None)
+            maker = check_rule(rule, case.request, proof, self.people)
+            if answer.by != maker or answer.arguments is not None:
+                raise HookError("rule= needs by= to be the proven name, and no arguments=")
         check_answer(answer, case.request)
-        now = time.time()
-        remembered = answer.remember if isinstance(answer, Approved) else None
+        if case.request.required and isinstance(answer, Approved):
+            person = person_of(self.people, self.key, case.request, answer, proof)
+            with self._opened() as db:
+                way = "" if proof is None else proof.way
+                whole = counted(db, self.people, case.request, (person, way), answer)
+                if whole is not None:
+                    self._write_answer(db, id, whole)
+            return
+        with self._opened() as db:
+            self._write_answer(db, id, answer)
+            if rule is not None:
+                add_rule(db, rule, case.request, maker)
+
+    def rules(self) -> list[StandingRule]:
+        """Return all standing approvals, oldest first, with how often each was used."""
+        with self._opened() as db:
+            return rules_in(db)
+
+    def revoke(self, id: str, *, by: str) -> None:
+        """Revoke a standing approval. Calls that it has approved already are not affected.
+
+        Args:
+            by: the name of the person who revokes it.
+
+        Raises:
+            UnknownRequest: if there is no such rule that is not revoked.
+        """
         with self._opened() as db:
             changed = db.execute(
-                "UPDATE requests SET answer = ?, answered = ?, until = ? "
-                "WHERE id = ? AND answer IS NULL AND lapsed IS NULL AND answer_by > ?",
-                [_answer_text(answer), now, now + (remembered or self._expires), id, now],
+                "UPDATE rules SET revoked = ?, revoked_by = ? WHERE id = ? AND revoked IS NULL",
+                [time.time(), by, id],
             ).rowcount
         if not changed:
-            before = self.get(id).answer
+            raise UnknownRequest(f"{self._path} has no rule {id!r:.40} that can be revoked")
+
+    def answer_signed(self, body: bytes, signature: str) -> None:
+        """Answer a request with the JSON body of a webhook that a person has signed.
+
+        Args:
+            body: the body as it was received: an object with the `id` of the request, the name `by`
+                and `answer`, which is `"approve"` or `"deny"`, and optionally `reason`.
+            signature: `sha256=` and the HMAC-SHA256 of the body, in hexadecimal, with the `secret`
+                of this person in the file of people.
+
+        Raises:
+            HookError: if the body or the signature is not valid; otherwise as `answer`.
+        """
+        id, answer, proof = signed_answer(self.people, body, signature)
+        self.answer(id, answer, proof=proof)
+
+    def _write_answer(self, db: sqlite3.Connection, id: str, answer: Approved | Denied) -> None:
+        """Record the answer of a request, unless it has one or has expired."""
+        now = time.time()
+        remembered = answer.remember if isinstance(answer, Approved) else None
+        changed = db.execute(
+            "UPDATE requests SET answer = ?, answered = ?, until = ? "
+            "WHERE id = ? AND answer IS NULL AND lapsed IS NULL AND answer_by > ?",
+            [_answer_text(answer), now, now + (remembered or self._expires), id, now],
+        ).rowcount
+        if not changed:
+            before = db.execute("SELECT answer FROM requests WHERE id = ?", [id]).fetchone()[0]
             if before is None:
                 raise RequestExpired(
                     f"request {id} has expired: make the call again to create a new request"
                 )
-            raise AlreadyAnswered(f"request {id} is already {describe_answer(before)}")
+            given = describe_answer(_answer(json.loads(before)))
+            raise AlreadyAnswered(f"request {id} is already {given}")
 
     def close(self) -> None:
         """Close the store. Later calls that require approval are blocked."""
@@ -123,16 +199,20 @@ class Store:
                 "SELECT * FROM requests WHERE digest = ? ORDER BY number DESC LIMIT 1",
                 [request.digest],
             ).fetchone()
-            case = None if row is None else _case(row)
+            case = None if row is None else self._case(db, row)
+            if case is not None and case.state == "approved" and case.missing:
+                # A person who approved has lost the role since, so that the approval is void.
+                case = attrs.evolve(case, state="expired")
+            is_open = case is None or case.state not in ("approved", "denied")
+            if is_open and (by := use_rule(db, self.people, request)) is not None:
+                self._lapse(db, request)
+                return Kept(by, shown=request.arguments)
             if case is not None and case.state == "pending":
                 return Parked(case.request.id)
             if case is None or case.state in ("used", "expired") or case.answer is None:
                 now = time.time()
                 request = attrs.evolve(request, deadline=now + self._answer_within)
-                db.execute(
-                    "UPDATE requests SET lapsed = ? WHERE digest = ? AND answer IS NULL",
-                    [now, request.digest],
-                )
+                self._lapse(db, request)
                 db.execute(
                     "INSERT INTO requests (id, digest, request, asked, answer_by) "
                     "VALUES (?, ?, ?, ?, ?)",
@@ -146,6 +226,13 @@ class Store:
                     "UPDATE requests SET used = ? WHERE id = ?", [time.time(), case.request.id]
                 )
         return Kept.of(case.answer, case.request.arguments)
+
+    @staticmethod
+    def _lapse(db: sqlite3.Connection, request: Request) -> None:
+        db.execute(
+            "UPDATE requests SET lapsed = ? WHERE digest = ? AND answer IS NULL",
+            [time.time(), request.digest],
+        )
 
     async def ask_async(self, request: Request) -> Approved | Denied | Parked:
         """Like `ask`, without blocking the event loop."""
@@ -170,10 +257,19 @@ class Store:
             rows = db.execute(
                 f"SELECT * FROM requests WHERE {condition} ORDER BY number", values
             ).fetchall()
-        return [_case(row) for row in rows]
+            return [self._case(db, row) for row in rows]
+
+    def _case(self, db: sqlite3.Connection, row: tuple[Any, ...]) -> ApprovalRecord:
+        case = _case(row)
+        if not case.request.required:
+            return case
+        approvers = approvers_of(db, self.people, case.request)
+        return attrs.evolve(
+            case, approved_by=tuple(approvers), missing=missing(case.request.required, approvers)
+        )
 
 
-def _case(row: sqlite3.Row | tuple[Any, ...]) -> ApprovalRecord:
+def _case(row: tuple[Any, ...]) -> ApprovalRecord:
     _, _, _, request, asked, answer_by, lapsed, text, answered, until, used = row
     answer = None if text is None else _answer(json.loads(text))
     if answer is None:
@@ -195,7 +291,9 @@ def _written(request: Request) -> str:
     """Serialize a request to JSON. Descriptive values that cannot be serialized are written as
     their repr.
     """
-    return json.dumps(attrs.asdict(request), default=repr)
+    data = attrs.asdict(request)
+    data.pop("real", None)  # a store keeps only what has passed the redactors
+    return json.dumps(data, default=repr)
 
 
 def _answer_text(answer: Approved | Denied) -> str:

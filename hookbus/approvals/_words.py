@@ -9,6 +9,7 @@ import attrs
 
 from .. import Block, HookBlocked, HookError
 from .._ground.keywords import named_options
+from ._required import Required, read_required
 
 
 @attrs.frozen(kw_only=True)
@@ -33,6 +34,11 @@ class Request:
             cannot use the approval.
         baggage: all baggage of the call, such as the session and the user.
         deadline: when the request expires, in seconds since 1970. None means never.
+        required: for each guard with `Ask(roles=..., approvals=...)`, its name as `receiver`, its
+            `roles` and its `approvals`.
+        asker: a keyed hash of the user of the call, who may not approve it, or "". It is set only
+            if `required` is not empty.
+        scope: a keyed hash of what a `Rule` for this request covers, or "" if it can have none.
     """
 
     id: str
@@ -47,6 +53,60 @@ class Request:
     bound: Mapping[str, Any] = attrs.field(factory=dict)
     baggage: Mapping[str, Any] = attrs.field(factory=dict)
     deadline: float | None = None
+    required: tuple[Required, ...] = attrs.field(default=(), converter=read_required)
+    asker: str = ""
+    scope: str = ""
+
+
+@attrs.frozen
+class Between:
+    """A pattern of a `Rule`: a number from `low` to `high`.
+
+    Raises:
+        HookError: if they are not numbers in this order.
+    """
+
+    low: float
+    high: float
+
+    def __attrs_post_init__(self) -> None:
+        if not all(type(each) in (int, float) for each in (self.low, self.high)):
+            raise HookError(f"{self} must have two numbers")
+        if not self.low <= self.high:
+            raise HookError(f"{self}: write the lower number first")
+
+
+@named_options
+@attrs.frozen
+class Rule:
+    """A standing approval: later calls of the same tool, for the same user and the same bound
+    baggage, are approved if all their arguments match.
+
+    Attributes:
+        arguments: a pattern for every argument. In a string, `*` stands for any characters on one
+            line, and `[*]` for a star. A `Between` matches numbers. Any other value matches only
+            itself.
+        uses: the number of calls that the rule approves; None for any number.
+        seconds: how long the rule is valid; None for no limit. One of the two is required.
+
+    Raises:
+        HookError: if the rule has no limit, or a limit is not valid.
+    """
+
+    arguments: Mapping[str, Any]
+    uses: int | None = attrs.field(default=None, kw_only=True)
+    seconds: float | None = attrs.field(default=None, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.arguments, Mapping):
+            raise HookError(f"Rule({self.arguments!r:.40}) needs a mapping of names to patterns")
+        if self.uses is None and self.seconds is None:
+            raise HookError("a Rule needs a limit: pass uses= or seconds=")
+        if self.uses is not None and (type(self.uses) is not int or self.uses < 1):
+            raise HookError(f"Rule(uses={self.uses!r:.40}) must be a number of calls")
+        is_number = type(self.seconds) in (int, float, type(None))
+        if not is_number or (self.seconds is not None and not 0 < self.seconds < 1e10):
+            raise HookError(f"Rule(seconds={self.seconds!r:.40}) must be a number of seconds")
 
 
 @named_options
@@ -60,11 +120,14 @@ class Approved:
             the edited call. An unchanged placeholder stands for the value that it replaced.
         remember: the number of seconds for which the same call with the same bound baggage does not
             need a new approval.
+        rule: a standing approval for later calls of this kind. Only a `Store` keeps rules, and only
+            for a proven name.
     """
 
     by: str
     arguments: Mapping[str, Any] | None = attrs.field(default=None, kw_only=True)
     remember: float | None = attrs.field(default=None, kw_only=True)
+    rule: Rule | None = attrs.field(default=None, kw_only=True)
 
 
 class HandedOn(Approved):
@@ -142,6 +205,9 @@ class ApprovalRecord:
         answered: when it was answered, or None.
         until: when the answer expires, or None.
         used: when a call used the answer, or None.
+        approved_by: the people who have approved a request that needs several approvals or a role.
+        missing: what such a request still needs, such as
+            `"1 approval by a person with the role finance"`.
     """
 
     request: Request
@@ -151,6 +217,8 @@ class ApprovalRecord:
     answered: float | None = None
     until: float | None = None
     used: float | None = None
+    approved_by: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 class ApprovalPending(HookBlocked):

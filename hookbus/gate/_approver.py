@@ -41,6 +41,8 @@ class HandOver:
     def fits(self, request: Request) -> bool:
         """Return whether the agent's user can be asked: once, and for what they would see."""
         shown = request.arguments.get("arguments")
+        if request.required:  # the agent does not prove the name of its user
+            return False
         is_whole = isinstance(shown, dict) and comparable(shown) == comparable(self.arguments)
         return is_whole and not self.question.done()
 
@@ -70,6 +72,7 @@ class GateApprover:
     def __init__(self, store: Store | None, wait: float, key: bytes) -> None:
         self._store, self._wait = store, wait
         self.key = key if store is None else store.key
+        self.people = None if store is None else store.people
 
     def ask(self, request: Request) -> Approved | Denied | Parked:
         """Return the answer to a sync call, which only a plugin can make."""

@@ -224,7 +224,7 @@ def _add_approver(gate: GateSettings, bus: Bus) -> None:
     path = gate.settings.approvals
     if path is None and gate.ask == "store":
         return  # the bus blocks, and says so
-    store = None if path is None else Store(path)
+    store = None if path is None else Store(path, people=gate.settings.people)
     bus.approver(GateApprover(store, gate.wait, secrets.token_bytes(32)))
 
 

@@ -12,7 +12,8 @@ import attrs
 
 from .. import HookError, guards
 from .._ground.errors import did_you_mean
-from .._program.settings import Settings, beside, check_trust, read_settings, read_toml
+from .._program.settings import Settings, beside, read_settings
+from ..plugins._trust import check_trust, read_toml
 from ._agents import GROUPS, expand_rule
 
 DEADLINE_SECONDS: Final = 10.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import HookError
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     AnyJournal = str | os.PathLike[str] | Journal
     AnyApprovals = str | os.PathLike[str] | Store | Inbox | None
+    AnyPeople = str | os.PathLike[str] | Mapping[str, Any] | None
 
 __all__ = ["app", "serve"]
 
@@ -27,7 +29,7 @@ def __dir__() -> list[str]:
 @named_options
 def serve(
     journal: AnyJournal, *, port: int = 0, approvals: AnyApprovals = None,
-    open_browser: bool = False,
+    people: AnyPeople = None, open_browser: bool = False,
 ) -> None:  # fmt: skip
     """Serve the live page on 127.0.0.1 until Ctrl-C, and print its address, which contains a token.
 
@@ -37,28 +39,41 @@ def serve(
         port: the port to listen on. 0 picks any free port.
         approvals: a store, the path of its file, or an inbox, whose requests you can then answer on
             the page.
+        people: the file, or the mapping, of the people who may use the page. Each signs in with a
+            token of their own, so that their answers count for `Ask(roles=..., approvals=...)`.
         open_browser: whether to open the address in a browser.
 
     Raises:
-        HookError: if the journal or the store cannot be read, the port is not available, or the
-            packages of the extra `page` are missing.
+        HookError: if the journal, the store or the people cannot be read, the port is not
+            available, or the packages of the extra `page` are missing.
     """
     serving = _needed("_serving")
-    token = serving.new_token()
-    page = app(journal, token=token, approvals=approvals)
+    token = serving.new_token() if people is None else None
+    page = app(journal, token=token, approvals=approvals, people=people)
     serving.serve(page, token, port, open_browser=open_browser)
 
 
 @named_options
-def app(journal: AnyJournal, *, token: str, approvals: AnyApprovals = None) -> ASGIApp:
-    """Return the page as an ASGI app. It answers only requests with the token, or with its cookie.
+def app(
+    journal: AnyJournal, *, token: str | None = None, approvals: AnyApprovals = None,
+    people: AnyPeople = None,
+) -> ASGIApp:  # fmt: skip
+    """Return the page as an ASGI app. It answers only requests with a token, or with its cookie.
+
+    Args:
+        journal: as in `serve`.
+        token: the token of the page, without `people`.
+        approvals: as in `serve`.
+        people: as in `serve`.
 
     Raises:
-        HookError: as in `serve`.
+        HookError: as in `serve`; or if both or neither of `token` and `people` are passed.
     """
-    if not isinstance(token, str) or len(token) < 16:
+    if people is not None and token is not None:
+        raise HookError("pass token= or people=, not both: each of the people has a token")
+    if people is None and (not isinstance(token, str) or len(token) < 16):
         raise HookError("token= must be a random string of at least 16 characters")
-    made: ASGIApp = _needed("_app").made(journal, token, approvals)
+    made: ASGIApp = _needed("_app").made(journal, token, approvals, people)
     return made
 
 

@@ -16,9 +16,10 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from .. import HookError
-from ..approvals import Store
+from ..approvals import Proof, Store
+from ..approvals._people import People
 from ._asked import answer_of, strict_json
-from ._door import Door
+from ._door import PERSON, Door, OneToken, TokenOfEach
 from ._reading import Reading
 from ._rows import row
 from ._stream import happening
@@ -62,25 +63,38 @@ class Page:
             body += piece
             if len(body) > _LONGEST:
                 raise HookError(f"an answer may have at most {_LONGEST} bytes")
-        decision = answer_of(strict_json(body))
-        await run_in_threadpool(self._approvals.answer, request.path_params["id"], decision)
-        return _json({"answered": request.path_params["id"]})
+        person = request.scope[PERSON]
+        decision = answer_of(strict_json(body), person)
+        id = request.path_params["id"]
+        state = await run_in_threadpool(self._pass_on, id, decision, person)
+        return _json({"answered": id, "state": state})
+
+    def _pass_on(self, id: str, decision: Any, person: str | None) -> str:
+        """Pass an answer on, and return the state of its request."""
+        proven = {} if person is None else {"proof": Proof(person, "page")}
+        self._approvals.answer(id, decision, **proven)
+        get = getattr(self._approvals, "get", None)  # an inbox keeps no answers
+        return "answered" if get is None else str(get(id).state)
 
 
-def made(journal: Any, token: str, approvals: Any) -> ASGIApp:
+def made(journal: Any, token: str | None, approvals: Any, people: Any) -> ASGIApp:
     """Return the app, under a random path and with access control.
 
     Args:
         journal: the file of a journal, or the journal itself.
-        token: the secret in the address.
+        token: the secret in the address. None means that each of the people has one.
         approvals: the file of a store, or an object with `pending()` and `answer(id, answer)`, or
             None.
+        people: a file or mapping of people, or None.
 
     Raises:
-        HookError: if the journal or the store cannot be read.
+        HookError: if the journal, the store or the people cannot be read.
     """
+    known = None if people is None else People(people)
     if isinstance(approvals, (str, os.PathLike)):
-        approvals = Store(approvals)
+        approvals = Store(approvals, people=people)
+    elif known is not None and not isinstance(approvals, Store):
+        raise HookError("people= needs approvals=, a store or its file: no other keeps names")
     page, path = Page(Reading(journal), approvals), f"/{secrets.token_urlsafe(9)}"
     routes = [
         *_files(),
@@ -92,7 +106,8 @@ def made(journal: Any, token: str, approvals: Any) -> ASGIApp:
         routes.append(Route("/approvals/{id}", page.answer, methods=["POST"]))
     wrong: Any = {HookError: _wrong, OverflowError: _wrong}  # a number that SQLite cannot store
     inner = Starlette(routes=[Mount(path, routes=routes)], exception_handlers=wrong)
-    return Door(inner, token, path)
+    tokens = OneToken(token or "") if known is None else TokenOfEach(known)
+    return Door(inner, tokens, path)
 
 
 def _files() -> list[Route]:

@@ -33,7 +33,18 @@ class Waiting:
         if any(request.id not in self._since for request in pending):
             cases: list[ApprovalRecord] = getattr(self._approvals, "history", list)()
             self._since = {request.id: since(request, cases) for request in pending}
-        return [{**_whole(request), "since": self._since[request.id]} for request in pending]
+        return [
+            {**_whole(request), "since": self._since[request.id], **self._people(request)}
+            for request in pending
+        ]
+
+    def _people(self, request: Request) -> dict[str, Any]:
+        """Return who has approved a request that needs several people or a role, and who has not.
+        """
+        if not request.required:
+            return {"approved_by": [], "missing": []}
+        case: ApprovalRecord = self._approvals.get(request.id)
+        return {"approved_by": case.approved_by, "missing": case.missing}
 
 
 def _whole(request: Request) -> dict[str, Any]:
@@ -79,23 +90,26 @@ def _arguments(request: Request) -> dict[str, Any]:
     return dict(inner if isinstance(inner, Mapping) else request.arguments)
 
 
-def answer_of(data: Any) -> Approved | Denied:
+def answer_of(data: Any, person: str | None) -> Approved | Denied:
     """Return a person's answer, read from the data that the page sends.
 
     Args:
         data: `answer` ("approve" or "deny"), and optionally `arguments` as edited JSON, `remember`
             in seconds, and `reason`.
+        person: the name of the person who is signed in. None means the user of this process,
+            because the address of the page was shown only to this user.
 
     Raises:
         HookError: with a message that describes the problem.
     """
     if not isinstance(data, Mapping) or data.get("answer") not in ("approve", "deny"):
         raise HookError("the answer must be approve or deny")
+    by = user_name() if person is None else person
     if data["answer"] == "deny":
-        return Denied(_who(), data.get("reason") or "no reason given")
+        return Denied(by, data.get("reason") or "no reason given")
     edited = data.get("arguments")
     arguments = None if edited is None else strict_json(edited)
-    return Approved(_who(), arguments=arguments, remember=data.get("remember"))
+    return Approved(by, arguments=arguments, remember=data.get("remember"))
 
 
 def strict_json(text: Any) -> Any:
@@ -123,9 +137,3 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_number(word: str) -> Any:
     raise HookError(f"{word} is not valid JSON: write a number")
-
-
-def _who() -> str:
-    """Return the user of this process, because the address of the page was shown only to this user.
-    """
-    return user_name()

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from typing import Final
+from collections import OrderedDict
+from typing import Final, NamedTuple, Protocol
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .. import HookError
+from ..approvals._people import People, token_hash
+
 COOKIE: Final = "hookbus"
+PERSON: Final = "hookbus.person"
+"""The key in the scope of a request for the name of the person who is signed in, or None."""
+
+_MOST_SESSIONS: Final = 1_000
 _HEADERS: Final = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -28,6 +36,59 @@ _HEADERS: Final = {
 _RAW: Final = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
 
 
+class Session(NamedTuple):
+    """A browser that is let in.
+
+    Attributes:
+        token: the hash of the token with which it was let in.
+        person: the name of the person whose token it is; None if the page has one token.
+    """
+
+    token: str
+    person: str | None
+
+
+class Tokens(Protocol):
+    """The tokens of a page."""
+
+    def session(self, token: str) -> Session | None:
+        """Return the session that a token begins, or None for a wrong token."""
+        ...
+
+    def is_valid(self, session: Session) -> bool:
+        """Return whether the token of a session is still valid."""
+        ...
+
+
+class OneToken:
+    """The token of a page that does not know people."""
+
+    def __init__(self, token: str) -> None:
+        self._session = Session(token_hash(token), None)
+
+    def session(self, token: str) -> Session | None:
+        is_same = hmac.compare_digest(token_hash(token), self._session.token)
+        return self._session if is_same else None
+
+    def is_valid(self, session: Session) -> bool:
+        return session == self._session
+
+
+class TokenOfEach:
+    """The tokens of people. A token that is no longer in their file also ends its sessions."""
+
+    def __init__(self, people: People) -> None:
+        self._people = people
+
+    def session(self, token: str) -> Session | None:
+        person = self._people.by_token(token)
+        return None if person is None else Session(token_hash(token), person.name)
+
+    def is_valid(self, session: Session) -> bool:
+        person = self._people.read().get(session.person or "")
+        return person is not None and person.token == session.token
+
+
 class Door:
     """Passes requests to an app only if they have the token, or the cookie that replaces it.
 
@@ -36,14 +97,14 @@ class Door:
 
     Args:
         app: the app to protect.
-        token: the secret in the address.
+        tokens: the secrets in the address.
         path: the path of the app. Browsers send a cookie to every port of a host, but send this
             cookie only to this path.
     """
 
-    def __init__(self, app: ASGIApp, token: str, path: str) -> None:
-        self._app, self._token, self._path = app, token, path
-        self._cookie = secrets.token_urlsafe(32)
+    def __init__(self, app: ASGIApp, tokens: Tokens, path: str) -> None:
+        self._app, self._tokens, self._path = app, tokens, path
+        self._sessions = OrderedDict[str, Session]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":  # websockets and lifespan events are not used
@@ -54,7 +115,10 @@ class Door:
                 message = {**message, "headers": [*message["headers"], *_RAW]}
             await send(message)
 
-        answer = self._answer(Request(scope)) or self._app
+        try:
+            answer = self._answer(Request(scope)) or self._app
+        except HookError as error:  # of the file of people
+            answer = _refused(str(error))
         await answer(scope, receive, guarded)
 
     def _answer(self, request: Request) -> Response | None:
@@ -66,16 +130,23 @@ class Door:
         if not _is_own(request, host):
             return _refused("this request was sent by another page")
         if request.scope["path"] == "/":
-            if not _is_same(request.query_params.get("token", ""), self._token):
-                return _refused("open the full address that the program printed")
-            return self._let_in()
-        if not _is_same(request.cookies.get(COOKIE, ""), self._cookie):
+            session = self._tokens.session(request.query_params.get("token", ""))
+            if session is None:
+                return _refused("open the full address that the program printed, with your token")
+            return self._let_in(session)
+        session = self._sessions.get(token_hash(request.cookies.get(COOKIE, "")))
+        if session is None or not self._tokens.is_valid(session):
             return _refused("open the address that the program printed, with its token")
+        request.scope[PERSON] = session.person
         return None
 
-    def _let_in(self) -> Response:
+    def _let_in(self, session: Session) -> Response:
+        cookie = secrets.token_urlsafe(32)
+        self._sessions[token_hash(cookie)] = session
+        while len(self._sessions) > _MOST_SESSIONS:
+            self._sessions.popitem(last=False)
         answer = RedirectResponse(f"{self._path}/", 303)
-        answer.set_cookie(COOKIE, self._cookie, path=self._path, httponly=True, samesite="strict")
+        answer.set_cookie(COOKIE, cookie, path=self._path, httponly=True, samesite="strict")
         return answer
 
 
@@ -94,10 +165,6 @@ def _is_own(request: Request, host: str) -> bool:
         is_document = headers.get("sec-fetch-mode", "navigate") == "navigate"
         return is_document or site in (None, "same-origin")
     return origin is not None and site in (None, "same-origin") and "x-hookbus" in headers
-
-
-def _is_same(value: str, secret: str) -> bool:
-    return hmac.compare_digest(value.encode(), secret.encode())
 
 
 def _refused(why: str, status: int = 403) -> Response:

@@ -18,12 +18,16 @@ def new_token() -> str:
     return secrets.token_urlsafe(32)
 
 
-def serve(app: ASGIApp, token: str, port: int, *, open_browser: bool) -> None:
-    """Serve until Ctrl-C. The address is printed as soon as the port is open."""
+def serve(app: ASGIApp, token: str | None, port: int, *, open_browser: bool) -> None:
+    """Serve until Ctrl-C. The address is printed as soon as the port is open.
+
+    Args:
+        token: the token of the page. None means that each person adds a token of their own.
+    """
     with _listening(port) as listening:
-        address = f"http://127.0.0.1:{listening.getsockname()[1]}/?token={token}"
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}/?token={token or 'YOUR_TOKEN'}"
         print(f"{address}\nOpen it in a browser on this machine. Press Ctrl-C to stop.", flush=True)
-        if open_browser:
+        if open_browser and token is not None:
             webbrowser.open(address)
         server = uvicorn.Server(
             uvicorn.Config(

@@ -1,5 +1,5 @@
-"""Check whether a plugin's folder can be trusted: no file in it is a link to the outside, is
-writable by everyone, or belongs to another user.
+"""Check whether a file, or the folder of a plugin, can be trusted: no file in it is a link to the
+outside, is writable by everyone, or belongs to another user.
 """
 
 from __future__ import annotations
@@ -7,9 +7,12 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
-from hookbus.exceptions import PluginError
+from hookbus.exceptions import HookError, PluginError
 
 
 def check_place(root: str) -> None:
@@ -58,6 +61,38 @@ def check_owner(path: str, status: os.stat_result) -> None:
     # The mode of a link has no meaning; its target is checked separately.
     if not stat.S_ISLNK(status.st_mode) and status.st_mode & stat.S_IWOTH:
         raise PluginError(f"{path} is world-writable: anyone could change it", f"chmod o-w {path}")
+
+
+def read_toml(file: Path) -> tuple[dict[str, Any], os.stat_result]:
+    """Return the contents of a TOML file, and its status for `check_trust`.
+
+    Raises:
+        HookError: if the file cannot be read, or is not valid TOML.
+    """
+    try:
+        with file.open("rb") as opened:
+            status = os.fstat(opened.fileno())  # of the open file, even if it is replaced
+            return tomllib.loads(opened.read().decode("utf-8")), status
+    except OSError as error:
+        raise HookError(f"{file} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise HookError(f"{file} is not valid TOML: {error}") from None
+
+
+def check_trust(file: Path, status: os.stat_result) -> None:
+    """Reject a file that another user could have written.
+
+    Raises:
+        HookError: if another user owns, may write to or may replace the file, a link to it, or the
+            folders of both.
+    """
+    real = Path(os.path.realpath(file))
+    try:
+        check_owner(str(real), status)
+        for path in dict.fromkeys((file, file.parent, real.parent)):
+            check_owner(str(path), os.lstat(path) if path == file else os.stat(path))
+    except OSError as error:
+        raise HookError(f"{file} cannot be read: {error.strerror}") from None
 
 
 def _below(folder: str) -> Iterator[str]:

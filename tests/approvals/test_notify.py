@@ -169,3 +169,23 @@ def test_what_is_no_address_of_a_webhook_is_refused_and_not_said(url):
 def test_other_wrong_settings_are_refused(wrong):
     with pytest.raises(HookError):
         notify("https://host/", **wrong)
+
+
+def test_the_body_has_a_link_to_the_request_on_the_page(bus, pay):
+    with webhook() as (url, posted):
+        made = connected(bus, url, page="http://127.0.0.1:8765/")
+        id = pay("ann")
+        made.close()
+    [(_, _, body)] = posted
+    assert json.loads(body)["link"] == f"http://127.0.0.1:8765/#request-{id}"
+
+
+@pytest.mark.parametrize(
+    "page, problem",
+    [("http://127.0.0.1:8765/?token=abc", "without its token"), ("https://a/#x", "without its"),
+     ("page", "page= needs the address"), (8765, "page= needs the address"),
+     ("https://ada:pw@host/", "no user or password")],
+)  # fmt: skip
+def test_an_address_of_the_page_with_a_secret_or_without_a_host_is_refused(page, problem):
+    with pytest.raises(HookError, match=problem):
+        notify("http://127.0.0.1:9/", page=page)

@@ -189,7 +189,7 @@ def test_another_schema_is_refused(path, schema, other):
     with sqlite3.connect(path) as db:
         db.execute(f"PRAGMA user_version = {schema}")
     db.close()
-    said = f"has schema {schema}, but this hookbus reads schema 3: open it with {other} hookbus"
+    said = f"has schema {schema}, but this hookbus reads schema 4: open it with {other} hookbus"
     with pytest.raises(HookError, match=said):
         Store(path)
 

@@ -1,13 +1,14 @@
 """`hookbus approvals`: what waits for a yes is listed, shown in full, and answered."""
 
 import getpass
+import hashlib
 import json
 import time
 
 import pytest
 
 from hookbus import Ask, Bus, baggage, hookable
-from hookbus.approvals import ApprovalPending, Store
+from hookbus.approvals import ApprovalPending, Approved, Proof, Store
 
 
 @pytest.fixture
@@ -98,3 +99,57 @@ def test_what_nobody_answered_in_time_is_counted_and_takes_no_answer(
     ]  # fmt: skip
     code, _, err = hookbus("approvals", "approve", waiting)
     assert code == 2 and "has expired" in err
+
+
+def test_the_account_proves_a_name_and_no_typed_name_does(hookbus, folder, monkeypatch):
+    own = Proof.of_account().name
+    (folder / "people.toml").write_text(f'"{own}" = ["finance"]\nada = ["finance"]\n')
+    (folder / "hookbus.toml").write_text('approvals = "approvals.db"\npeople = "people.toml"\n')
+    store = Store(folder / "approvals.db", people=folder / "people.toml")
+    bus = Bus()
+    bus.approver(store)
+    pay = hookable("pay", bus=bus, identity=lambda pay: "pay")(lambda amount: f"paid {amount}")
+    two = Ask("pay?", roles=("finance",), approvals=2)
+    bus.signal("pre_pay").connect(lambda pay: two, role="guard", name="ask", weak=False)
+    with baggage(user="eve"), pytest.raises(ApprovalPending) as pending:
+        pay(500)
+    id = pending.value.id
+    code, _, problem = hookbus("approvals", "approve", id, "--by", "ada")
+    assert code == 2 and f"proves the name '{own}'" in problem
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.setenv(name, "ada")
+    assert hookbus("approvals", "approve", id)[0] == 2
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.setenv(name, own)
+    code, out, _ = hookbus("approvals", "approve", id)
+    assert code == 0
+    assert f"approved by {own}; missing: 1 approval by a person with the role finance" in out
+    shown = hookbus("approvals", "show", id)[1]
+    assert f"approved by: {own}" in shown and "missing: 1 approval by a person" in shown
+    store.answer(id, Approved("ada"), proof=Proof("ada", "test"))
+    with baggage(user="eve"):
+        assert pay(500) == "paid 500"
+
+
+def test_a_new_token_is_printed_with_the_line_for_the_file(hookbus):
+    lines = hookbus("approvals", "token")[1].splitlines()
+    token, line = (each.partition(": ")[2] for each in lines)
+    hashed = hashlib.sha256(token.encode()).hexdigest()
+    assert len(token) >= 43 and line == f'token = "sha256:{hashed}"'
+
+
+def test_a_rule_is_made_listed_and_revoked_on_the_command_line(hookbus, pay, waiting):
+    rule = ("--like", "to=A*", "--between", "amount=1..900", "--uses", "3")
+    own = getpass.getuser()
+    assert hookbus("approvals", "approve", waiting, "--like", "too=A*", "--uses", "3")[0] == 2
+    assert hookbus("approvals", "approve", waiting, *rule)[0] == 0
+    with baggage(session="s-9"):
+        assert pay(500, "Ada\x1b[2J") == "paid 500"
+        assert pay(700, "Alan") == "paid 700"
+    [listed] = json.loads(hookbus("approvals", "rules", "--json")[1])
+    assert (listed["by"], listed["used"], listed["request"]) == (own, 1, waiting)
+    assert "1 of 3" in hookbus("approvals", "rules")[1]
+    assert hookbus("approvals", "revoke", listed["id"])[0] == 0
+    assert "revoked" in hookbus("approvals", "rules")[1]
+    with baggage(session="s-9"), pytest.raises(ApprovalPending):
+        pay(700, "Alan")

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from types import ModuleType
 from unittest.mock import patch
 
-from hookbus.approvals import Approved, Denied
+from hookbus.approvals import Approved, Denied, Proof
 from hookbus.journal import Journal
 
 
@@ -68,7 +68,11 @@ def approvals(path: Path) -> dict[str, object]:
             if state in answers:
                 store.answer(store.pending()[-1].id, answers[state])
         agent.pay(*agent.CALLS["used"])
-        return {"states": [case.state for case in store.history()]}
+        states = [case.state for case in store.history()]
+        agent.pay(*agent.SHARED)
+        shared = store.pending()[-1].id
+        store.answer(shared, Approved("grace"), proof=Proof("grace", "sample"))
+        return {"states": states, "shared": shared}
 
 
 def write(name: str, path: Path, facts: dict[str, object]) -> None:

@@ -45,6 +45,8 @@ def no_strangers(account: Account, to: str) -> Block | None:
 
 @BUS.signal("pre_pay").connect_via(Account, role="guard")
 def large_sums(account: Account, to: str, amount: int) -> Ask | None:
+    if amount > 1000:
+        return Ask(f"pay {amount} to {to}?", code="huge", roles=("finance",), approvals=2)
     return Ask(f"pay {amount} to {to}?", code="large") if amount > 100 else None
 
 
@@ -65,10 +67,14 @@ CALLS: Final = {
 }
 """The payments of the store, by what the sample says about each."""
 
+PEOPLE: Final = {"grace": ["finance"], "bob": ["finance"]}
+SHARED: Final = ("ann", 5000)
+"""A payment that two people must approve, of whom one has; in samples of format 4 and later."""
+
 
 def store_at(path: Path) -> Store:
     """Open a store whose requests and answers stay valid."""
-    return Store(path, expires=A_CENTURY, answer_within=A_CENTURY)
+    return Store(path, expires=A_CENTURY, answer_within=A_CENTURY, people=PEOPLE)
 
 
 def pay(to: str, amount: int) -> str:

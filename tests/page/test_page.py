@@ -164,7 +164,8 @@ def test_a_place_that_is_none_is_refused_in_a_sentence(browser, before):
 
 def test_approved_on_the_page_the_call_runs_once(agency, browser):
     request = agency.asked("Grace")
-    assert browser.answers(request.id, answer="approve").json() == {"answered": request.id}
+    answered = browser.answers(request.id, answer="approve").json()
+    assert answered == {"answered": request.id, "state": "approved"}
     assert agency.pay("Grace", 500) == "paid 500 to Grace"
     assert "approval pending" in agency.pay("Grace", 500)
 

@@ -155,7 +155,16 @@ bus.approver(approvals.terminal)
 inbox, store = approvals.Inbox(), approvals.Store("approvals.db", expires=60.0)
 assert_type(inbox.pending(), list[approvals.Request])
 store.answer("4f2a", approvals.Approved("ann"))
-approvals.notify("https://example.org/hook", secret="s")
+counted = approvals.Store("approvals.db", people={"ann": ["finance"]})
+counted.answer("4f2a", approvals.Approved("ann"), proof=approvals.Proof("ann", "web app"))
+counted.answer_signed(b"{}", "sha256=")
+assert_type(counted.get("4f2a").missing, tuple[str, ...])
+rule = approvals.Rule({"to": "ann@*", "amount": approvals.Between(0, 9)}, uses=2, seconds=60.0)
+counted.answer("4f2a", approvals.Approved("ann", rule=rule), proof=approvals.Proof("ann", "web"))
+assert_type(counted.rules(), list[approvals.StandingRule])
+counted.revoke("4f2a", by="ann")
+two_people = Ask("pay?", roles=["finance"], approvals=2)
+approvals.notify("https://example.org/hook", secret="s", page="https://example.org/page/")
 
 
 def of_approvals(
@@ -194,6 +203,7 @@ def of_plugins(row: plugins.PluginRow) -> None:
 
 page.serve("calls.journal", approvals=store, port=8765)
 page.app(kept, token="sixteen-letters-and-more", approvals=inbox)
+page.app(kept, people="people.toml", approvals=store)
 assert_type(cli.main(["hooks", "agent"]), int)
 
 for installed in (

@@ -17,15 +17,23 @@ export class Approvals {
   show(requests) {
     const ids = new Set(requests.map((request) => request.id));
     for (const id of [...this.items.keys()].filter((id) => !ids.has(id))) this.#remove(id);
+    for (const request of requests) this.#refresh(request);
     for (const request of requests.filter((each) => !this.items.has(each.id))) {
       const item = this.#item(request);
       this.items.set(request.id, item);
       this.list.append(item);
+      if (location.hash === `#${item.id}`) item.scrollIntoView(); // the link of a notification
       fill(this.said, `Approval pending: ${request.question}`);
     }
     this.section.querySelector(".none").hidden = this.items.size > 0;
     const waiting = this.items.size ? `(${this.items.size}) ` : "";
     document.title = `${waiting}hookbus`;
+  }
+
+  // Show who has approved an item that is shown already.
+  #refresh(request) {
+    const shown = this.items.get(request.id)?.querySelector(".people");
+    if (shown) fill(shown, people(request));
   }
 
   #remove(id) {
@@ -48,9 +56,10 @@ export class Approvals {
     const facts = { hook: request.hook, sender: request.sender, guard: request.receiver };
     if (request.code) facts.code = request.code;
     if (request.deadline) facts.expires = moment(request.deadline);
-    const item = make("li", { "aria-labelledby": title },
+    const item = make("li", { id: `request-${request.id}`, "aria-labelledby": title },
       make("h3", { id: title }, request.question),
       pairs(facts),
+      make("p", { class: "people" }, people(request)),
       make("h4", {}, "Arguments of the call, in full"), block(request.arguments, "arguments"),
       ...sinceThen(request.since),
       ...[["details", "Details"], ["baggage", "Baggage"]].flatMap(([name, head]) =>
@@ -96,7 +105,8 @@ export class Approvals {
       if (!sent.ok) throw new Error((await sent.json()).problem);
       const what = answer.answer === "deny" ? "Denied" : "Approved";
       fill(this.said, `${what}: ${request.question}`);
-      if (this.items.has(request.id)) this.#remove(request.id);
+      const isOver = (await sent.json()).state !== "pending"; // or other people must approve it, too
+      if (isOver && this.items.has(request.id)) this.#remove(request.id);
     } catch (error) {
       this.#tell(form, error.message);
     } finally {
@@ -124,6 +134,13 @@ function unedit(form) {
   form.elements.remember.disabled = false;
   form.querySelector("[value=approve]").textContent = "Approve";
   form.querySelector("[value=edit]").textContent = "Edit";
+}
+
+// Who has approved a request that needs several people or a role, and what is missing.
+function people(request) {
+  if (!request.required.length) return "";
+  const approved = request.approved_by.length ? request.approved_by.join(", ") : "none yet";
+  return `Approved by: ${approved}. Missing: ${request.missing.join("; ")}.`;
 }
 
 // The changes since the last request for the same tool.

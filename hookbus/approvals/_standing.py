@@ -1,0 +1,174 @@
+"""Standing approvals: a person's rule, which approves later calls of the same kind."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import sqlite3
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+import attrs
+
+from .. import HookError
+from ._people import People, Proof
+from ._redacted import _is_same
+from ._words import Between, Request, Rule
+
+_STAR: Final = re.compile(r"\[\*\]|\*")
+
+
+@attrs.frozen(kw_only=True)
+class StandingRule:
+    """A rule in a store.
+
+    Attributes:
+        id: the id of the rule, to revoke it.
+        rule: the patterns and limits.
+        by: the person who made it.
+        request: the id of the request that the person answered with it.
+        made: when it was made, in seconds since 1970.
+        until: when it ends, or None.
+        used: how many calls it has approved.
+        revoked: when it was revoked, or None.
+        revoked_by: the person who revoked it, or None.
+    """
+
+    id: str
+    rule: Rule
+    by: str
+    request: str
+    made: float
+    until: float | None
+    used: int
+    revoked: float | None
+    revoked_by: str | None
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the rule can still approve a call."""
+        is_left = self.rule.uses is None or self.used < self.rule.uses
+        return self.revoked is None and is_left and (self.until is None or time.time() < self.until)
+
+
+@attrs.frozen(kw_only=True)
+class Exact(Request):
+    """A request with its real arguments, which only the process of the call has.
+
+    Attributes:
+        real: the arguments that a rule is compared with, without redaction.
+    """
+
+    real: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+def patterned(hook: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments that the patterns of a rule are for: those of the tool, in a
+    `tool_call`.
+    """
+    inner = arguments.get("arguments")
+    return inner if hook == "tool_call" and isinstance(inner, Mapping) else arguments
+
+
+def check_rule(rule: Any, request: Request, proof: Proof | None, people: People | None) -> str:
+    """Return the name of the person who makes a rule.
+
+    Raises:
+        HookError: if the rule is not valid for this request, or the name is not proven.
+    """
+    if not isinstance(rule, Rule):
+        raise HookError(f"rule={rule!r:.60} must be a Rule")
+    if not request.scope:
+        raise HookError(f"request {request.id} cannot have a standing approval: answer each call")
+    if proof is None:
+        raise HookError("rule= needs a proven name, so that no agent can make a rule: answer on "
+                        "the command line, or pass proof=")  # fmt: skip
+    if people is not None and proof.name not in people.read():
+        raise HookError(f"the people do not contain {proof.name!a}")
+    names = patterned(request.hook, request.arguments).keys()
+    if rule.arguments.keys() != names:
+        raise HookError(f"Rule(arguments=) must contain every argument: {', '.join(names)}")
+    if rule.arguments and all(
+        isinstance(each, str) and not each.strip("*") for each in rule.arguments.values()
+    ):
+        raise HookError("the rule matches every call of the tool: write a pattern that is narrower")
+    return proof.name
+
+
+def add_rule(db: sqlite3.Connection, rule: Rule, request: Request, by: str) -> None:
+    """Keep a rule that a person has made."""
+    now = time.time()
+    until = None if rule.seconds is None else now + rule.seconds
+    db.execute(
+        "INSERT INTO rules (id, scope, request, rule, by, made, until, used) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
+        [secrets.token_hex(4), request.scope, request.id, _written(rule), by, now, until],
+    )
+
+
+def rules_in(db: sqlite3.Connection, condition: str = "1", *values: Any) -> list[StandingRule]:
+    """Return the rules in a store, oldest first."""
+    rows = db.execute(
+        "SELECT id, rule, by, request, made, until, used, revoked, revoked_by FROM rules "
+        f"WHERE {condition} ORDER BY number", values,
+    ).fetchall()  # fmt: skip
+    names = [each.name for each in attrs.fields(StandingRule)]
+    return [
+        StandingRule(**{**dict(zip(names, row)), "rule": _read(json.loads(row[1]))}) for row in rows
+    ]
+
+
+def use_rule(db: sqlite3.Connection, people: People | None, request: Request) -> str | None:
+    """Return who approves a call by a rule, and count the use, or return None."""
+    if not isinstance(request, Exact) or not request.scope:
+        return None
+    for rule in rules_in(db, "scope = ?", request.scope):
+        if not rule.is_valid or not is_match(rule.rule, request.real):
+            continue
+        if people is not None and rule.by not in people.read():
+            continue
+        db.execute("UPDATE rules SET used = used + 1 WHERE id = ?", [rule.id])
+        return f"{rule.by}, by rule {rule.id}"
+    return None
+
+
+def is_match(rule: Rule, arguments: Mapping[str, Any]) -> bool:
+    """Return whether all arguments match the patterns. Types and characters must be the same."""
+    return rule.arguments.keys() == arguments.keys() and all(
+        _is_like(pattern, arguments[name]) for name, pattern in rule.arguments.items()
+    )
+
+
+def _is_like(pattern: Any, value: Any) -> bool:
+    if isinstance(pattern, Between):
+        return type(value) in (int, float) and pattern.low <= value <= pattern.high
+    if not isinstance(pattern, str):
+        return _is_same(pattern, value)
+    literal = (re.escape(piece) for piece in _STAR.split(pattern))
+    stars = [r"\*" if star == "[*]" else r"[^\r\n\v\f\x1c-\x1e\x85\u2028\u2029]*"
+             for star in _STAR.findall(pattern)]  # fmt: skip
+    found = "".join(part + star for part, star in zip(literal, [*stars, ""]))
+    return type(value) is str and re.fullmatch(found, value) is not None
+
+
+def literal_pattern(value: Any) -> Any:
+    """Return the pattern that only this value matches."""
+    return value.replace("*", "[*]") if isinstance(value, str) else value
+
+
+def _written(rule: Rule) -> str:
+    patterns = {
+        name: {"between": [each.low, each.high]} if isinstance(each, Between) else {"is": each}
+        for name, each in rule.arguments.items()
+    }
+    return json.dumps({"arguments": patterns, "uses": rule.uses, "seconds": rule.seconds})
+
+
+def _read(data: dict[str, Any]) -> Rule:
+    patterns = {
+        name: Between(*each["between"]) if "between" in each else each["is"]
+        for name, each in data["arguments"].items()
+    }
+    return Rule(patterns, uses=data["uses"], seconds=data["seconds"])
