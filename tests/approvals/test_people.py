@@ -179,8 +179,9 @@ def test_people_who_approve_together_approve_one_and_the_same_call(store):
 
 
 @pytest.mark.parametrize(
-    "approver", [lambda request: Approved("ada"), Inbox, "store", terminal], ids=str
-)
+    "approver", [lambda request: Approved("ada"), Inbox, "store", terminal],
+    ids=["function", "inbox", "store", "terminal"],
+)  # fmt: skip
 def test_an_approver_that_cannot_tell_people_apart_blocks_the_call(tmp_path, approver):
     if approver == "store":
         approver = Store(tmp_path / "approvals.db")
