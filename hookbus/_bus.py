@@ -132,7 +132,7 @@ class Bus:
     def require_guard(
         self, hook: str, *, sender: Any = None, phase: Literal["pre", "item", "post"] = "pre"
     ) -> None:
-        """Check at start-up that every call of a hook has a guard.
+        """Check at start-up that every call to a hook has a guard.
 
         A guard counts if it is connected to the class that declares the hook, to a base of that
         class, or to `ANY`. It must be enabled and enforced, and must not have a `when=`.
@@ -258,7 +258,7 @@ class Bus:
 
         Args:
             receiver: the name of the receiver, or the last part of the name.
-            act: `"disable"` stops all calls of the receiver. `"shadow"`, for guards only, lets it
+            act: `"disable"` stops all calls to the receiver. `"shadow"`, for guards only, lets it
                 run without blocking. `"enable"` restores the options set by the program.
             by: the name of the operator, for the event.
 

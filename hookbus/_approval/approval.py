@@ -9,19 +9,19 @@ from typing import Any, Final, NoReturn, Protocol
 
 import attrs
 
-from .._callables.parameters import is_awaitable, not_awaited, unwaited
+from .._callables.parameters import is_awaitable, not_awaited, run_without_waiting
 from .._calls.context import Call
-from .._calls.meaning import patched
-from .._calls.outcome import block, failed
+from .._calls.emitting import emit
+from .._calls.meaning import apply_patch
+from .._calls.outcome import block, on_error
 from .._calls.plan import Seat, seat_of_guard
 from .._calls.ports import Unapproved
-from .._calls.telling import tell
 from .._calls.verdicts import Ask, Block
 from .._contents.read_only import plain_copy
 from .._ground.baggage import current_baggage
 from .._ground.errors import unapproved
 from .._waiting.deadline import timed, timed_async, within
-from .._waiting.loop_thread import elsewhere
+from .._waiting.loop_thread import run_on_loop_thread
 from ..events import Invoked
 from ..exceptions import HookError
 from .inner import OWN_CALL, enclosing_attempt, run_inside
@@ -101,7 +101,7 @@ class Approval(Unapproved):
 
     def approve(self, values: tuple[Any, ...], guards_now: GuardsNow) -> None:
         """Get approval for these arguments in a plain call, or block the call."""
-        unwaited(self.approve_async(values, guards_now))
+        run_without_waiting(self.approve_async(values, guards_now))
 
     async def approve_async(self, values: tuple[Any, ...], guards_now: GuardsNow) -> None:
         """Get approval for a call, or block it. In a sync call, this never awaits.
@@ -146,7 +146,7 @@ class Approval(Unapproved):
                 answer = await timed_async(seat, ask, request)
             return self._accept(seat, values, self.approver.verdict(request, answer, facts))
         except BaseException as error:
-            failed(self.call, seat, error)
+            on_error(self.call, seat, error)
             raise  # not reached: the approver's seat fails closed
 
     def check(self, values: tuple[Any, ...]) -> None:
@@ -251,7 +251,7 @@ class Approval(Unapproved):
         by, edited, is_waited_for, answer = verdict
         if edited:
             self.check(values)  # unedited arguments must equal those in the request
-            self.values = patched(call, seat, values, edited)
+            self.values = apply_patch(call, seat, values, edited)
             self.digest = self._digest(self.values)
         self._emit_approved(by, self._began, answer)
         return bool(is_waited_for)
@@ -259,7 +259,7 @@ class Approval(Unapproved):
     def _emit_approved(self, by: str, began: float, answer: str = "approved") -> None:
         self.by, seconds = by, time.perf_counter() - began
         for seat, _ in self._approved:
-            tell(
+            emit(
                 self.call, Invoked, receiver=seat.receiver.name, role="guard", phase="pre",
                 seconds=seconds, answer=answer, by=by,
             )  # fmt: skip
@@ -270,7 +270,7 @@ class Approval(Unapproved):
                 "the approver is async, but the hook is a plain def: write a plain def approver"
             )
             not_awaited(answer, said)
-        return elsewhere(seat, lambda: answer)
+        return run_on_loop_thread(seat, lambda: answer)
 
 
 def _questions(asks: list[tuple[Seat, Ask]]) -> list[tuple[str, Ask]]:

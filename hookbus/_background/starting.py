@@ -10,9 +10,9 @@ from typing import Any
 
 from .._callables.parameters import is_awaitable
 from .._calls.context import Call, ReadOnly
-from .._calls.meaning import check_untampered, decided, resolved
+from .._calls.emitting import emit_failed, enclosing
+from .._calls.meaning import await_if_needed, check_observer_answer, check_untampered
 from .._calls.plan import Seat
-from .._calls.telling import enclosing, tell_failed
 from .._ground.errors import is_a
 from .._ground.running_loop import running_asyncio
 from .._waiting.deadline import late, within
@@ -99,7 +99,7 @@ class Run:
     async def _awaited(self, asked: Callable[[], Any]) -> tuple[Any, BaseException | None]:
         belong_to(self)
         try:
-            answer = resolved(asked())
+            answer = await_if_needed(asked())
             return await (answer if self.seat.timeout is None else within(self.seat, answer)), None
         except SystemExit as error:  # an interrupt raised in a task would end the loop
             return None, error
@@ -119,7 +119,7 @@ class Run:
         goes_out = self.task is not None and is_a(failure, KeyboardInterrupt)
         try:
             if failure is not None:
-                tell_failed(call, seat, failure, "raised" if goes_out else "isolated")
+                emit_failed(call, seat, failure, "raised" if goes_out else "isolated")
         finally:
             self.task = None
             self.runs.release(self)
@@ -132,7 +132,7 @@ class Run:
             if self.view is not None:
                 check_untampered(self.seat, self.view)
             if answer is not None:
-                decided(self.call, self.seat, answer)
+                check_observer_answer(self.call, self.seat, answer)
         except Exception as misuse:
             return misuse
         return None

@@ -23,7 +23,7 @@ def code_of(function: object) -> CodeType | None:
 
 
 def is_running(function: Any) -> bool:
-    """Return whether a call of this function is running further up the stack."""
+    """Return whether a call to this function is running further up the stack."""
     plain = getattr(function, "__func__", function)
     code = getattr(plain, "__code__", getattr(type(plain).__call__, "__code__", None))
     frame: FrameType | None = sys._getframe()

@@ -192,7 +192,7 @@ def close_unawaited(awaitable: Any) -> None:
         close()
 
 
-def unwaited(coroutine: Coroutine[Any, Any, Any]) -> Any:
+def run_without_waiting(coroutine: Coroutine[Any, Any, Any]) -> Any:
     """Run a coroutine that never waits, and return its result."""
     try:
         coroutine.send(None)

@@ -17,10 +17,10 @@ from .._ground.errors import article, late_call_next, name_of_class
 from ..events import Attempted
 from ..exceptions import CallPaused, HookError
 from .context import Call
-from .meaning import meant
-from .outcome import outcome_of, stand
+from .emitting import emit, emit_change
+from .meaning import value_of_answer
+from .outcome import outcome_of, raise_block
 from .plan import Seat
-from .telling import tell, tell_change
 
 BEGUN: Final = 1
 RETURNED: Final = 2
@@ -37,7 +37,7 @@ MARKS: Final = {
 def check_open(call: Call, is_late: bool) -> None:
     """Reject an attempt after the end of the call or of an outer around."""
     if call.blocked is not None:
-        stand(call)
+        raise_block(call)
     if call.paused is not None:
         raise call.paused
     if call.is_over or is_late:
@@ -64,22 +64,22 @@ def end_pause(call: Call) -> NoReturn:
         del error, context
 
 
-def judged_around(call: Call, seat: Seat, answer: Any, mark: int, last: Any) -> Any:
+def apply_around_answer(call: Call, seat: Seat, answer: Any, mark: int, last: Any) -> Any:
     """Return the result that an around's answer means. Emit a change if it differs from the inner
     result.
     """
     has_run = mark in (RETURNED, REPLACED)
     if call.blocked is not None:
-        stand(call)
-    value = meant(call, seat, answer)
+        raise_block(call)
+    value = value_of_answer(call, seat, answer)
     if value is None and has_run and last is not None and not call.plan.hook.is_stream:
         seat.receiver.lost_results += 1
     if not has_run or value is not last:
-        tell_change(call, seat, "result", last if has_run else None, value)
+        emit_change(call, seat, "result", last if has_run else None, value)
     return value
 
 
-def tried(call: Call, depth: int, mark: int, began: float) -> None:
+def record_attempt(call: Call, depth: int, mark: int, began: float) -> None:
     """Record how an attempt ended, for `Attempted`."""
     outcome = "returned" if mark == RETURNED else "replaced"
     # If the attempt returned, a currently handled exception belongs to the caller.
@@ -88,12 +88,12 @@ def tried(call: Call, depth: int, mark: int, began: float) -> None:
     call.tries.setdefault(depth, []).append((outcome, time.perf_counter() - began, time.time()))
 
 
-def attempted(call: Call, seat: Seat, depth: int) -> None:
+def emit_attempts(call: Call, seat: Seat, depth: int) -> None:
     """Emit the attempts of an around if it made several."""
     tries = call.tries.pop(depth, ())
     if len(tries) > 1:
         for number, (outcome, seconds, ended) in enumerate(tries, 1):
-            tell(
+            emit(
                 call, Attempted, at=ended, receiver=seat.receiver.name, number=number,
                 outcome=outcome, seconds=seconds,
             )  # fmt: skip
@@ -109,7 +109,7 @@ def opened(call: Call, seat: Seat, source: Any) -> Any:
     needed = "asend" if call.plan.hook.is_async else "send"
     if hasattr(type(source), needed) and not is_awaitable(source):
         return source
-    meant(call, seat, source)
+    value_of_answer(call, seat, source)
     raise HookError(
         f"{seat.receiver.label} returned {article(name_of_class(type(source)))}; an around of a "
         f"stream must yield items: write {article(call.plan.hook.kind)} function"

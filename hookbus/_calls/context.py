@@ -204,12 +204,12 @@ class Call:
         id: its number.
         parent_id: the number of the observed call that made it.
         began: the value of `time.perf_counter` when it started.
-        labels: its labels, for a call of a common hook whose start or end has a listener.
+        labels: its labels, for a call to a common hook whose start or end has a listener.
         state: the value of `ctx.state`.
         results: the inner result of each around, by its depth, if a listener gets changes.
         tries: the attempts of each around, by its depth, for `Attempted`.
         blocked: the seat of the receiver and its verdict, when the call is blocked.
-        parting: the value that the caller of a blocked call gets instead of an exception, or
+        blocked_value: the value that the caller of a blocked call gets instead of an exception, or
             NOTHING.
         inner: the last exception raised inside an around. Arounds that it merely passes through
             have not failed.
@@ -234,7 +234,7 @@ class Call:
     parent_id: int | None = None
     labels: Mapping[str, str] = NOTHING_AROUND
     blocked: Any = None
-    parting: Any = NOTHING
+    blocked_value: Any = NOTHING
     inner: BaseException | None = None
     broken: BaseException | None = None
     own_cancel: BaseException | None = None

@@ -16,10 +16,10 @@ from .._contents.read_only import read_only
 from .._ground.errors import article, name_of_class
 from ..exceptions import HookError
 from .context import Call, ReadOnly
+from .emitting import ONLY_A_MODIFIER, emit_change, emit_failed
 from .odd_answers import note_bool, with_keys
-from .outcome import block, failed, tell_block
+from .outcome import block, emit_block, on_error
 from .plan import Seat
-from .telling import ONLY_A_MODIFIER, tell_change, tell_failed
 from .verdicts import VERDICTS, Ask, Block, Drop, Replace
 
 DROPPED: Final = object()
@@ -34,7 +34,7 @@ READY: Final = PLAIN.union(VERDICTS, [bool])
 """Types of answers that are never awaitable."""
 
 
-def revised(
+def apply_pre_answer(
     call: Call, seat: Seat, answer: Any, values: tuple[Any, ...], draft: Any = None
 ) -> tuple[Any, ...]:
     """Return the arguments after a modifier of `pre`, from its changes to the draft and its answer.
@@ -61,11 +61,11 @@ def revised(
         block(call, seat, answer)
     changed = _changed_values(call, seat, before, after)
     if issubclass(kind, Replace):
-        tell_change(call, seat, "result", None, answer.result)
+        emit_change(call, seat, "result", None, answer.result)
     return changed
 
 
-def patched(
+def apply_patch(
     call: Call, seat: Seat, values: tuple[Any, ...], patch: Mapping[str, Any]
 ) -> tuple[Any, ...]:
     """Return the arguments with a patch applied. Check and emit the change."""
@@ -91,23 +91,25 @@ def _changed_values(
     for name, value in before.items():
         values.append(after[name])
         if after[name] is not value:
-            tell_change(call, seat, name, value, after[name])
+            emit_change(call, seat, name, value, after[name])
     return tuple(values)
 
 
-def judged(call: Call, seat: Seat, answer: Any, before: Any, index: int | None = None) -> Any:
+def apply_post_answer(
+    call: Call, seat: Seat, answer: Any, before: Any, index: int | None = None
+) -> Any:
     """Return the value after an answer of `post` or `item`, or `DROPPED`."""
-    after = answer if type(answer) in PLAIN else meant(call, seat, answer)
+    after = answer if type(answer) in PLAIN else value_of_answer(call, seat, answer)
     if type(answer) is bool:
         note_bool(seat, before)
     if after is not before:
         dropped = after is DROPPED
-        told, name = None if dropped else after, "item" if seat.phase == "item" else "result"
-        tell_change(call, seat, name, before, told, index, dropped)
+        shown, name = None if dropped else after, "item" if seat.phase == "item" else "result"
+        emit_change(call, seat, name, before, shown, index, dropped)
     return after
 
 
-def meant(call: Call, seat: Seat, answer: Any) -> Any:
+def value_of_answer(call: Call, seat: Seat, answer: Any) -> Any:
     """Return the value that an answer of `post`, `item` or an around represents, or `DROPPED`."""
     kind = type(answer)
     if issubclass(kind, Block):
@@ -138,24 +140,24 @@ def block_asking(call: Call, seat: Seat, answer: Ask) -> NoReturn:
         wrong_return(seat, answer, "None or Block(reason)")
     except HookError as error:
         call.said = "failed"
-        said = tell_failed(call, seat, error, "blocked")
+        said = emit_failed(call, seat, error, "blocked")
     block(call, seat, Block(f"{seat.receiver.role} failed: {said}"))
 
 
-def ruled(call: Call, seat: Seat, answer: Any) -> None:
+def apply_guard_answer(call: Call, seat: Seat, answer: Any) -> None:
     """Apply the answer of a guard. An invalid answer is a failure of the guard and blocks the
     call.
     """
     if issubclass(type(answer), Block):
-        (tell_block if seat.receiver.options.shadow else block)(call, seat, answer)
+        (emit_block if seat.receiver.options.shadow else block)(call, seat, answer)
         return
     try:
         wrong_return(seat, answer, "None or Block(reason)")
     except Exception as error:  # the answer may be any object, so its own code may raise
-        failed(call, seat, error)
+        on_error(call, seat, error)
 
 
-def decided(call: Call, seat: Seat, answer: Any) -> None:
+def check_observer_answer(call: Call, seat: Seat, answer: Any) -> None:
     """Report an observer that returns a verdict or a patch. Ignore any other answer."""
     kind = type(answer)
     if kind in PLAIN and (kind is not dict or seat.phase != "pre"):
@@ -173,12 +175,12 @@ def _is_attempt(code: CodeType) -> bool:
     return is_of_engine(code) and code.co_name.startswith("next_")
 
 
-def rescued(call: Call, seat: Seat, answer: Any) -> Replace:
+def apply_rescue(call: Call, seat: Seat, answer: Any) -> Replace:
     """Return the verdict that rescues a call."""
     if not issubclass(type(answer), Replace):
         wrong_return(seat, answer, "None or Replace(result)")
     check_items(call, seat, answer)
-    tell_change(call, seat, "result", None, answer.result)
+    emit_change(call, seat, "result", None, answer.result)
     rescue: Replace = answer
     return rescue
 
@@ -226,19 +228,19 @@ def not_to_await(value: Any, who_gave: str = "it returned") -> Any:
     return not_awaited(value, f"{who_gave} an awaitable, {but}")
 
 
-async def resolved(answer: Any) -> Any:
+async def await_if_needed(answer: Any) -> Any:
     """Return the answer of a plain receiver of an async hook. Await it first if it is awaitable."""
     return await answer if is_awaitable(answer) else answer
 
 
-def unawaited(answer: Any) -> Any:
+def reject_late_awaitable(answer: Any) -> Any:
     """Return an answer while a coroutine is being closed. Reject an awaitable, because nothing can
     be awaited then.
     """
     return not_awaited(answer, "the call is being closed, so it cannot await anything anymore")
 
 
-def misfit(seat: Seat) -> NoReturn:
+def raise_problem(seat: Seat) -> NoReturn:
     """Raise HookError with the reason why a receiver does not fit this hook, as a failure of the
     receiver.
     """
@@ -252,7 +254,7 @@ def holds(answer: Any) -> bool:
 
 
 def claimed(seat: Seat) -> bool:
-    """Claim the only call of a receiver with `once=True`. Return False if it is already claimed."""
+    """Claim the only call to a receiver with `once=True`. Return False if it is already claimed."""
     if not seat.receiver.claim():
         return False
     seat.signal._drop(seat.receiver)

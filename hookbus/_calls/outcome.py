@@ -27,19 +27,19 @@ from .._ground.running_loop import running_task
 from ..events import Blocked
 from ..exceptions import CallPaused, HookBlocked, HookError, ReceiverError
 from .context import Call
+from .emitting import emit, emit_failed
 from .plan import Seat
-from .telling import tell, tell_failed
 from .verdicts import NOTHING, Block
 
 __tracebackhide__: Final = True
 
 
-def over(call: Call | None, error: BaseException) -> tuple[str, BaseException | None]:
+def classify_exit(call: Call | None, error: BaseException) -> tuple[str, BaseException | None]:
     """Return the outcome of a call that this exception ends, and the exception for its caller, or
-    None if the caller gets `call.parting` instead.
+    None if the caller gets `call.blocked_value` instead.
     """
     outcome = outcome_of(call, error)
-    is_parted = is_a(error, HookBlocked) and parted(call, error)
+    is_parted = is_a(error, HookBlocked) and ends_with_value(call, error)
     if call is not None and outcome != "blocked":
         call.cancels = cancelling() or 0
     return outcome, None if is_parted else error
@@ -57,7 +57,7 @@ def outcome_of(call: Call | None, error: BaseException) -> str:
     return "paused" if is_a(error, CallPaused, *passes) else "raised"
 
 
-def parted(call: Call | None, blocked: HookBlocked) -> bool:
+def ends_with_value(call: Call | None, blocked: HookBlocked) -> bool:
     """Return whether the caller of this blocked call gets a value instead of this exception.
     """
     if call is None or call.blocked is None or call_id_of(blocked) != call.id:
@@ -67,13 +67,13 @@ def parted(call: Call | None, blocked: HookBlocked) -> bool:
     is_deep = bool(call.plan.phases["around"].modify)  # arounds add frames
     if type(blocked) is HookBlocked and not is_deep:  # the usual case
         blocked.__traceback__ = blocked.__context__ = None
-        return call.parting is not NOTHING
+        return call.blocked_value is not NOTHING
     if is_deep:
         clear(blocked)
     else:
         set_traceback(blocked, None)
     set_context(blocked, None)
-    return call.parting is not NOTHING
+    return call.blocked_value is not NOTHING
 
 
 def clear(blocked: HookBlocked) -> None:
@@ -95,30 +95,30 @@ def block(call: Call, seat: Seat, verdict: Block) -> NoReturn:
 def blocking(call: Call, seat: Seat, verdict: Block) -> HookBlocked:
     """Return the exception that ends the call with this verdict."""
     plan, receiver = call.plan, seat.receiver
-    if plan.heard or not receiver.has_blocked:
-        tell_block(call, seat, verdict)
+    if plan.listened_kinds or not receiver.has_blocked:
+        emit_block(call, seat, verdict)
     if call.blocked is not None:  # the first block of parallel attempts counts
         return _blocked(call)
     call.blocked = seat, verdict
     if verdict.result is not NOTHING:
-        call.parting = verdict.result
+        call.blocked_value = verdict.result
     elif plan.site.on_block is not None:
-        call.parting = _of_host(call)
+        call.blocked_value = _of_host(call)
     raised = verdict.raises(verdict.reason, receiver.name, plan.hook.name)
     raised.verdict, raised.call_id = verdict, call.id
     return raised
 
 
-def tell_block(call: Call, seat: Seat, verdict: Block) -> None:
+def emit_block(call: Call, seat: Seat, verdict: Block) -> None:
     """Emit a verdict. The verdict of a guard in shadow mode has no other effect."""
     receiver = seat.receiver
     call.said = "blocked"
     receiver.has_blocked = True
-    if Blocked in call.plan.heard:
+    if Blocked in call.plan.listened_kinds:
         details = copy_containers(verdict.details)
         said = {"reason": verdict.reason, "code": verdict.code, "details": details}
         is_enforced = not receiver.options.shadow
-        tell(
+        emit(
             call, Blocked, receiver=receiver.name, phase=seat.phase, enforced=is_enforced, **said
         )  # fmt: skip
 
@@ -147,7 +147,7 @@ def _blocked(call: Call) -> HookBlocked:
     return raised
 
 
-def stand(call: Call) -> NoReturn:
+def raise_block(call: Call) -> NoReturn:
     """Raise `HookBlocked` again for a blocked call. A block is final, even if an around suppresses
     it.
     """
@@ -171,7 +171,7 @@ def is_own_block(call: Call | None, error: BaseException) -> bool:
     return is_a(error, HookBlocked) and call_id_of(error) == call.id
 
 
-def failed(
+def on_error(
     call: Call, seat: Seat, error: BaseException, noted: BaseException | None = None
 ) -> None:
     """Handle the failure of a receiver: continue, or end the call.
@@ -187,18 +187,18 @@ def failed(
         is_failure = is_failure or is_cancel
     call.said = "failed"
     if not is_failure:
-        tell_failed(call, seat, error, "raised")
+        emit_failed(call, seat, error, "raised")
         raise
     if seat.phase in ("error", "finally") or receiver.on_error == "isolate":
-        said = tell_failed(call, seat, error, "isolated")
+        said = emit_failed(call, seat, error, "isolated")
         if noted is not None and not is_own_block(call, noted):
             where = f"{seat.phase}_{call.plan.hook.name}"
             note(noted, f"hookbus: {receiver.label} failed in {where}: {said}")
     elif receiver.on_error == "block":
-        said = tell_failed(call, seat, error, "blocked")
+        said = emit_failed(call, seat, error, "blocked")
         block(call, seat, Block(f"{receiver.role} failed: {said}"))
     else:
-        tell_failed(call, seat, error, "raised")
+        emit_failed(call, seat, error, "raised")
         raised = ReceiverError(receiver.name, call.plan.hook.name, seat.phase)
         if seat.phase == "answer" and call.plan.phases["around"].modify and call.broken is None:
             call.broken = raised  # no around can suppress it
@@ -208,7 +208,7 @@ def failed(
             del raised
 
 
-def worst(out: BaseException | None, ending: BaseException) -> BaseException:
+def more_urgent(out: BaseException | None, ending: BaseException) -> BaseException:
     """Return the more urgent of two exceptions: the first one, unless only the other is not an
     Exception.
     """
@@ -217,21 +217,21 @@ def worst(out: BaseException | None, ending: BaseException) -> BaseException:
     return out
 
 
-def deferred(
+def on_error_deferred(
     call: Call, seat: Seat, error: BaseException, noted: BaseException | None,
     out: BaseException | None,
 ) -> BaseException | None:  # fmt: skip
     """Return the most urgent exception so far. It is raised after all observers were called."""
     try:
-        failed(call, seat, error, noted)
+        on_error(call, seat, error, noted)
     except BaseException as ending:
-        return worst(out, ending)
+        return more_urgent(out, ending)
     finally:
         del error, noted  # this frame is in the traceback: avoid a reference cycle
     return out
 
 
-def escaped(call: Call, seat: Seat, error: BaseException) -> None:
+def on_around_error(call: Call, seat: Seat, error: BaseException) -> None:
     """Emit the failure of an around, unless the exception only passed through it or is the
     caller's.
     """
@@ -242,7 +242,7 @@ def escaped(call: Call, seat: Seat, error: BaseException) -> None:
     is_of_caller = is_cancel and _is_of_caller(call)
     is_interrupt = not is_a(error, Exception, GeneratorExit) and not is_cancel
     if call.blocked is not None and not is_of_caller and not is_interrupt:
-        stand(call)
+        raise_block(call)
     if call.broken is not None and not is_of_caller and not is_interrupt:
         raise call.broken
     if call.paused is not None and not is_of_caller and not is_interrupt:
@@ -252,7 +252,7 @@ def escaped(call: Call, seat: Seat, error: BaseException) -> None:
     call.said = "failed"
     if call.inner is not None:
         chain(error, call.inner)
-    said = tell_failed(call, seat, error, "raised")
+    said = emit_failed(call, seat, error, "raised")
     if said != name_of_class(type(error)) and not is_a(error, HookError):
         note(error, f"hookbus: {said}")
     call.inner = error

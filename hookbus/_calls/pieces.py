@@ -1,4 +1,4 @@
-"""Writes the call of a receiver: its arguments, whether it is awaited, its deadline, and the
+"""Writes the call to a receiver: its arguments, whether it is awaited, its deadline, and the
 reference to it.
 """
 
@@ -21,7 +21,7 @@ def mine(name: str) -> str:
 
 
 class Pieces:
-    """The calls of the receivers of a plan as code, and the values of their names.
+    """The calls to the receivers of a plan as code, and the values of their names.
 
     Attributes:
         flags: the conditions that apply to the whole plan.
@@ -100,7 +100,7 @@ class Pieces:
         """
         gone = [f"{name!r} not in draft" for name in self.names]
         starred = [name for name in self.names if name not in self.simple]
-        seen = self.names if "told" in self.flags else [*starred, *self.dicts]
+        seen = self.names if "emits_changes" in self.flags else [*starred, *self.dicts]
         other = [f"draft[{name!r}] is not {mine(name)}" for name in seen]
         return " or ".join([f"len(draft) != {len(gone)}", *gone, *other])
 
@@ -119,15 +119,15 @@ class Pieces:
         self.given[f"{prefix}{number}"] = value
         return f"{prefix}{number}"
 
-    # -- the call of a receiver --------------------------------------------------------------------
+    # -- the call to a receiver --------------------------------------------------------------------
 
     def asked(self, seat: Seat, name: str, receiver: str, call_next: str = "") -> str:
-        """Write the call of a receiver, awaited or with its deadline if it has one."""
+        """Write the call to a receiver, awaited or with its deadline if it has one."""
         arguments = self._arguments(seat, seat.receiver.asks, call_next)
         called = f"{receiver}({arguments})"
         is_timed, is_awaited = seat.timeout is not None, seat.receiver.is_async
         if not self.hook.is_async and is_awaited and seat.problem is None:
-            return f"elsewhere({name}, {receiver}, {arguments})"
+            return f"run_on_loop_thread({name}, {receiver}, {arguments})"
         if not self.hook.is_async:
             return f"timed({name}, {receiver}, {arguments})" if is_timed else called
         if is_timed:
@@ -137,7 +137,8 @@ class Pieces:
             return called
         if seat.phase == "finally" and not self.hook.is_stream:
             wait = "await " if not self.is_beside(seat) else ""
-            return f"(unawaited({called}) if is_a(leaving, GeneratorExit) else {wait}{called})"
+            late = f"reject_late_awaitable({called})"
+            return f"({late} if is_a(leaving, GeneratorExit) else {wait}{called})"
         return called if self.is_beside(seat) else f"await {called}"
 
     def resolving(self, seat: Seat) -> str:
@@ -146,12 +147,12 @@ class Pieces:
             return "if is_awaitable(source): source = await source"
         if not self.hook.is_async or seat.receiver.is_async or seat.timeout is not None:
             return ""
-        return "if type(answer) not in READY: answer = await resolved(answer)"
+        return "if type(answer) not in READY: answer = await await_if_needed(answer)"
 
     def is_beside(self, seat: Seat) -> bool:
         """Return whether a receiver is awaited in parallel with others."""
-        beside = self.plan.phases[seat.phase].observe
-        return seat in beside and len(beside) > 1
+        gather_observers = self.plan.phases[seat.phase].observe
+        return seat in gather_observers and len(gather_observers) > 1
 
     def is_awaited(self, seat: Seat) -> bool:
         """Return whether a receiver of an async hook is known to be async."""

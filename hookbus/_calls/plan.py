@@ -66,7 +66,7 @@ class Plan:
     Attributes:
         unaskable: guards of a phase that this hookable does not have. They block every call,
             because they cannot check it.
-        heard: the kinds of events that have a listener.
+        listened_kinds: the kinds of events that have a listener.
         shows_values: whether events contain values.
         signature: the parameters that receivers may have. For a method, the first parameter is left
             out.
@@ -82,7 +82,7 @@ class Plan:
     site: Site
     phases: dict[str, Phase]
     unaskable: tuple[Seat, ...]
-    heard: frozenset[Any]
+    listened_kinds: frozenset[Any]
     shows_values: bool
     signature: Signature
     answers: tuple[Seat, ...] = ()
@@ -92,7 +92,7 @@ class Plan:
 
     @property
     def is_empty(self) -> bool:
-        return not self.heard and not self.seats()
+        return not self.listened_kinds and not self.seats()
 
     def seats(self) -> tuple[Seat, ...]:
         """Return the seat of every receiver."""
@@ -124,11 +124,11 @@ def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
         guards = *phases["pre"].guard, _closing_seat(hook)
         phases["pre"] = attrs.evolve(phases["pre"], guard=guards)
     signature = hook.method_signature if is_method else hook.function_signature
-    heard = bus.events.heard
+    listened_kinds = bus.events.listened_kinds
     return Plan(
-        hook, site, phases, unaskable, heard, bus.values, signature,
+        hook, site, phases, unaskable, listened_kinds, bus.values, signature,
         describe_sender=description_of(sender, is_named=hook.given.sender is not None),
-        templates={kind: _template(kind, hook.name, signature.names) for kind in heard},
+        templates={kind: _template(kind, hook.name, signature.names) for kind in listened_kinds},
     )  # fmt: skip
 
 

@@ -8,8 +8,8 @@ from typing import Any, Final, NoReturn
 from .._ground.errors import unapproved
 from ..exceptions import HookError
 from .context import Call, ReadOnly
-from .meaning import ruled
-from .outcome import block, failed, tell_block
+from .meaning import apply_guard_answer
+from .outcome import block, emit_block, on_error
 from .plan import Seat
 from .verdicts import Ask, Block
 
@@ -29,12 +29,12 @@ def start(
     call.plan.hook.bus._background.start(call, seat, view, function, *args, **kwargs)
 
 
-def weighed(call: Call, seat: Seat, answer: Any, asking: Any) -> Any:
+def apply_pre_guard_answer(call: Call, seat: Seat, answer: Any, asking: Any) -> Any:
     """Return the approval that is required after this guard's answer. Apply any other answer."""
     if not issubclass(type(answer), Ask):
-        ruled(call, seat, answer)
+        apply_guard_answer(call, seat, answer)
     elif seat.receiver.options.shadow:  # a guard in shadow mode never requires approval
-        tell_block(call, seat, Block(answer.question, code=answer.code, details=answer.details))
+        emit_block(call, seat, Block(answer.question, code=answer.code, details=answer.details))
     elif _has_question(call, seat, answer.question):
         call.said = "asked"
         if asking is None:
@@ -51,7 +51,7 @@ def _has_question(call: Call, seat: Seat, question: Any) -> bool:
             said = "returned an Ask without a question: describe the action to approve"
             raise HookError(f"{seat.receiver.name} {said}")
     except Exception as error:  # the question may be any object, so its own code may raise
-        failed(call, seat, error)
+        on_error(call, seat, error)
     return True
 
 

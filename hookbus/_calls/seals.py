@@ -13,9 +13,9 @@ import attrs
 from .._contents.held import ATOMS, READERS, ObjectReaders, Reader, items_of, parts_of, place_of
 from ..exceptions import HookError
 from .context import Call
+from .emitting import emit_failed
 from .outcome import block
 from .plan import Seat, seat_of_guard
-from .telling import tell_failed
 from .verdicts import Block
 
 __tracebackhide__: Final = True
@@ -127,7 +127,7 @@ def break_seal(call: Call, seal: Seal, values: dict[str, Any], phase: str) -> No
     try:
         raise HookError(reason)
     except HookError as error:
-        tell_failed(call, seat, error, "blocked")
+        emit_failed(call, seat, error, "blocked")
     block(call, seat, Block(reason, code="changed"))
 
 

@@ -15,10 +15,10 @@ from .._ground.running_loop import running_asyncio
 from ..events import Invoked
 from ..exceptions import HookError
 from .context import Call, ReadOnly
+from .emitting import emit_invoked
 from .meaning import check_untampered
-from .outcome import deferred, is_cancelled_error
+from .outcome import is_cancelled_error, on_error_deferred
 from .plan import Seat
-from .telling import tell_turn
 
 _depth: ContextVar[int] = ContextVar("hookbus_depth", default=0)
 """The number of nested receiver tasks that contain the running code."""
@@ -29,14 +29,14 @@ Pair = tuple[Any, BaseException | None]
 Waiting = Sequence[tuple[Seat, Awaitable[Any], ReadOnly | None]]
 
 
-async def beside(
+async def gather_observers(
     call: Call, waiting: Waiting, take: Callable[[Call, Seat, Any], None],
     noted: BaseException | None, out: BaseException | None,
 ) -> BaseException | None:  # fmt: skip
     """Await all receivers. Then apply each answer and handle each failure, in order. Return the
     most urgent exception, to be raised after all were called.
     """
-    lasted: dict[Seat, float] | None = {} if Invoked in call.plan.heard else None
+    lasted: dict[Seat, float] | None = {} if Invoked in call.plan.listened_kinds else None
     notes = [_noting(seat, lasted) for seat, _, _ in waiting]
     answers, cancel = await all_of([awaitable for _, awaitable, _ in waiting], notes)
     out = first_error(cancel, out)
@@ -49,10 +49,10 @@ async def beside(
             if value is not None:
                 take(call, seat, value)
         except BaseException as failure:
-            out = deferred(call, seat, failure, noted, out)
+            out = on_error_deferred(call, seat, failure, noted, out)
         finally:
             if lasted is not None:
-                tell_turn(call, seat, time.perf_counter() - lasted.get(seat, 0.0))
+                emit_invoked(call, seat, time.perf_counter() - lasted.get(seat, 0.0))
     try:
         return out
     finally:  # this frame is in the tracebacks: avoid a reference cycle

@@ -10,30 +10,38 @@ from .._ground.baggage import current_baggage
 from .._ground.errors import is_a
 from .._waiting import deadline, loop_thread
 from ..exceptions import CallPaused, HookBlocked
-from . import attempts, carried, meaning, odd_answers, outcome, ports, seals, telling
+from . import attempts, carried, emitting, meaning, odd_answers, outcome, ports, seals
 from .context import ENCLOSING, Call, ReadOnly, make_context
-from .tasks import beside
+from .tasks import gather_observers
 
 _HELPERS: Final = {
-    meaning: "Block DROPPED PLAIN READY Replace check_untampered claimed decided holds "
-    "is_awaitable judged meant misfit patched rescued resolved revised ruled unawaited",
-    outcome: "blocking deferred escaped failed is_own_block over parted stand",
+    meaning: (
+        "Block DROPPED PLAIN READY Replace apply_guard_answer apply_patch apply_post_answer "
+        "apply_pre_answer apply_rescue await_if_needed check_observer_answer check_untampered "
+        "claimed holds is_awaitable raise_problem reject_late_awaitable value_of_answer"
+    ),
+    outcome: (
+        "blocking classify_exit ends_with_value is_own_block on_around_error on_error "
+        "on_error_deferred raise_block"
+    ),
     read_only: "plain_copy read_only",
     seals: "CONTAINERS break_seal is_broken sealed_contents sealed_objects",
-    ports: "start weighed",
-    telling: "begun begun_stream finished tell_turn",
+    ports: "apply_pre_guard_answer start",
+    emitting: "emit_finished emit_invoked emit_started emit_stream_started",
     carried: "enter_context leave_context",
     odd_answers: "with_keys",
-    attempts: "attempted check_open closed closed_async end_pause judged_around opened pause "
-    "recorded tried",
+    attempts: (
+        "apply_around_answer check_open closed closed_async emit_attempts end_pause opened pause "
+        "record_attempt recorded"
+    ),
     deadline: "timed timed_async within",
-    loop_thread: "elsewhere",
+    loop_thread: "run_on_loop_thread",
 }
 
 TOOLS: Final[dict[str, Any]] = {
     **{name: getattr(module, name) for module, names in _HELPERS.items() for name in names.split()},
     "Call": Call, "CallPaused": CallPaused, "ENCLOSING": ENCLOSING, "HookBlocked": HookBlocked,
-    "ReadOnly": ReadOnly, "beside": beside, "clock": time.perf_counter, "is_a": is_a,
-    "context": make_context, "baggage": current_baggage,
+    "ReadOnly": ReadOnly, "gather_observers": gather_observers, "clock": time.perf_counter,
+    "is_a": is_a, "context": make_context, "baggage": current_baggage,
 }  # fmt: skip
 """The functions that the templates call, by their names there."""

@@ -14,12 +14,12 @@ LOOP_FROM: Final = 12
 """From this many similar receivers in a row, they are called in a loop; fewer are written out."""
 
 AND_RESOLVED: Final = (
-    "and (type(answer) in READY or (answer := await resolved(answer)) is not None)"
+    "and (type(answer) in READY or (answer := await await_if_needed(answer)) is not None)"
 )
 
 
 class Turns(Pieces):
-    """The calls of the receivers of a plan, as code."""
+    """The calls to the receivers of a plan, as code."""
 
     # -- several receivers -------------------------------------------------------------------------
 
@@ -51,8 +51,8 @@ class Turns(Pieces):
         return "\n".join(texts)
 
     def observers(self, seats: tuple[Seat, ...], noted: str = "") -> str:
-        """Write the calls of observers: plain ones in line, awaited ones in parallel. An exception
-        of one waits for all.
+        """Return the code that calls observers: sync ones in order, awaited ones concurrently. An
+        exception of one of them is raised after all have run.
         """
         if len(seats) < 2:
             return self.turns(seats, "look")
@@ -65,7 +65,7 @@ class Turns(Pieces):
         more = {"beside"} if self.hook.is_async else set()
         return self.fill(
             story.OBSERVERS, more, {"turns": turns},
-            call=self.call, noted=noted or "None", take="decided",
+            call=self.call, noted=noted or "None", take="check_observer_answer",
         )  # fmt: skip
 
     def _likeness(self, seat: Seat) -> Any:
@@ -85,13 +85,13 @@ class Turns(Pieces):
         return "call" if "eager" in self.flags else made
 
     def turn(self, seat: Seat, kind: str, names: tuple[str, str] | None = None) -> str:
-        """Write the call of one receiver, with its conditions."""
+        """Write the call to one receiver, with its conditions."""
         name, receiver = names or (self.give("seat", seat), self._watched(seat))
         condition = self.condition(seat, name)
         pieces: dict[str, Any] = {"seat": name, "call": self.call, "condition": condition}
         noted = {"error": "raised", "finally": "leaving"}.get(seat.phase, "None")
         fits = seat.problem is None
-        read = self._read(seat, kind, name, receiver) if fits else f"misfit({name})"
+        read = self._read(seat, kind, name, receiver) if fits else f"raise_problem({name})"
         more = self.conditions(seat)
         if self._is_alone(kind) and fits:
             take = self.fill(self.taking(kind), **pieces)
@@ -184,10 +184,10 @@ class Turns(Pieces):
         """
         texts: dict[str, str] = {
             "patch": story.PATCH, "post": story.REVISE, "item": story.REVISE_ITEM,
-            "guard": "ruled({call}, {seat}, answer)",
-            "weigh": "asking = weighed({call}, {seat}, answer, asking)",
-            "look": "decided({call}, {seat}, answer)",
-            "rescue": "rescue = rescued({call}, {seat}, answer)\nbreak",
+            "guard": "apply_guard_answer({call}, {seat}, answer)",
+            "weigh": "asking = apply_pre_guard_answer({call}, {seat}, answer, asking)",
+            "look": "check_observer_answer({call}, {seat}, answer)",
+            "rescue": "rescue = apply_rescue({call}, {seat}, answer)\nbreak",
         }  # fmt: skip
         return texts[kind]
 

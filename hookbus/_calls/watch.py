@@ -1,4 +1,4 @@
-"""Time the first calls of a plain receiver of an async hook, because it could block the event loop.
+"""Time the first calls to a plain receiver of an async hook, because it could block the event loop.
 """
 
 from __future__ import annotations

@@ -45,11 +45,11 @@ class Writer(Turns):
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
-        hook, heard, phases = plan.hook, plan.heard, plan.phases
+        hook, kinds, phases = plan.hook, plan.listened_kinds, plan.phases
         self.is_stream, self.count = hook.is_stream, len(phases["around"].modify)
         wants_ctx = any("ctx" in seat.receiver.asks.names for seat in plan.seats())
-        observed, final = bool({events.Started, events.Finished} & heard), any(phases["finally"])
-        asked, around, rescue = events.Invoked in heard, self.count > 0, any(phases["error"])
+        observed, final = bool({events.Started, events.Finished} & kinds), any(phases["finally"])
+        asked, around, rescue = events.Invoked in kinds, self.count > 0, any(phases["error"])
         holds = {
             "observed": observed,
             "ended": observed or final or hook.is_stream,
@@ -57,14 +57,14 @@ class Writer(Turns):
             "rescue": rescue,
             "replaceable": bool(phases["pre"].modify),
             "hears_invoked": asked,
-            "told": asked or events.Mutated in heard,
-            "attempted": events.Attempted in heard,
+            "emits_changes": asked or events.Mutated in kinds,
+            "attempted": events.Attempted in kinds,
             "stream": hook.is_stream,
             "async": hook.is_async,
             "eager": observed or wants_ctx or around or hook.is_stream or asked
             or bool(plan.site.passes),
             "raises": around and any(seat.receiver.on_error == "raise" for seat in plan.answers),
-            "noted": asked or events.Attempted in heard,
+            "noted": asked or events.Attempted in kinds,
             "guarded": bool(phases["pre"].guard),
             "passes": bool(plan.site.passes),
             "answers": self.hook.whole is not None,
@@ -219,7 +219,7 @@ class Writer(Turns):
         if not item.modify:
             return lines(current, turns)
         skip = f"if dropped:\n    advance, value = source.{self.pieces['send']}, None\n    continue"
-        count = "index += 1\n" if "told" in self.flags else ""
+        count = "index += 1\n" if "emits_changes" in self.flags else ""
         return lines(
             current, f"{count}dropped = False", self.modifiers(item.modify, "item"), skip, turns
         )
@@ -271,7 +271,7 @@ class Writer(Turns):
         seat, name = self.plan.phases["around"].modify[i], self._seat_name(i)
         pieces: dict[str, Any] = {"i": i, "seat": name, "condition": self.condition(seat, name)}
         if seat.problem is not None:
-            turn = f"misfit({name})"
+            turn = f"raise_problem({name})"
         else:
             text = story.AROUND_STREAM_TURN if self.is_stream else story.AROUND_TURN
             call_next = f"recorded(next_{i}, opened_{i})" if self.is_stream else f"next_{i}"

@@ -103,7 +103,7 @@ class Checks:
     # -- the whole bus -----------------------------------------------------------------------------
 
     def require_guard(self, hook: str, phase: str, sender: Any, default: Any) -> None:
-        """Check that every call of a hook has a guard; see `Bus.require_guard`."""
+        """Check that every call to a hook has a guard; see `Bus.require_guard`."""
         check_required(self._bus, hook, phase, sender, default)
 
     def uncovered(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Check at start-up that every call of a hook has a guard, for `Bus.require_guard`."""
+"""Check at start-up that every call to a hook has a guard, for `Bus.require_guard`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PHASES_WITH_GUARDS: Final = ("pre", "item", "post")
 
 
 def check_required(bus: Any, name: str, phase: str, sender: Any, default: Any) -> None:
-    """Check that guards of this phase cover every call of the hooks with one name.
+    """Check that guards of this phase cover every call to the hooks with one name.
 
     Args:
         bus: the bus of the hooks.

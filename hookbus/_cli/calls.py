@@ -37,7 +37,7 @@ class Wanted:
     """The options that select calls."""
 
     hook: str | None = None
-    """only calls of this hook."""
+    """only calls to this hook."""
     outcome: str | None = None
     """only calls with this outcome: returned, replaced, blocked, raised, cancelled, paused,
     failed (a receiver failed) or unfinished (the call has not ended)."""

@@ -82,7 +82,7 @@ class Seen:
 
 
 def calls_in(journal: Journal, hook: str) -> Iterator[Seen]:
-    """Yield the recorded calls of a hook whose values were recorded."""
+    """Yield the recorded calls to a hook whose values were recorded."""
     from ..journal._replay import past_calls
 
     for call in past_calls(journal):

@@ -1,4 +1,4 @@
-"""`hookbus log`: list the calls of a journal, show one call, and verify the journal.
+"""`hookbus log`: list the calls in a journal, show one call, and verify the journal.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def mcp(
         token_env: the environment variable with the bearer token for the server's URL.
         journal: the file to record events in. Default: HOOKBUS_JOURNAL, or the file in the
             settings.
-        turns: also record every call of every receiver: its answer, and how long it took.
+        turns: also record every call to every receiver: its answer, and how long it took.
         approvals: the file of approvals.Store, where people answer requests for approval. Default:
             the file in the settings.
         wait: seconds that a call waits for an answer before it is blocked.

@@ -78,7 +78,7 @@ def run(
         people: a TOML file of names and their roles, for the policies.
         journal: the file to record events in. Default: HOOKBUS_JOURNAL, or the file in the
             settings.
-        turns: also record every call of every receiver, with its answer and duration.
+        turns: also record every call to every receiver, with its answer and duration.
         trace: the file for a trace of the calls, for ui.perfetto.dev. An existing file is replaced.
         otel: create spans and metrics of the calls, for the OpenTelemetry providers that the
             program sets up.

@@ -34,7 +34,7 @@ class Served(NamedTuple):
         kind: sync, async, generator or async generator.
         arguments: the names that a receiver may have as parameters.
         sender: the argument that is also the sender, or None.
-        awaits: whether a call of a plain function waits for async receivers.
+        awaits: whether a call to a plain function waits for async receivers.
     """
 
     hook: str

@@ -67,8 +67,8 @@ class Sending(Broadcast):
     ) -> Pairs:  # fmt: skip
         """Await the receivers of a sender, one after the other, as `send` calls them.
 
-        `_sync_wrapper` converts a plain callable to a coroutine function. Without it, a connected
-        plain callable raises RuntimeError.
+        `_sync_wrapper` converts a plain callable to a coroutine function. Without it,
+        `send_async` raises RuntimeError if a connected receiver is a plain callable.
         """
         results: Pairs = []
         for connected, function in self._meant(sender, kwargs):
@@ -101,7 +101,7 @@ class Sending(Broadcast):
                     yield connected, function
 
     def _take_turn(self, connected: Connected) -> bool:
-        """Record the call of a receiver. Return False if it has `once=True` and was called
+        """Record the call to a receiver. Return False if it has `once=True` and was called
         before.
         """
         if connected.options.once:

@@ -272,7 +272,7 @@ class HookSignal(Sending):
         for connected in lost:
             if not connected.has_fired:
                 self._lost_uncalled = (self._lost_uncalled[0] + 1, connected.label)
-            self._home.events.tell_of(Lost, connected)
+            self._home.events.emit_about(Lost, connected)
 
     # -- which receivers run -----------------------------------------------------------------------
 

@@ -47,9 +47,7 @@ class Tally:
     _last: tuple[type[BaseException], str, str | None] | None = None
 
     def note_turn(self, seconds: float) -> None:
-        """Record the time by which an observer without a deadline has delayed a call, for
-        `report`.
-        """
+        """Record how long an observer without a deadline delayed a call, for `report`."""
         with _tally:
             self.watched = max(0, self.watched - 1)
             self.held_up += seconds > LONG_SECONDS

@@ -167,7 +167,7 @@ class EventSignal(HookSignal):
         return emit
 
     @property
-    def heard(self) -> frozenset[type[Event]]:
+    def listened_kinds(self) -> frozenset[type[Event]]:
         """The kinds of events that have a listener."""
         return frozenset(kind for kind, emit in self.find_listeners().items() if emit)
 
@@ -192,7 +192,7 @@ class EventSignal(HookSignal):
 
         return redacted_values(values, self.redactors, session, seconds)
 
-    def tell_of(
+    def emit_about(
         self, kind: Any, connected: Connected, sender: str = "unknown", **facts: Any
     ) -> None:
         """Emit an event about a connection, outside of any call."""

@@ -18,7 +18,7 @@ Run = Callable[..., Any]
 Line = tuple[type, tuple[type, ...]]
 
 NO_SENDER: Final = 0
-"""The key for all calls of a hookable without a first argument."""
+"""The key for all calls to a hookable without a first argument."""
 
 
 class Unshipped(dict[Any, Any]):
@@ -208,7 +208,7 @@ class RunMap(Unshipped):
 
 
 class RunTable(RunMap):
-    """The functions that run the calls of a hook."""
+    """The functions that run the calls to a hook."""
 
     def __init__(self) -> None:
         super().__init__()

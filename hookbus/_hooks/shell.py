@@ -144,7 +144,7 @@ class Shell:
         return self._forward(way, run=runs)
 
     def while_function(self, run: Callable[..., Any], first: Any) -> Callable[..., Any]:
-        """Return a function that runs the calls of a function until a class of the first argument
+        """Return a function that runs the calls to a function until a class of the first argument
         changes. After the change, the function may be a method of that class.
         """
         checks, had = write_checks(self._body.__name__, first)
@@ -245,8 +245,8 @@ def passed(
     parameters: list[Parameter], mark: Callable[[str], str] = str,
     value: Callable[[str], str] | None = None,
 ) -> str:  # fmt: skip
-    """Write the arguments of a call. Each is the parameter with its name, or the code that `value`
-    writes.
+    """Return the source code of the arguments of a call. Each is the parameter with its name, or
+    the code that `value` writes.
     """
     forms: dict[Any, str] = {
         Parameter.VAR_POSITIONAL: "*{1}", Parameter.VAR_KEYWORD: "**{1}",

@@ -60,7 +60,7 @@ class Switchboard:
         self._hooks: dict[str, dict[int, weakref.ref[Hook]]] = {}
 
     def emit_to(self, events: EventSignal) -> None:
-        """Set the signal of events. This completes a bus."""
+        """Set the signal on which events are emitted. This completes a bus."""
         self.events = events
         _all.add(self)
 
@@ -187,7 +187,7 @@ class Switchboard:
 
     @serialize_writers
     def discard_plans(self, hook: Hook) -> None:
-        """Make every call of a hook look up its plan again."""
+        """Make every call to a hook look up its plan again."""
         # Code that creates a plan marks the table as used before it reads anything.
         if (old := hook.table).is_used:
             # One atomic operation: code that is still creating a plan stores it in the old table.
@@ -244,4 +244,4 @@ class Switchboard:
     def is_observed(self) -> bool:
         """Whether any listener receives events of calls."""
         outside = "Lost", "Switched", "Reloaded"
-        return any(kind.__name__ not in outside for kind in self.events.heard)
+        return any(kind.__name__ not in outside for kind in self.events.listened_kinds)

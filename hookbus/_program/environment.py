@@ -35,7 +35,7 @@ def record(path: str | os.PathLike[str], *, turns: bool = False) -> None:
 
     Args:
         path: the file of the journal.
-        turns: also record every call of every receiver; HOOKBUS_TURNS=1 does the same.
+        turns: also record every call to every receiver; HOOKBUS_TURNS=1 does the same.
 
     Raises:
         HookError: if the journal cannot be used.

@@ -48,7 +48,7 @@ class Operator:
         for each in matching:
             sender = self._switch(each, act)
             who = "ANY" if sender is ANY else "gone" if sender is None else describe(sender)
-            self._bus.events.tell_of(Switched, each, who, act=act, by=by)
+            self._bus.events.emit_about(Switched, each, who, act=act, by=by)
         return labels
 
     def prepare(self, shadow: Iterable[str], require_guard: Iterable[str]) -> None:

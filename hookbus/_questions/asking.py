@@ -1,5 +1,6 @@
 """Ask a question whose mode decides which receivers to call. The code is written once, as a
-coroutine. For a plain `def`, it never waits, so `unwaited` runs it to completion in one step.
+coroutine. For a plain `def`, it never waits, so `run_without_waiting` runs it to completion in
+one step.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from typing import Any, Final
 import attrs
 
 from .. import modes
-from .._callables.parameters import is_awaitable, unwaited
-from .._calls import meaning, outcome, telling
+from .._callables.parameters import is_awaitable, run_without_waiting
+from .._calls import emitting, meaning, outcome
 from .._calls.context import Call
-from .._calls.meaning import resolved
+from .._calls.meaning import await_if_needed
 from .._calls.plan import Seat
 from .._calls.tasks import all_of
 from .._calls.verdicts import VERDICTS, Ask, Block
@@ -112,7 +113,7 @@ class Round:
         if self.asks_all:
             self.failures.append(answer)
         try:
-            outcome.failed(call, seat, error)
+            outcome.on_error(call, seat, error)
         except Exception as ending:
             if not self.asks_all:
                 raise
@@ -210,10 +211,10 @@ async def _several(
         try:
             found.append(await _one(round_, call, seat, values, pair))
         except BaseException as ending:
-            out = outcome.worst(out, ending)
+            out = outcome.more_urgent(out, ending)
         finally:
-            if Invoked in call.plan.heard:
-                telling.tell_turn(call, seat, began)
+            if Invoked in call.plan.listened_kinds:
+                emitting.emit_invoked(call, seat, began)
                 began = time.perf_counter() if pair is None else began
     if out is not None:
         try:
@@ -252,7 +253,7 @@ def answers_at_once(seat: Seat) -> bool:
 def _at_once(call: Call, seat: Seat, values: Values) -> tuple[Any, BaseException | None]:
     """Call a plain receiver without awaiting."""
     try:
-        return unwaited(call.plan.turns[seat](*values, call)), None
+        return run_without_waiting(call.plan.turns[seat](*values, call)), None
     except BaseException as error:
         return None, error
 
@@ -279,5 +280,5 @@ async def _turn(round_: Round, call: Call, seat: Seat, values: Values) -> Any:
         return scope.provided[key]
     value = call.plan.turns[seat](*values, call)
     if call.plan.hook.is_async:
-        value = await resolved(await value)
+        value = await await_if_needed(await value)
     return value if scope is None else await scope.entered(seat, value)

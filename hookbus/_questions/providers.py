@@ -7,11 +7,11 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
-from .._callables.parameters import unwaited
+from .._callables.parameters import run_without_waiting
 from .._calls.context import Call
-from .._calls.outcome import cancelling, is_cancelled_error, worst
+from .._calls.emitting import emit_failed
+from .._calls.outcome import cancelling, is_cancelled_error, more_urgent
 from .._calls.plan import Seat
-from .._calls.telling import tell_failed
 from .._connections.receiver import ReceiverKey
 from .._ground.errors import is_a, name_of_class, note
 from .._ground.locks import Lock
@@ -139,7 +139,7 @@ class OpenScope:
             except BaseException as failure:
                 left = self._left(seat, failure, error)
                 if left is not None and (error is None or not is_a(left, Exception)):
-                    out = worst(out, left)
+                    out = more_urgent(out, left)
         if out is not None:
             raise out
 
@@ -164,7 +164,7 @@ class OpenScope:
             return failure
         receiver, name = seat.receiver, self.spec.name
         call = Call(self.spec.panel().plan, self.spec.shell)
-        tell_failed(call, seat, failure, "raised" if receiver.closes else "isolated")
+        emit_failed(call, seat, failure, "raised" if receiver.closes else "isolated")
         if error is not None:
             kind = name_of_class(type(failure))
             note(error, f"hookbus: {receiver.label} failed to close in {name}: {kind}")
@@ -182,7 +182,7 @@ class SyncScope(OpenScope):
         self._begin()
 
     def __exit__(self, *details: Any) -> None:
-        unwaited(self._close(details))
+        run_without_waiting(self._close(details))
 
 
 class AsyncScope(OpenScope):

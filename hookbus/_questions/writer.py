@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from .. import modes
-from .._callables.parameters import unwaited
+from .._callables.parameters import run_without_waiting
 from .._calls.plan import Plan, Seat
 from .._calls.text import story
 from .._calls.turns import lines
@@ -38,7 +38,7 @@ if type(answer) not in PLAIN: answered({call}, {seat}, answer)
 
 MODE: Final = """
 result = await ask({round}, call, ({arguments}))  #? async
-result = unwaited(ask({round}, call, ({arguments})))  #? !async
+result = run_without_waiting(ask({round}, call, ({arguments})))  #? !async
 """
 
 ALONE: Final = """
@@ -49,7 +49,7 @@ ALONE: Final = """
         return answer
     return NOT_ASKED
 """
-"""The call of one receiver alone, for a mode that decides which receivers to call."""
+"""The call to one receiver alone, for a mode that decides which receivers to call."""
 
 _WRITTEN_OUT: Final[dict[int, tuple[str, str]]] = {
     id(modes.firstresult): ("None", TAKE_FIRST), id(modes.broadcast): ("[]", TAKE_ALL),
@@ -106,7 +106,10 @@ class QuestionWriter(Writer):
         return tuple(name for name in super().offered(seat) if name not in self.names)
 
     def _led(self) -> str:
-        self.tools |= {"ask": ask, "unwaited": unwaited, "Round": Round, "seats": self._seats}
+        self.tools |= {
+            "ask": ask, "run_without_waiting": run_without_waiting, "Round": Round,
+            "seats": self._seats,
+        }  # fmt: skip
         for seat in self.plan.answers:
             alone = QuestionWriter(self.plan, self._seats, has_round=True)
             self.plan.turns[seat] = alone._alone(seat)
@@ -114,7 +117,7 @@ class QuestionWriter(Writer):
 
     def _alone(self, seat: Seat) -> Callable[..., Any]:
         """Return a function that calls one receiver, given the arguments and the call."""
-        parts, asked = {"view": "", "resolve": ""}, "misfit(seat)"
+        parts, asked = {"view": "", "resolve": ""}, "raise_problem(seat)"
         if seat.problem is None:
             resolve = "" if answers_at_once(seat) else self.resolving(seat)
             parts = {"view": self.view(seat), "resolve": resolve}

@@ -141,7 +141,7 @@ def of_itself(receiver: Connected, it: str) -> Iterator[str]:
 
 
 def unguarded(bus: Bus, hook: Hook) -> Iterator[str]:
-    """Yield a message if the calls of a hook with `require_guard=True` are blocked because it has
+    """Yield a message if the calls to a hook with `require_guard=True` are blocked because it has
     no guard.
     """
     if hook.given.require_guard:

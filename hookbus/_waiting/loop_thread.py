@@ -130,7 +130,9 @@ _loop: Final = Loop()
 run_at_fork(after_in_child=_loop.reset)
 
 
-def elsewhere(seat: Timed, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+def run_on_loop_thread(
+    seat: Timed, function: Callable[..., Any], /, *args: Any, **kwargs: Any
+) -> Any:
     """Call the function and await its answer on the shared loop, before the deadline if there is
     one.
     """

@@ -43,7 +43,7 @@ Taken = tuple[Any, dict[str, Any], Callable[[Any, dict[str, Any]], Any]]
 
 
 def taking(function: Any, name: str | None = None) -> Callable[[Any, Any], Taken]:
-    """Return a function that takes one argument out of a call of a method.
+    """Return a function that takes one argument out of a call to a method.
 
     Args:
         function: the method.

@@ -114,30 +114,30 @@ def aside_of(model: Any = None) -> Aside | None:
     return aside if model is None or aside.model is model else None
 
 
-def run_judged(words: Vocabulary, attempt: Attempt, aside: Aside | None, *told: Any) -> Any:
+def run_judged(words: Vocabulary, attempt: Attempt, aside: Aside | None, *hook_args: Any) -> Any:
     """Make a `model_call`, and hold back reports of its answer if receivers may change or block it.
 
     Args:
         words: the vocabulary with the hook.
         attempt: its body calls the model.
         aside: holds the reports; None if the framework makes none.
-        told: the model, the messages, the options and the agent.
+        hook_args: the model, the messages, the options and the agent.
     """
-    if aside is None or not is_held_back(words, told[0], is_async=False):
-        return words.run("model_call", attempt, *told)
+    if aside is None or not is_held_back(words, hook_args[0], is_async=False):
+        return words.run("model_call", attempt, *hook_args)
     attempt.body = aside.noting(attempt.body)
     with aside.waiting():
-        answer = words.run("model_call", attempt, *told)
+        answer = words.run("model_call", attempt, *hook_args)
     return aside.give_out(answer)
 
 
 async def run_judged_async(
-    words: Vocabulary, attempt: Attempt, aside: Aside | None, *told: Any
+    words: Vocabulary, attempt: Attempt, aside: Aside | None, *hook_args: Any
 ) -> Any:
     """The same for an async request."""
-    if aside is None or not is_held_back(words, told[0], is_async=True):
-        return await words.run_async("model_call", attempt, *told)
+    if aside is None or not is_held_back(words, hook_args[0], is_async=True):
+        return await words.run_async("model_call", attempt, *hook_args)
     attempt.body = aside.noting_async(attempt.body)
     with aside.waiting():
-        answer = await words.run_async("model_call", attempt, *told)
+        answer = await words.run_async("model_call", attempt, *hook_args)
     return aside.give_out(answer)

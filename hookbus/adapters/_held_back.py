@@ -25,7 +25,7 @@ class Kept:
             self._before = _UNKNOWN
 
     def is_still(self, answer: Any) -> bool:
-        """Return whether an answer is the same object, with no change in it."""
+        """Return whether an answer is the same object and is known to be unmodified."""
         if answer is not self.value or self._before is _UNKNOWN:
             return False
         try:

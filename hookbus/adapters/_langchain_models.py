@@ -40,18 +40,18 @@ class _Manager(View):
     """The caller of callbacks, which holds back the reports of an answer until guards return.
 
     Attributes:
-        told: the reports held back.
+        reports: the reports held back.
     """
 
-    def __init__(self, behind: Any, told: list[Callable[[], Any]] | None = None) -> None:
-        super().__init__(behind, told=[] if told is None else told)
+    def __init__(self, behind: Any, reports: list[Callable[[], Any]] | None = None) -> None:
+        super().__init__(behind, reports=[] if reports is None else reports)
 
     def get_sync(self) -> _Manager:
-        return _Manager(self.__dict__["_behind"].get_sync(), self.told)
+        return _Manager(self.__dict__["_behind"].get_sync(), self.reports)
 
     def _keep(self, name: str, *args: Any, **kwargs: Any) -> None:
-        tell = getattr(self.__dict__["_behind"], name)
-        self.told.append(functools.partial(tell, *args, **kwargs))
+        report = getattr(self.__dict__["_behind"], name)
+        self.reports.append(functools.partial(report, *args, **kwargs))
 
     def on_llm_new_token(self, *args: Any, **kwargs: Any) -> Any:
         return self._keep("on_llm_new_token", *args, **kwargs)
@@ -93,16 +93,16 @@ class _Answer(Once):
 
     def _forget(self) -> None:
         if isinstance(self._manager, _Manager):
-            self._manager.told.clear()
+            self._manager.reports.clear()
 
     def _shown(self, raw: Any) -> Any:
         self._raw, self._kept = raw, Kept(raw.generations[0].message)
         return self._kept.value
 
-    def told(self, message: Any) -> list[Callable[[], Any]]:
+    def reports(self, message: Any) -> list[Callable[[], Any]]:
         """Return the pending reports to callbacks for the final answer."""
         is_kept = isinstance(self._manager, _Manager) and self._kept.is_still(message)
-        return self._manager.told if is_kept else []
+        return self._manager.reports if is_kept else []
 
     def result(self, message: Any) -> Any:
         """Return the result for LangChain."""
@@ -122,12 +122,12 @@ def _whole(words: Vocabulary, owner: type, stock: Any) -> Any:
             model: Any, messages: Any, stop: Any = None, run_manager: Any = None, **options: Any
         ) -> Any:
             answer = _Answer(words, owner, stock, model, run_manager, is_async=False)
-            told = {"stop": stop, **options}
+            all_options = {"stop": stop, **options}
             if not words.patches.is_live or answer.is_asked:
-                return stock(model, messages, run_manager=run_manager, **told)
-            message = words.run("model_call", answer, model, messages, told, None)
-            for tell in answer.told(message):
-                tell()
+                return stock(model, messages, run_manager=run_manager, **all_options)
+            message = words.run("model_call", answer, model, messages, all_options, None)
+            for report in answer.reports(message):
+                report()
             return answer.result(message)
 
         return _generate_with_cache
@@ -137,12 +137,12 @@ def _whole(words: Vocabulary, owner: type, stock: Any) -> Any:
         model: Any, messages: Any, stop: Any = None, run_manager: Any = None, **options: Any
     ) -> Any:
         answer = _Answer(words, owner, stock, model, run_manager, is_async=True)
-        told = {"stop": stop, **options}
+        all_options = {"stop": stop, **options}
         if not words.patches.is_live or answer.is_asked:
-            return await stock(model, messages, run_manager=run_manager, **told)
-        message = await words.run_async("model_call", answer, model, messages, told, None)
-        for tell in answer.told(message):
-            if isawaitable(found := tell()):
+            return await stock(model, messages, run_manager=run_manager, **all_options)
+        message = await words.run_async("model_call", answer, model, messages, all_options, None)
+        for report in answer.reports(message):
+            if isawaitable(found := report()):
                 await found
         return answer.result(message)
 
@@ -201,11 +201,11 @@ def _streamed(words: Vocabulary, forms: Forms, name: str, owner: type, stock: An
         @functools.wraps(stock)
         async def stream_async(model: Any, messages: Any, *args: Any, **options: Any) -> Any:
             request = _Streamed(owner, stock, model)
-            told = model, messages, split(args, options), None
+            hook_args = model, messages, split(args, options), None
             if not words.patches.is_live or request.is_asked:
-                parts = give_items_async(words, request, *told)
+                parts = give_items_async(words, request, *hook_args)
             else:
-                parts = ask_in_parts_async(words, request, forms, *told)
+                parts = ask_in_parts_async(words, request, forms, *hook_args)
             try:
                 async for message in parts:
                     yield request.chunk(message)
@@ -217,11 +217,11 @@ def _streamed(words: Vocabulary, forms: Forms, name: str, owner: type, stock: An
     @functools.wraps(stock)
     def stream(model: Any, messages: Any, *args: Any, **options: Any) -> Any:
         request = _Streamed(owner, stock, model)
-        told = model, messages, split(args, options), None
+        hook_args = model, messages, split(args, options), None
         if not words.patches.is_live or request.is_asked:
-            parts = give_items(words, request, *told)
+            parts = give_items(words, request, *hook_args)
         else:
-            parts = ask_in_parts(words, request, forms, *told)
+            parts = ask_in_parts(words, request, forms, *hook_args)
         try:
             for message in parts:
                 yield request.chunk(message)

@@ -61,13 +61,13 @@ def _seam(
         attempt = Once(model, name, owner, body)
         if not vocabulary.patches.is_live or attempt.is_asked:
             return stock(model, *args, **kwargs)
-        told = model, asked, options, None
+        hook_args = model, asked, options, None
         attempt.aside = None if aside is None else aside(model)
         if forms is not None and is_stream:
             ask = ask_in_parts_async if is_async else ask_in_parts
-            return ask(vocabulary, attempt, forms, *told)
+            return ask(vocabulary, attempt, forms, *hook_args)
         run = run_judged_async if is_async else run_judged
-        return run(vocabulary, attempt, attempt.aside, *told)
+        return run(vocabulary, attempt, attempt.aside, *hook_args)
 
     found: Any = seam
     if inspect.iscoroutinefunction(stock):

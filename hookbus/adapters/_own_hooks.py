@@ -56,7 +56,9 @@ def names_of(hook: Hook) -> frozenset[str] | None:
 
 
 def title_of(hook: Any) -> str:
-    """Return the name under which a hook is listed: its own, through partials, or its type's."""
+    """Return the display name of a hook: its `__name__`, that of the function inside a partial, or
+    that of its type.
+    """
     while isinstance(hook, functools.partial) and not hasattr(hook, "__name__"):
         hook = hook.func
     return str(getattr(hook, "__name__", type(hook).__name__))

@@ -65,7 +65,7 @@ async def _put_out(gate: Gate, call: ToolCall, run: Callable[[dict[str, Any]], A
 
 
 def _structured(gate: Gate, owner: type, stock: Any) -> Any:
-    """Hook a model's call of an output tool without a function."""
+    """Hook a model's call to an output tool without a function."""
 
     @functools.wraps(stock)
     async def call(processor: Any, output: Any, *, run_context: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Pydantic AI's models: whole and streamed requests."""
+"""Hooks for Pydantic AI models: streaming and non-streaming requests."""
 
 from __future__ import annotations
 

@@ -58,13 +58,13 @@ async def call_missing_function(
         return str(chat_history.messages.pop().items[0].result)
 
     try:
-        told = await gate.run_async(call, body)
+        text = await gate.run_async(call, body)
     except HookBlocked as blocked:
-        told = gate.say(blocked)
+        text = gate.say(blocked)
     del chat_history.messages[before:]
     contents = import_module("semantic_kernel.contents").FunctionResultContent
     result = contents.from_function_call_content_and_result(
-        function_call_content=function_call, result=told
+        function_call_content=function_call, result=text
     )
     chat_history.add_message(message=result.to_chat_message_content())
     return None

@@ -63,14 +63,14 @@ class _Request:
         vocabulary: the vocabulary with the hooks.
         attempt: its body yields the items; code that runs inside it finds the call by it.
         forms: the forms of the framework's answers.
-        told: the model, the messages, the options and the agent.
+        hook_args: the model, the messages, the options and the agent.
     """
 
     def __init__(
-        self, vocabulary: Vocabulary, attempt: Attempt, forms: Forms, told: tuple[Any, ...]
+        self, vocabulary: Vocabulary, attempt: Attempt, forms: Forms, hook_args: tuple[Any, ...]
     ) -> None:
-        self.words, self.attempt, self.forms, self.told = vocabulary, attempt, forms, told
-        self.model, self._items, self._kept = told[0], list[Any](), Kept(object())
+        self.words, self.attempt, self.forms, self.hook_args = vocabulary, attempt, forms, hook_args
+        self.model, self._items, self._kept = hook_args[0], list[Any](), Kept(object())
 
     def _is_looked_at(self) -> bool:
         phases = "post", "finally"
@@ -110,7 +110,8 @@ class _Request:
     # -- plain -------------------------------------------------------------------------------------
 
     def _given(self, messages: Any, options: Any) -> Generator[Any, Any, None]:
-        return give_items(self.words, self.attempt, self.model, messages, options, self.told[3])
+        agent = self.hook_args[3]
+        return give_items(self.words, self.attempt, self.model, messages, options, agent)
 
     def _gathered(self, messages: Any, options: Any) -> Any:
         with closing(self._given(messages, options)) as items:
@@ -129,11 +130,11 @@ class _Request:
     def items(self) -> Generator[Any, Any, None]:
         if is_held_back(self.words, self.model, is_async=False):
             attempt, aside = Attempt(self._gathered), self.attempt.aside
-            answer = run_judged(self.words, attempt, aside, *self.told)
+            answer = run_judged(self.words, attempt, aside, *self.hook_args)
             yield from self.given_out(answer)
             return
         outer = Attempt(self._parts)
-        hooked = self.words.hookable("model_call_stream", is_async=False)(*self.told, outer)
+        hooked = self.words.hookable("model_call_stream", is_async=False)(*self.hook_args, outer)
         with closing(steps(CALLED, outer, hooked)) as parts:
             for part in parts:
                 yield from self._leaving(part)
@@ -142,7 +143,7 @@ class _Request:
 
     def _given_async(self, messages: Any, options: Any) -> AsyncGenerator[Any, None]:
         return give_items_async(
-            self.words, self.attempt, self.model, messages, options, self.told[3]
+            self.words, self.attempt, self.model, messages, options, self.hook_args[3]
         )
 
     async def _gathered_async(self, messages: Any, options: Any) -> Any:
@@ -162,12 +163,12 @@ class _Request:
     async def items_async(self) -> AsyncGenerator[Any, None]:
         if is_held_back(self.words, self.model, is_async=True):
             attempt, aside = Attempt(self._gathered_async), self.attempt.aside
-            answer = await run_judged_async(self.words, attempt, aside, *self.told)
+            answer = await run_judged_async(self.words, attempt, aside, *self.hook_args)
             for item in self.given_out(answer):
                 yield item
             return
         outer = Attempt(self._parts_async)
-        hooked = self.words.hookable("model_call_stream", is_async=True)(*self.told, outer)
+        hooked = self.words.hookable("model_call_stream", is_async=True)(*self.hook_args, outer)
         async with aclosing(steps_async(CALLED, outer, hooked)) as parts:
             async for part in parts:
                 for item in self._leaving(part):
@@ -175,7 +176,7 @@ class _Request:
 
 
 def ask_in_parts(
-    vocabulary: Vocabulary, attempt: Attempt, forms: Forms, *told: Any
+    vocabulary: Vocabulary, attempt: Attempt, forms: Forms, *hook_args: Any
 ) -> Generator[Any, Any, None]:
     """Make a streamed request a `model_call`, and yield the items for its caller.
 
@@ -183,20 +184,20 @@ def ask_in_parts(
         vocabulary: the vocabulary with the hooks.
         attempt: its body takes the messages and the options and returns an iterable of items.
         forms: the forms of the framework's answers in parts and as a whole.
-        told: the model, the messages, the options and the agent.
+        hook_args: the model, the messages, the options and the agent.
 
     Raises:
         HookBlocked: if it was blocked, before any item is yielded.
     """
     stock = attempt.body
     attempt.body = lambda messages, options: each(stock(messages, options))
-    return _Request(vocabulary, attempt, forms, told).items()
+    return _Request(vocabulary, attempt, forms, hook_args).items()
 
 
 def ask_in_parts_async(
-    vocabulary: Vocabulary, attempt: Attempt, forms: Forms, *told: Any
+    vocabulary: Vocabulary, attempt: Attempt, forms: Forms, *hook_args: Any
 ) -> AsyncGenerator[Any, None]:
     """The same for an async request: the body may return an awaitable of the items."""
     stock = attempt.body
     attempt.body = lambda messages, options: each_async(stock(messages, options))
-    return _Request(vocabulary, attempt, forms, told).items_async()
+    return _Request(vocabulary, attempt, forms, hook_args).items_async()

@@ -26,7 +26,7 @@ _NONE: Final = object()
 
 @attrs.frozen(eq=False)
 class ToolCall:
-    """One call of a tool, as its receivers see it.
+    """One call to a tool, as its receivers see it.
 
     Attributes:
         name: the name the model used.
@@ -48,7 +48,7 @@ class ToolCall:
     context: Any = None
 
     @property
-    def told(self) -> tuple[Any, ...]:
+    def hook_args(self) -> tuple[Any, ...]:
         """The arguments of the hook."""
         return (self.name, self.arguments, self.call_id, self.kind, self.tool, self.caller)
 
@@ -180,7 +180,7 @@ class Gate:
         self.vocabulary = Vocabulary(patches, bus, words, passes)
 
     def run(self, call: ToolCall, body: Callable[[dict[str, Any]], Any], layer: int = 0) -> Any:
-        """Make a sync call of a tool; `body` runs it with the arguments of the `call`, as changed.
+        """Make a sync call to a tool; `body` runs it with the arguments of the `call`, as changed.
         A call passes its hooks once, at the first `layer` of the framework."""
         if self._passes(call, layer):
             return body(call.arguments)
@@ -195,13 +195,13 @@ class Gate:
 
         under_way = _UnderWay(self._bus, call, attempt, layer)
         under_way.pause = self.pause
-        value = self.vocabulary.run("tool_call", under_way, *call.told)
+        value = self.vocabulary.run("tool_call", under_way, *call.hook_args)
         return self._told(under_way, value)
 
     async def run_async(
         self, call: ToolCall, body: Callable[[dict[str, Any]], Any], layer: int = 0
     ) -> Any:
-        """Make an async call of a tool, with `call`, `body` and `layer` as in `run`."""
+        """Make an async call to a tool, with `call`, `body` and `layer` as in `run`."""
         if self._passes(call, layer):
             return await body(call.arguments)
 
@@ -213,7 +213,7 @@ class Gate:
 
         under_way = _UnderWay(self._bus, call, attempt, layer)
         under_way.pause = self.pause
-        value = await self.vocabulary.run_async("tool_call", under_way, *call.told)
+        value = await self.vocabulary.run_async("tool_call", under_way, *call.hook_args)
         return self._told(under_way, value)
 
     def _passes(self, call: ToolCall, layer: int) -> bool:

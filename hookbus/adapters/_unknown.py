@@ -20,7 +20,7 @@ from ._tools import Gate, ToolCall
 def call_of(
     name: str, arguments: Any, call_id: str | None, sender: Any, agent: Any, context: Any = None
 ) -> ToolCall:
-    """Return the call of a tool that does not exist; the model may not have written an object."""
+    """Return the call to a tool that does not exist; the model may not have written an object."""
     if isinstance(arguments, str):
         with suppress(ValueError):
             arguments = json.loads(arguments or "{}")

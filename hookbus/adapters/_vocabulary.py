@@ -35,7 +35,7 @@ INSIDE: Final[ContextVar[Attempt | None]] = ContextVar("hookbus_inside", default
 
 
 class Once(Attempt):
-    """A call of a method whose hooks run once: an override that calls its parent's method, or a
+    """A call to a method whose hooks run once: an override that calls its parent's method, or a
     method that uses another.
 
     Args:
@@ -202,7 +202,7 @@ for _streamed in (_Words.model_call_stream, _Words.model_call_stream_async):
 
 
 TOOL_LABELS: Final = ("name", "kind", "call_id", "caller")
-"""The arguments that identify a call of a tool."""
+"""The arguments that identify a call to a tool."""
 
 _LABELS: Final = {"tool": TOOL_LABELS, "model": ("model", "caller"), "agent": ("agent",)}
 """The arguments that identify a call, by the first word of a hook, which is also its sender."""

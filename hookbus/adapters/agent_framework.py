@@ -1,4 +1,4 @@
-"""Microsoft Agent Framework: hooks around every call of a tool and of a chat client.
+"""Microsoft Agent Framework: hooks around every call to a tool and a chat client.
 
 `tool_call` (sender: the `FunctionTool`) covers every `invoke` of a tool, by any agent, workflow or
 program, after all middleware. It also covers hand-offs of agent-framework-orchestrations.
@@ -6,7 +6,7 @@ program, after all middleware. It also covers hand-offs of agent-framework-orche
 blocked call returns a text that a model reads as the result; a program that calls a tool gets
 `HookBlocked`.
 
-Not covered: direct calls of a decorated function, the runs of agents, and tools that the model's
+Not covered: direct calls to a decorated function, the runs of agents, and tools that the model's
 provider runs. A blocked call returns a text and does not set the result's `exception`, because the
 framework would then hide the reason from its model.
 """
@@ -141,10 +141,10 @@ async def _auto_invoke_function(
         done.append(await run())
         return done[-1].result
 
-    told = await gate.run_async(call, body)
-    if done and told is done[-1].result:
+    answer = await gate.run_async(call, body)
+    if done and answer is done[-1].result:
         return done[-1]
-    text = "\n".join(each.text or "" for each in told) if isinstance(told, list) else told
+    text = "\n".join(each.text or "" for each in answer) if isinstance(answer, list) else answer
     return _framework().Content.from_function_result(call_id=asked.call_id, result=text)
 
 
@@ -174,10 +174,10 @@ async def _process(
         name, dict(context.arguments), call_id, "handoff", context.function,
         context=(context, {}),
     )  # fmt: skip
-    told = await gate.run_async(call, body)
-    if handed and _shown(told) == _shown(context.result):
+    answer = await gate.run_async(call, body)
+    if handed and _shown(answer) == _shown(context.result):
         raise handed[0]
-    context.result, noted = told, getattr(middleware, "_invoked_handoffs", [])
+    context.result, noted = answer, getattr(middleware, "_invoked_handoffs", [])
     noted[:] = [each for each in noted if each[0] != call_id]
 
 
@@ -204,11 +204,11 @@ def _hook_clients(gate: Gate) -> None:
             asked = Once(client, "_inner_get_response", owner, parts if stream else whole)
             if not gate.patches.is_live or asked.is_asked:
                 return stock(client, messages=messages, stream=stream, options=options, **more)
-            told = client, messages, options, None
+            hook_args = client, messages, options, None
             if not stream:
-                return words.run_async("model_call", asked, *told)
+                return words.run_async("model_call", asked, *hook_args)
             return client._build_response_stream(
-                ask_in_parts_async(words, asked, forms, *told),
+                ask_in_parts_async(words, asked, forms, *hook_args),
                 response_format=options.get("response_format"),
             )
 

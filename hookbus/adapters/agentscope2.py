@@ -1,9 +1,9 @@
-"""AgentScope 2: hooks around every call of a tool, of a model and of an agent.
+"""AgentScope 2: hooks around every call to a tool, a model and an agent.
 
-`tool_call` (sender: the `ToolBase`) covers every call of a tool, by an agent, a toolkit or a
+`tool_call` (sender: the `ToolBase`) covers every call to a tool, by an agent, a toolkit or a
 program, for functions, built-in tools and MCP tools. A blocked call returns a `ToolChunk` with
 state error, which the model reads; the run continues. `model_call` and `model_stream` (sender:
-`ChatModelBase`) cover calls of a model, streamed or not, and `generate_structured_output`. A
+`ChatModelBase`) cover calls to a model, streamed or not, and `generate_structured_output`. A
 blocked model call ends the run of an agent with `HookBlocked`, without a retry or a fallback.
 `agent_run` and `agent_stream` (sender: the `Agent`) cover `reply` and `reply_stream`.
 
@@ -204,12 +204,12 @@ class _Request(Once):
         async with aclosing(answer) as parts:
             return [part async for part in parts][-1]
 
-    async def answer(self, words: Vocabulary, *told: Any) -> Any:
+    async def answer(self, words: Vocabulary, *hook_args: Any) -> Any:
         """Return the result of the hooked call for AgentScope. A stream has started: a failure
         before its first part is raised where it is retried."""
         if not self.of.stream:
-            return await words.run_async("model_call", self, *told)
-        parts = ask_in_parts_async(words, self, AGENTSCOPE2, *told)
+            return await words.run_async("model_call", self, *hook_args)
+        parts = ask_in_parts_async(words, self, AGENTSCOPE2, *hook_args)
         begun = []
         async for part in parts:
             begun.append(part)

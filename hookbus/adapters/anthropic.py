@@ -1,4 +1,4 @@
-"""Anthropic's SDK: hooks around every call of a tool by a tool runner.
+"""Anthropic's SDK: hooks around every call to a tool by a tool runner.
 
 `tool_call` (sender: the tool) covers every `call` of a function with `@beta_tool` or
 `@beta_async_tool`, of a built-in tool such as memory, of a tool of an MCP server, and of a member

@@ -1,7 +1,7 @@
-"""AutoGen (core and AgentChat): hooks around every call of a tool and of a chat model.
+"""AutoGen (core and AgentChat): hooks around every call to a tool and a chat model.
 
 `tool_call` (sender: the `BaseTool`; or a `Workbench` whose tools are elsewhere, such as on an MCP
-server) covers every call of a tool, by an agent, a team, another agent's tool or a program. For a
+server) covers every call to a tool, by an agent, a team, another agent's tool or a program. For a
 blocked call, a workbench returns a `ToolResult` that is marked as an error; `run_json` raises
 `HookBlocked`. A blocked hand-off does not happen, and the model of the agent that requested it
 reads the reason. If a guard checks the result, the parts of a streaming tool are held back until it
@@ -189,7 +189,7 @@ async def _execute_tool_call(
 
 
 async def _report_unknown(gate: Gate, tool_call: Any, found: Any) -> None:
-    """Make hooks run for a call of a tool that no workbench of an agent has; raise a denial."""
+    """Make hooks run for a call to a tool that no workbench of an agent has; raise a denial."""
 
     async def body(arguments: dict[str, Any]) -> Any:
         return found[1].content

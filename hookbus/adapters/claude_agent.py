@@ -1,7 +1,7 @@
 """The Claude Agent SDK: hooks around every tool call of its CLI, including the CLI's own tools such
 as Bash.
 
-`tool_call` covers every call of a tool, including calls by sub-agents. The sender is one object for
+`tool_call` covers every call to a tool, including calls by sub-agents. The sender is one object for
 each session, because the tools are in the CLI. `caller` is the type of the sub-agent, and `kind` is
 `"mcp"`, `"agent"` or `"builtin"`. For a blocked call, the model reads a tool result that is marked
 as an error. If a receiver returns a result whose shape differs from the tool's own, the run ends,

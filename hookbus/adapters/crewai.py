@@ -1,4 +1,4 @@
-"""CrewAI: hooks around every call of a tool and of a model.
+"""CrewAI: hooks around every call to a tool and a model.
 
 `tool_call` (sender: the `BaseTool`, or a `CrewStructuredTool` that was not made from one) covers
 every `run`, `arun`, `invoke` and `ainvoke` of a tool: by an agent, with native tool calls or with
@@ -175,13 +175,13 @@ def _execute_native_of_executor(gate: Gate, stock: Any, executor: Any, tool_call
         return found
 
 
-def _unknown(gate: Gate, tool_call: Any, told: str, agent: Any) -> str:
-    """Make hooks run for a call of a tool that an agent does not have; return the text for its
+def _unknown(gate: Gate, tool_call: Any, message: str, agent: Any) -> str:
+    """Make hooks run for a call to a tool that an agent does not have; return the text for its
     model."""
     asked = import_module("crewai.utilities.agent_utils").extract_tool_call_info(tool_call)
     call_id, name, arguments = asked
     call = call_of(name, arguments, call_id, agent, _AGENT.get())
-    return str(_shown(gate.run(call, lambda _: told)))
+    return str(_shown(gate.run(call, lambda _: message)))
 
 
 _MISSED: Final[WeakKeyDictionary[Any, Exception]] = WeakKeyDictionary()

@@ -1,9 +1,9 @@
 """FastMCP: hooks around every call of a server's tool.
 
-`tool_call` (sender: the `Tool`) covers every run of a tool, after all middleware: over the
-protocol, by `FastMCP.call_tool()`, including `run_middleware=False`, and by `Tool.run()`. A blocked
-call returns a result that is marked as an error. `kind` is `"mcp"` if a tool forwards the call to a
-mounted server or over a proxy, and otherwise `"function"`.
+`tool_call` (sender: the `Tool`) covers every tool call: over the protocol, through
+`FastMCP.call_tool()` (even with `run_middleware=False`) and through `Tool.run()`. It runs after all
+middleware. A blocked call returns a result that is marked as an error. `kind` is `"mcp"` if a tool
+forwards the call to a mounted server or over a proxy, and otherwise `"function"`.
 
 If a tool wraps another tool, there are two calls, one inside the other. Examples are transformed
 tools, and tools of a mounted server that have a different name there. For a tool of a server

@@ -1,4 +1,4 @@
-"""Google's Agent Development Kit: hooks around every call of a tool, of a model and of a runner.
+"""Google's Agent Development Kit: hooks around every call to a tool, a model and a runner.
 
 `tool_call` (sender: the `BaseTool`) covers every `run_async` of a tool, by any agent, workflow or
 program, after callbacks and plugins have changed its arguments. Transfers to another agent and
@@ -166,7 +166,7 @@ def _response_of(event: Any) -> Any:
 
 
 class _Asked(Once):
-    """A call of a model. If an override calls its parent's method, that is the same call."""
+    """A call to a model. If an override calls its parent's method, that is the same call."""
 
     def __init__(self, owner: type, stock: Any, model: Any, request: Any, stream: bool) -> None:
         body = self._items if stream else self._whole

@@ -1,4 +1,4 @@
-"""Haystack: hooks around every call of a tool.
+"""Haystack: hooks around every call to a tool.
 
 `tool_call` (sender: the `Tool`) covers every `invoke` and `invoke_async`, by an agent, a pipeline
 or a program. Tools can be functions, components, pipelines, agents or tools of an MCP server. A

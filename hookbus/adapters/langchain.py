@@ -1,4 +1,4 @@
-"""LangChain and LangGraph: hooks around every call of a tool and of a chat model.
+"""LangChain and LangGraph: hooks around every call to a tool and a chat model.
 
 `tool_call` (sender: the `BaseTool`) covers every `invoke`, `ainvoke`, `run` and `arun` of a tool,
 by an agent, a graph or a program. `model_call` (sender: the `BaseChatModel`) covers every request

@@ -125,7 +125,7 @@ class _Call:
         return Forms(import_module("litellm").stream_chunk_builder, _chunks)
 
     @property
-    def told(self) -> tuple[Any, ...]:
+    def hook_args(self) -> tuple[Any, ...]:
         return self.model, self.messages, self.options, None
 
 
@@ -149,14 +149,14 @@ def _plain(words: Vocabulary, layer: int, stock: Any) -> Any:
         if kwargs.get("acompletion"):  # it returns a coroutine
             return _answered(words, call)
         if not call.is_stream:
-            return words.run("model_call", call.attempt, *call.told)
+            return words.run("model_call", call.attempt, *call.hook_args)
 
         def parts(messages: Any, options: dict[str, Any]) -> Generator[Any, Any, None]:
             call.attempt.answer = call.body(messages, options)
             yield from call.attempt.answer
 
         call.attempt.body = parts
-        parts_of = ask_in_parts(words, call.attempt, call.forms, *call.told)
+        parts_of = ask_in_parts(words, call.attempt, call.forms, *call.hook_args)
         first = [part for part in [next(parts_of, _END)] if part is not _END]
         return _Parts(call.attempt.answer, _parts=parts_of, _first=first)
 
@@ -180,7 +180,7 @@ async def _answered(words: Vocabulary, call: _Call) -> Any:
     attempt = call.attempt
     if not call.is_stream:
         attempt.body = call.awaited
-        return await words.run_async("model_call", attempt, *call.told)
+        return await words.run_async("model_call", attempt, *call.hook_args)
 
     async def parts(messages: Any, options: dict[str, Any]) -> AsyncGenerator[Any, None]:
         attempt.answer = await call.awaited(messages, options)
@@ -191,7 +191,7 @@ async def _answered(words: Vocabulary, call: _Call) -> Any:
             await attempt.answer.aclose()
 
     attempt.body = parts
-    parts_of = ask_in_parts_async(words, attempt, call.forms, *call.told)
+    parts_of = ask_in_parts_async(words, attempt, call.forms, *call.hook_args)
     first = [part for part in [await anext(parts_of, _END)] if part is not _END]
     return _AsyncParts(attempt.answer, _parts=parts_of, _first=first)
 

@@ -1,6 +1,6 @@
-"""LlamaIndex: hooks around every call of a tool and of a model.
+"""LlamaIndex: hooks around every call to a tool and a model.
 
-`tool_call` (sender: the tool) covers every `call` and `acall` of a tool and every call of the tool
+`tool_call` (sender: the tool) covers every `call` and `acall` of a tool and every call to the tool
 itself, by an agent, a workflow, a model's `predict_and_call` or a program. `arguments` are those
 that the model wrote, with the tool's `partial_params`, before defaults are filled in. A hand-off is
 also a tool call (`kind="handoff"`). `model_call` (sender: the LLM) covers every chat or completion

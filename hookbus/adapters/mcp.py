@@ -1,4 +1,4 @@
-"""MCP: hooks around every call of a tool, in clients and servers."""
+"""MCP: hooks around every call to a tool, in clients and servers."""
 
 
 from __future__ import annotations

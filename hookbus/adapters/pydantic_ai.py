@@ -1,7 +1,7 @@
-"""Pydantic AI: hooks around every call of a tool, an output function or a model, and around every
+"""Pydantic AI: hooks around every call to a tool, an output function or a model, and around every
 run of an agent.
 
-`tool_call` covers every call of a tool in any toolset, every call of an output function, and
+`tool_call` covers every call to a tool in any toolset, every call to an output function, and
 structured output that a model returns as a tool call. The sender is the `Tool`, the toolset (for
 MCP and other toolsets), the output function, or the validator of an output tool. `model_call`
 (sender: the `Model`) covers every request to a model, streamed or not, and `model_stream` gets the
@@ -205,13 +205,13 @@ async def _validate_tool_call(gate: Gate, stock: Any, own: Any, call: Any, **opt
         return str(done[-1].validation_error)
 
     try:
-        told = await gate.run_async(asked, body)
+        reply = await gate.run_async(asked, body)
     except failed as refused:
         error = refused
     else:
-        if done and told == str(done[-1].validation_error):
+        if done and reply == str(done[-1].validation_error):
             return done[-1]
-        error = failed(str(told))
+        error = failed(str(reply))
     if not options.get("wrap_validation_errors", True):
         raise error
     found = done[-1] if done else await stock(own, call, **options)

@@ -1,6 +1,6 @@
-"""Semantic Kernel: hooks around every call of a kernel function and of a chat service.
+"""Semantic Kernel: hooks around every call to a kernel function and a chat service.
 
-`tool_call` (sender: the `KernelFunction`) covers every call of a function, by a model, an agent, a
+`tool_call` (sender: the `KernelFunction`) covers every call to a function, by a model, an agent, a
 template or a program. Functions can be methods, prompts, agents, hand-offs or tools of MCP servers.
 Guards run after all filters. `name` does not contain the name of the plugin; the sender does. For a
 blocked call, a model reads the reason as the function's result, and a program gets `HookBlocked`. A
@@ -105,8 +105,8 @@ def _like(old: Any, value: Any) -> Any:
     if isinstance(old, list) and old and isinstance(old[0], _content()):
         return [_like(old[0], value)] if isinstance(value, str) else value
     if isinstance(old, contents.StreamingChatMessageContent) and isinstance(value, str):
-        told = cast(Any, old)
-        return kind(role=told.role, choice_index=told.choice_index, content=value)
+        message = cast(Any, old)
+        return kind(role=message.role, choice_index=message.choice_index, content=value)
     if isinstance(old, contents.ChatMessageContent) and isinstance(value, str):
         return kind(role=cast(Any, old).role, content=value)
     if isinstance(old, _content()) and isinstance(value, str):

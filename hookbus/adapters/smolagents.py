@@ -1,6 +1,6 @@
-"""smolagents: hooks around every call of a tool, of a managed agent and of a model.
+"""smolagents: hooks around every call to a tool, a managed agent and a model.
 
-`tool_call` covers every call of a tool (sender: the `Tool`), of `final_answer` (`kind="output"`)
+`tool_call` covers every call to a tool (sender: the `Tool`), to `final_answer` (`kind="output"`)
 and of a managed agent (sender: the agent, `kind="agent"`), by an agent, its code or a program.
 `model_call` covers `Model.generate` and `generate_stream`, whose parts are in `model_stream`;
 `agent_run` and `agent_stream` cover `agent.run`.
@@ -10,7 +10,7 @@ calls are kept. In the code of a `CodeAgent` and in a program, it raises `HookBl
 stops, and the model reads the reason. A blocked `final_answer` also raises, and does not become the
 answer.
 
-Not covered: tools that a remote executor runs, and direct calls of a tool's `forward`.
+Not covered: tools that a remote executor runs, and direct calls to a tool's `forward`.
 """
 
 from __future__ import annotations

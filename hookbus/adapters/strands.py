@@ -1,4 +1,4 @@
-"""Strands Agents: hooks around every call of a tool, of a model and of an agent.
+"""Strands Agents: hooks around every call to a tool, a model and an agent.
 
 `tool_call` (sender: the `AgentTool`) covers every `stream` of a tool, by an agent, a swarm, a graph
 or `agent.tool`, after all changes by hooks and middleware. The parts before the result are passed
@@ -7,7 +7,7 @@ dict with `content`, and `model_stream` gets the events. `agent_stream` (sender:
 `stream_async`, which every call of an agent uses. A blocked call returns a tool result with status
 error.
 
-Not covered: direct calls of a decorated function, direct calls of a model's `structured_output`,
+Not covered: direct calls to a decorated function, direct calls to a model's `structured_output`,
 and tools that the model's provider runs. Receivers of `tool_call` do not see the parts that a tool
 yields before its result. If a guard blocks the result of a swarm's hand-off, the hand-off has
 already happened.

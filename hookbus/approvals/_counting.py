@@ -126,6 +126,6 @@ def signed_answer(
     if not all(isinstance(text, str) for text in texts) or said not in ("approve", "deny"):
         raise HookError("id, by and reason must be strings, and answer must be approve or deny")
     if not people.is_signed_by(by, body, signature):
-        raise HookError(f"the signature is not one of {by!a:.60}: the answer is refused")
+        raise HookError(f"the signature does not match a key of {by!a:.60}: the answer is refused")
     reason = given.get("reason") or "no reason given"
     return id, Approved(by) if said == "approve" else Denied(by, reason), Proof(by, "webhook")

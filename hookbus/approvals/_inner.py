@@ -21,7 +21,7 @@ def facts_as_approved(outer: Any, facts: Mapping[str, Any]) -> Any:
         facts: the facts of the nested call, as the approver gets them.
 
     Returns:
-        None if it is a separate call: a call of another tool, a recursive call of the same tool, or
+        None if it is a separate call: a call to another tool, a recursive call to the same tool, or
             a call about which a guard asks a different question.
     """
     before = outer.facts

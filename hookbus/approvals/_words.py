@@ -79,7 +79,7 @@ class Between:
 @named_options
 @attrs.frozen
 class Rule:
-    """A standing approval: later calls of the same tool, for the same user and the same bound
+    """A standing approval: later calls to the same tool, for the same user and the same bound
     baggage, are approved if all their arguments match.
 
     Attributes:

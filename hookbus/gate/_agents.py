@@ -111,7 +111,7 @@ class Agent:
         return next((group for group, names in self.tools.items() if name in names), None)
 
     def sender(self, name: str) -> Tool:
-        """Return the sender of the calls of a tool."""
+        """Return the sender of the calls to a tool."""
         return self.tool(name, self.group_of(name))
 
 
@@ -225,7 +225,7 @@ AGENTS: Final = {each.name: each for each in _AGENTS}
 
 
 def kind_of(tool: Tool) -> str:
-    """Return the kind of a call of a tool, for receivers."""
+    """Return the kind of a call to a tool, for receivers."""
     return tool.group if tool.group in ("mcp", "agent") else "builtin"
 
 

@@ -151,7 +151,7 @@ def add_to_failure(event: Event, value: Any) -> Answer:
 
 
 def withhold_result(event: Event, why: str) -> Answer:
-    """Return the answer that keeps the result of a call from the model that was never judged."""
+    """Return the answer that withholds the result of a call that no guard checked."""
     return refuse_result(event, f"Error: the result of {event.tool} was withheld: {why}")
 
 

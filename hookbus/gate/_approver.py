@@ -75,13 +75,13 @@ class GateApprover:
         self.people = None if store is None else store.people
 
     def ask(self, request: Request) -> Approved | Denied | Parked:
-        """Return the answer to a sync call, which only a plugin can make."""
+        """Return the answer for a sync call, which only a plugin can make."""
         if self._store is None:
             return Denied("hookbus gate", "no store of approvals is configured")
         return self._store.ask(request)
 
     async def ask_async(self, request: Request) -> Approved | Denied | Parked:
-        """Return the answer to a call of the agent."""
+        """Return the answer for a call that the agent makes."""
         hand_over = HAND_OVER.get()
         if hand_over is not None and hand_over.fits(request):
             hand_over.question.set_result(request.question)

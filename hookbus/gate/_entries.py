@@ -54,8 +54,8 @@ def _with_ending(words: list[str]) -> str:
     if event not in hook.GUARDED:
         ending = _PASSES
     elif (agent, event) in hook.CLOSES and AGENTS[agent].events[event] in ("after", "failed"):
-        told = hook.CLOSES[agent, event].decode() % f"hookbus: {_CLOSED}"
-        ending = f"[ $? = {hook.GO} ] || echo '{told}'"
+        answer = hook.CLOSES[agent, event].decode() % f"hookbus: {_CLOSED}"
+        ending = f"[ $? = {hook.GO} ] || echo '{answer}'"
     else:
         ending = _REFUSES
     return f"{shlex.join(words)}; {ending}"

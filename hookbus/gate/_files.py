@@ -127,7 +127,7 @@ def write_json(file: Path, value: Any, *, read: bytes | None) -> None:
 
     Raises:
         HookError: if it has changed since then, or the value cannot be written.
-        OSError: if it cannot be written. In both cases it is as it was.
+        OSError: if it cannot be written. In both cases, the file is unchanged.
     """
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     write_text(file, text, read=read)

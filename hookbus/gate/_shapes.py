@@ -3,11 +3,12 @@
 Cursor's documents (https://cursor.com/docs/hooks): "All hooks receive a base set of fields":
 `conversation_id`, `hook_event_name`, `workspace_roots`; `preToolUse` has `tool_name`, `tool_input`,
 `tool_use_id` and `cwd`, which was recorded empty; `postToolUse` has `tool_output`, a
-"JSON-stringified" result; a tool of MCP is `MCP:TOOL`.
+"JSON-stringified" result; an MCP tool is named `MCP:TOOL`.
 
 Copilot's documents (https://docs.github.com/en/copilot/reference/hooks-reference), for an event in
 camelCase: `sessionId`, `cwd`, `toolName`, `toolArgs`, `toolResult: {resultType, textResultForLlm}`,
-`error`. An event has no name in it, so the hook must say it. A tool of MCP is `SERVER-TOOL`.
+`error`. An event has no name in it, so the hook must say it. An MCP tool
+is named `SERVER-TOOL`.
 """
 
 from __future__ import annotations

@@ -153,14 +153,14 @@ def _run(words: list[str], folder: Path, variables: Mapping[str, str]) -> str:
 
 
 def _explain(name: str, last: str, results: list[Any], *, has_run: bool) -> str:
-    told = " ".join(map(str, results))
+    output = " ".join(map(str, results))
     if has_run:
         return f"{name} ran a command that the gate blocks"
-    if _BLOCKED in told:
+    if _BLOCKED in output:
         return ""
-    if "hookbus: " in told:
-        line = told[told.index("hookbus: ") :]
+    if "hookbus: " in output:
+        line = output[output.index("hookbus: ") :]
         return f"the gate closed the call without judging it: {line:.300}"
     if results:
-        return f"{name} did not ask the gate about a call: {told:.300}"
+        return f"{name} did not ask the gate about a call: {output:.300}"
     return f"{name} called no tool: {last:.300}"

@@ -47,7 +47,7 @@ class budget(ReadyGuard):
 
     Args:
         tokens: the maximum number of tokens, input and output together.
-        money: the maximum in US dollars, at the prices in genai-prices. A call of a model without a
+        money: the maximum in US dollars, at the prices in genai-prices. A call to a model without a
             known price is blocked.
         per: `"session"` or `"user"`, as set by `with baggage(session=..., user=...)`. All calls
             without a session (or user) share one budget.

@@ -63,7 +63,7 @@ class Finding(NamedTuple):
 
 
 class Finder:
-    """Finds secrets and personal data by their forms.
+    """Finds secrets and personal data by pattern.
 
     Args:
         secrets: whether to find keys and tokens.

@@ -22,7 +22,7 @@ MOST_REPEATS: Final = 1000
 class no_loops(ReadyGuard):
     """A guard that blocks calls that are repeated too often.
 
-    A repeat is another call of the same tool with the same arguments, compared as canonical JSON,
+    A repeat is another call to the same tool with the same arguments, compared as canonical JSON,
     or another round of a cycle of up to four calls. Calls that other guards block also count. Calls
     of tools that do not exist count if the framework reports them. A call whose arguments cannot be
     serialized to JSON never counts as a repeat.

@@ -29,7 +29,7 @@ class pinned_tools(ReadyGuard):
 
     Args:
         path: the file. It is created if it does not exist.
-        on_change: what to do with calls of a tool that has changed: `"ask"` for an approval, or
+        on_change: what to do with calls to a tool that has changed: `"ask"` for an approval, or
             `"block"`.
         hook: the hook to check: a name, several names, or a glob.
 

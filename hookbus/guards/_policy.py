@@ -249,7 +249,7 @@ class policy(ReadyGuard):
             for signal in bus.signals():
                 for each in signal.connections():
                     if each.function is self._judge:
-                        bus.events.tell_of(Reloaded, each, problem=problem)
+                        bus.events.emit_about(Reloaded, each, problem=problem)
 
     def _findings(self) -> list[str]:
         """Return what is wrong with the files and the policies, for `report`."""

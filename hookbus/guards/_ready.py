@@ -186,7 +186,7 @@ def glob(text: Any, what: str) -> Pattern[str]:
     """Return a compiled, case-sensitive glob.
 
     Raises:
-        HookError: if it is not a string, or empty.
+        HookError: if it is not a string or is empty.
     """
     if not isinstance(text, str) or not text:
         raise HookError(f"{what}: {shown(text)} is not a glob; write a string such as 'read_*'")

@@ -193,7 +193,7 @@ class _Rule:
         self.parameters: dict[str, None] = {}
 
     def note(self, arguments: Iterable[Any]) -> list[str]:
-        """Note the arguments of a call of a matching tool. Return the rule's arguments that the
+        """Note the arguments of a call to a matching tool. Return the rule's arguments that the
         call lacks.
         """
         self.is_met = True
@@ -227,7 +227,7 @@ class _Rule:
                     yield f"names the argument {name!r}, which no tool that it matches has{near}"
 
     def has(self, arguments: Mapping[Any, Any], *, is_strict: bool) -> bool:
-        """Return whether the arguments of a call of a matching tool match. A value that is not a
+        """Return whether the arguments of a call to a matching tool match. A value that is not a
         string matches unless `is_strict` is true.
         """
         for argument, matches in self._arguments.items():

@@ -44,7 +44,7 @@ class Durable:
 
 
 class Attempt:
-    """One attempt of a call: its intent, and its outcome."""
+    """One attempt at a call: its intent and its outcome."""
 
     def __init__(self, writer: Writer, bus: Bus, ctx: HookContext) -> None:
         self._writer, self._bus, self._ctx = writer, bus, ctx

@@ -85,7 +85,7 @@ class Journal:
 
         Args:
             bus: the bus. If it is already attached, nothing changes.
-            turns: whether to also record every call of every receiver, with its answer and its
+            turns: whether to also record every call to every receiver, with its answer and its
                 duration. This adds one record for each such call.
 
         Raises:

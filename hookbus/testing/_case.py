@@ -77,7 +77,7 @@ class Case:
         return "eve" in repr(ctx.kwargs[self.sample.argument])
 
     def call(self, *calls: tuple[int, str]) -> list[Any]:
-        """Make calls of the tool at once; return the result or exception of each."""
+        """Make calls to the tool at once; return the result or exception of each."""
         if not self.is_async:
             if len(calls) == 1:
                 return [self._outcome(*calls[0])]

@@ -67,7 +67,7 @@ class Recording(Pictured):
         return [(event.hook, event.outcome) for event in self.of(Finished)]
 
     def count(self, hook: str) -> int:
-        """Return the number of calls of a hook."""
+        """Return the number of calls to a hook."""
         return self.hooks.count(hook)
 
     def exactly(self, **times: int) -> None:

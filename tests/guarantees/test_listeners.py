@@ -158,11 +158,11 @@ def breaks_as_guard(agent):
 def test_a_listener_hears_the_kinds_it_names_and_without_them_all_but_asked(bus):
     heard = {name: [] for name in ("all", "some", "asked")}
     bus.events.connect(lambda bus, event: heard["all"].append(type(event)))
-    assert bus.events.heard == frozenset(events.KINDS) - {events.Invoked}
+    assert bus.events.listened_kinds == frozenset(events.KINDS) - {events.Invoked}
     with bus.events.connected_to(
         lambda bus, event: heard["asked"].append(type(event)), kinds=events.Invoked
     ):
-        assert bus.events.heard == frozenset(events.KINDS)
+        assert bus.events.listened_kinds == frozenset(events.KINDS)
     bus.events.connect_via(kinds=(events.Blocked, events.Failed))(
         lambda bus, event: heard["some"].append(type(event))
     )
@@ -170,7 +170,7 @@ def test_a_listener_hears_the_kinds_it_names_and_without_them_all_but_asked(bus)
         bus.events.emit(kind, vars(made(kind)))
     assert heard["all"] == [kind for kind in events.KINDS if kind is not events.Invoked]
     assert heard["some"] == [events.Blocked, events.Failed] and heard["asked"] == []
-    assert bus.events.heard == frozenset(events.KINDS) - {events.Invoked}
+    assert bus.events.listened_kinds == frozenset(events.KINDS) - {events.Invoked}
 
 
 def made(kind):
@@ -198,7 +198,7 @@ def test_kinds_are_classes_of_events(bus, kinds):
         bus.events.connect(lambda bus, event: None, kinds=kinds)
     with pytest.raises(HookError, match="connect to bus.events"):
         bus.signal("pre_reply").connect(lambda agent: None, kinds=kinds)
-    assert not bus.events.heard and not bus.events.receivers
+    assert not bus.events.listened_kinds and not bus.events.receivers
 
 
 def test_an_event_is_frozen_and_keeps_the_baggage_that_it_was_made_in():

@@ -17,7 +17,7 @@ claude_agent_sdk._internal.query:Query.__init__(self, transport, is_streaming_mo
 
 
 def sample(pay: Pay) -> Sample:
-    """Make sessions, in each of which the CLI asks its hooks about one call of a tool."""
+    """Make sessions, in each of which the CLI asks its hooks about one call to a tool."""
     query = import_module("claude_agent_sdk._internal.query").Query
 
     async def call(amount: int, to: str) -> Any:

@@ -48,7 +48,7 @@ langgraph.pregel._retry:_should_retry_on(retry_policy, exc)
 
 
 def sample(pay: Pay) -> Sample:
-    """Make a tool that is called as an agent does, with the call of a model."""
+    """Make a tool that is called as an agent does, with the call to a model."""
     plain, awaited = functions_of(pay)
     tools, messages = (import_module(f"langchain_core.{name}") for name in ("tools", "messages"))
     tool = tools.StructuredTool.from_function(plain, awaited, name=NAME, description="Pay.")

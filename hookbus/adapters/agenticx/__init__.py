@@ -1,4 +1,4 @@
-"""AgenticX 0.6.5 on hookbus: its four hook modules, and hooks around calls of its tools and models.
+"""AgenticX 0.6.5 on hookbus: its four hook modules, and hooks around calls to its tools and models.
 
     from hookbus.adapters import agenticx
 

@@ -18,7 +18,7 @@ _HIDDEN: Final = ("__tool_call_id", "__agent_id")
 
 
 class ToolCall:
-    """One call of a tool, as receivers see it in their argument `call`.
+    """One call to a tool, as receivers see it in their argument `call`.
 
     Attributes:
         tool: AgenticX's tool; None in a runtime, where tools are known only by name.
@@ -90,7 +90,7 @@ class ToolCall:
             self._outcome.result = result
         return self._outcome
 
-    def told(self, make: Callable[..., Any], error: Exception) -> Any:
+    def result_of(self, make: Callable[..., Any], error: Exception) -> Any:
         """Return the value that the executor gets for an exception.
 
         An exception that the executor itself raised is raised again.
@@ -157,7 +157,7 @@ def replaced_execute(
         try:
             return call.outcome(make, executor_class.tool_call(*call.words(kwargs, tool)))
         except Exception as error:
-            return call.told(make, error)
+            return call.result_of(make, error)
 
     @functools.wraps(stock_async)
     async def aexecute(
@@ -173,7 +173,7 @@ def replaced_execute(
             result = await executor_class.tool_call_async(*call.words(kwargs, tool))
             return call.outcome(make, result)
         except Exception as error:
-            return call.told(make, error)
+            return call.result_of(make, error)
 
     return {"execute": execute, "aexecute": aexecute}
 

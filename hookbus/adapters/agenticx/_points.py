@@ -170,8 +170,9 @@ class AskedHook(OwnHook):
 
 
 class AsyncHook(OwnHook):
-    """The same for hooks called only on event loops; a receiver known to be async is called
-    faster."""
+    """Like `OwnHook`, for hooks that are called only on an event loop. Receivers that are known to
+    be async are called faster.
+    """
 
     async def __call__(self, owner: Any, call: Any, ctx: Any) -> Any:
         answer = call.ask_own(self, ctx.kwargs)

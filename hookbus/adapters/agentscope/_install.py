@@ -47,7 +47,7 @@ def install(
 ) -> Uninstall:
     """Run the hooks of AgentScope's agents on hookbus, in both existing and future classes.
 
-    The hook `tool_call` covers every call of a tool by a `Toolkit`, inside its middlewares. A
+    The hook `tool_call` covers every call to a tool by a `Toolkit`, inside its middlewares. A
     subclass of `Toolkit` that overrides `call_tool_function` without calling `super()` bypasses it.
 
     Args:

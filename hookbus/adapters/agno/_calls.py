@@ -25,7 +25,7 @@ async def _always_async() -> None:
 
 
 class ToolCall(ToolEnds):
-    """One call of a tool, as receivers see it in their argument `call`.
+    """One call to a tool, as receivers see it in their argument `call`.
 
     Attributes:
         fc: Agno's FunctionCall.
@@ -246,8 +246,9 @@ class ToolCall(ToolEnds):
             SEEN.set(previous)
 
     def passed(self, args: dict[str, Any], before: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments that a hook passes inwards: those it changed in place, not those it
-        passed to next."""
+        """Return the arguments for the rest of the call, with the changes that the hook made in
+        place.
+        """
         live: dict[str, Any] | None = self.fc.arguments
         if args is self._given and live is not args and live is not self._placed:
             # Nothing was passed, so the hook has its own dict, unless other code has set arguments

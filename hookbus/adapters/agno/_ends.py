@@ -12,7 +12,7 @@ from ._views import shielded
 
 
 class ToolEnds:
-    """One call of a tool, before and after the tool and its `tool_hooks`.
+    """One call to a tool, before and after the tool and its `tool_hooks`.
 
     Attributes:
         fc: Agno's FunctionCall.

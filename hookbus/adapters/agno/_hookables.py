@@ -1,4 +1,4 @@
-"""The hookable methods for Agno: the calls of a tool, the input and output of a run, and the
+"""The hookable methods for Agno: the calls to a tool, the input and output of a run, and the
 classes that have them."""
 
 from __future__ import annotations

@@ -33,11 +33,12 @@ def install(
 ) -> Uninstall:
     """Hook Agno's tools, agents and teams.
 
-    The sender of a tool's hooks is its `Function`. At `tool_start` (`call`), `pre_hook` is a
-    receiver of `pre`. At `tool_call`, which has the common arguments and also `call`, `tool_hooks`
-    are arounds. At `tool_end` (`call`), `post_hook` is a receiver of `pre`. The sender of a run's
-    hooks is the agent or team. `run_input` and `run_output` are streams of Agno's events, where
-    `pre_hooks` and `post_hooks` are arounds.
+    The sender of a tool's hooks is its `Function`. The hook `tool_start`, with the argument
+    `call`, runs `pre_hook` as a receiver of `pre`. At `tool_call`, which has the common arguments
+    and also `call`, `tool_hooks` are arounds. The hook `tool_end`, with the argument `call`, runs
+    `post_hook` as a receiver of `pre`. The sender of a run's hooks is the agent or team.
+    `run_input` and `run_output` are streams of Agno's events, where `pre_hooks` and `post_hooks`
+    are arounds.
 
     Args:
         bus: the bus to declare the hooks on.
@@ -77,8 +78,9 @@ def _replace_tools(patches: Patches, bus: Bus, adapter: _Adapter) -> None:
     make_hookable(patches, bus, function_class, TOOLS)
     made = adapter.making(function_class.__init__, adapter.connect_tool)
     patches.replace(function_class, "__init__", made)
-    for colour, make in (("", adapter.executing), ("a", adapter.executing_async)):
-        name = f"_{colour}execute" if hasattr(call_class, "_execute") else f"{colour}execute"
+    for a_if_async, make in (("", adapter.executing), ("a", adapter.executing_async)):
+        name = f"{a_if_async}execute"
+        name = f"_{name}" if hasattr(call_class, "_execute") else name
         patches.replace(call_class, name, make(getattr(call_class, name)))
     model_class = import_module("agno.models.base").Model
     running = adapter.running(model_class.arun_function_call)
@@ -117,15 +119,15 @@ class _Adapter:
             connect(self.registry, function, "block" if self._strict else None)
 
     def must_await(self, function: Any) -> bool:
-        """Return whether an async run must not run the whole call of a tool in a thread."""
+        """Return whether an async run must not run the whole call to a tool in a thread."""
         if self._strict:
             return True
-        heard = (
+        signals = (
             signal for signal in self._signals if signal._has_shared or signal._has_own(function)
         )
         return any(
             is_async_hook(each)
-            for signal in heard
+            for signal in signals
             for each in signal.receivers_for(function)
             if not isinstance(each, OwnHook)
         )

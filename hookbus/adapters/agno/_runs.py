@@ -206,9 +206,9 @@ def replace_runs(patches: Patches, registry: Registry, *, strict: bool) -> None:
     for name, prefix in (("agent", ""), ("team", "_")):
         for hook, phase in (("run_input", "pre"), ("run_output", "post")):
             level = Level.of(name, hook)
-            for colour in ("", "a"):
-                function = f"{prefix}{colour}execute_{phase}_hooks"
-                make = _replaced_async if colour else _replaced
+            for a_if_async in ("", "a"):
+                function = f"{prefix}{a_if_async}execute_{phase}_hooks"
+                make = _replaced_async if a_if_async else _replaced
                 patches.replace(
                     level.module, function, make(patches, registry, level, function, strict)
                 )

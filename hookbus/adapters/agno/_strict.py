@@ -18,7 +18,7 @@ from ._hooks import AroundHook, is_async_hook
 
 
 class StrictToolCall(ToolCall):
-    """One call of a tool whose own hooks are receivers like any other."""
+    """One call to a tool whose own hooks are receivers like any other."""
 
     def __init__(self, agno: Any, fc: Any, *, is_async: bool, off_loop: bool) -> None:
         super().__init__(agno, fc, is_async=is_async, off_loop=off_loop)

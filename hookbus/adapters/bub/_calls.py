@@ -59,7 +59,7 @@ class Answered:
 
 @attrs.define(eq=False)
 class Asking:
-    """One call of one hook, whose answers mean what they mean in Bub.
+    """One call to one hook, whose answers mean what they mean in Bub.
 
     Attributes:
         plugins: the plugins whose implementations are called.
@@ -115,8 +115,9 @@ class Asking:
         )
 
     def ask(self, index: int, given: dict[str, Any], arguments: Mapping[str, Any]) -> Any:
-        """Call one implementation with the arguments it names; return the meaning of its answer, or
-        an awaitable of that."""
+        """Call one implementation with the arguments that it accepts. Return its interpreted
+        result, or an awaitable of it.
+        """
         impl, self.reached = self.impls[index], index + 1
         try:
             if index < len(self.done):

@@ -1,4 +1,4 @@
-"""One call of a hook of Bub's `AgentHooks`, and the decisions of its implementations."""
+"""One call to a hook of Bub's `AgentHooks`, and the decisions of its implementations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._calls import Asking, is_cancelled_by_nobody, title_of, warn
 
 
 class Interception(Asking):
-    """One call of a hook of `AgentHooks`, whose implementations change, answer or deny the next
+    """One call to a hook of `AgentHooks`, whose implementations change, answer or deny the next
     step."""
 
     on_error = "isolate"

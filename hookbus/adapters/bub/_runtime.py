@@ -51,22 +51,22 @@ def call_many_sync(runtime: Any, /, hook_name: str, **kwargs: Any) -> Any:
 
 
 async def notify_error(runtime: Any, /, *, stage: str, error: Exception, message: Any) -> None:
-    told, plugins = {"stage": stage, "error": error, "message": message}, _plugins(runtime)
+    notice, plugins = {"stage": stage, "error": error, "message": message}, _plugins(runtime)
     panel = plugins and plugins.panel("on_error")
     if not plugins or not panel or panel.question is None:
-        await STOCK["notify_error"](runtime, **told)
+        await STOCK["notify_error"](runtime, **notice)
     else:
-        await plugins.ask(panel, plugins.asking(panel, "on_error", Notice, stage=stage), told)
+        await plugins.ask(panel, plugins.asking(panel, "on_error", Notice, stage=stage), notice)
 
 
 def notify_error_sync(runtime: Any, /, *, stage: str, error: Exception, message: Any) -> None:
-    told, plugins = {"stage": stage, "error": error, "message": message}, _plugins(runtime)
+    notice, plugins = {"stage": stage, "error": error, "message": message}, _plugins(runtime)
     panel = plugins and plugins.panel("on_error")
     if not plugins or not panel or panel.question is None:
-        STOCK["notify_error_sync"](runtime, **told)
+        STOCK["notify_error_sync"](runtime, **notice)
     else:
         plugins.ask_sync(
-            panel, plugins.asking(panel, "on_error", Notice, stage=stage, is_sync=True), told
+            panel, plugins.asking(panel, "on_error", Notice, stage=stage, is_sync=True), notice
         )
 
 

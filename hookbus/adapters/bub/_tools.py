@@ -32,7 +32,7 @@ def hook_tools(patches: Patches, bus: Bus, module: Any, errors: Any) -> None:
             call = module.replace(call, arguments=dict(arguments))
         return await executor(call, call.context)
 
-    async def heard(executor: Any, tool: Any, call: Any) -> Any:
+    async def run_heard_call(executor: Any, tool: Any, call: Any) -> Any:
         agent = None if call.context is None else call.context.state.get("_runtime_agent")
         try:
             return await cls.tool_call(
@@ -45,7 +45,7 @@ def hook_tools(patches: Patches, bus: Bus, module: Any, errors: Any) -> None:
     def _invoke_normalized(executor: Any, tool_obj: Any, call: Any, context: Any) -> Any:
         if not patches.is_live or listeners.is_quiet():
             return stock(executor, tool_obj, call, context)
-        return heard(executor, tool_obj, call)
+        return run_heard_call(executor, tool_obj, call)
 
     async def _trace_tool_response(
         executor: Any, tool: Any, arguments: Any, context: Any, call_id: Any

@@ -85,7 +85,7 @@ class Adapter:
         parameters: Callable[[Any], Iterable[str]] | None = None, layer: int = 0,
         stream: bool | None = None, optional: bool = False, if_installed: bool = False,
     ) -> None:  # fmt: skip
-        """Make each call of a function a `tool_call`.
+        """Make each call to a function a `tool_call`.
 
         The fields of the call are paths. The first name of a path is a parameter of the function
         or, if there is no such parameter, an attribute of the tool; an example is
@@ -137,7 +137,7 @@ class Adapter:
         self, *paths: str, messages: str | None = None, is_async: bool | None = None,
         aside: type[Aside] | None = None,
     ) -> Model:  # fmt: skip
-        """Make each call of a method that returns a whole answer a `model_call`.
+        """Make each call to a method that returns a whole answer a `model_call`.
 
         Args:
             paths: the paths of the methods.
@@ -159,7 +159,7 @@ class Adapter:
         self, path: str, *, agent: str | None = None, input: str | None = None,
         stream: str | bool | None = None,
     ) -> None:  # fmt: skip
-        """Make each call of a method an `agent_run`, or an `agent_stream` if it yields parts.
+        """Make each call to a method an `agent_run`, or an `agent_stream` if it yields parts.
 
         Args:
             path: the path of the method.

@@ -67,7 +67,7 @@ def refused_as(
     model. The message is the text of the refusal.
 
     Args:
-        base: the framework's class of exceptions, or its path, such as
+        base: the framework's exception class, or its path, such as
             `"agentlib.errors:ToolError"`.
         attributes: the attributes of the exception that the framework reads. Each is a function
             that takes the `Refusal` and returns the value.

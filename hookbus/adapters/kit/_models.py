@@ -46,7 +46,7 @@ class Model:
         items: Callable[[Any], Iterable[Any]], messages: str | None = None,
         is_async: bool | None = None,
     ) -> Model:  # fmt: skip
-        """Make each call of a method that returns an answer in parts a `model_call`, too.
+        """Make each call to a method that returns an answer in parts a `model_call`, too.
 
         Args:
             paths: the paths of the methods.

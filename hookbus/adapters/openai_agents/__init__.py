@@ -1,12 +1,12 @@
 """The OpenAI Agents SDK: hooks around calls of tools and models, hand-offs, and runs.
 
-`tool_call` (sender: the tool) covers every call of a function tool, a tool of a local MCP server,
+`tool_call` (sender: the tool) covers every call to a function tool, a tool of a local MCP server,
 an agent used as a tool, and a custom, shell, local shell, patch or computer tool. It also covers
 every hand-off (sender: the `Handoff`). The model reads the reason for a blocked call, and a blocked
 hand-off does not happen. A blocked call is never the final output of a run: if `tool_use_behavior`
 would stop on it, the run continues and the model reads the reason. A patch with several operations
 makes one call for each operation. `model_call` and `model_stream` (sender: the `Model`) cover the
-calls of every model. `agent_run` covers `Runner.run` and `run_sync`; its result is the `RunResult`.
+calls to every model. `agent_run` covers `Runner.run` and `run_sync`; its result is the `RunResult`.
 `agent_stream` covers a whole streamed run; its parts are those of `model_stream`. A blocked model
 call or run raises `HookBlocked`.
 

@@ -162,18 +162,18 @@ def _hook_computers(gate: Gate, action_class: Any) -> None:
 
     @functools.wraps(stock)
     async def execute(own: Any, *, agent: Any, action: Any, **rest: Any) -> Any:
-        told: list[str] = []
+        texts: list[str] = []
 
         async def act(computer: Any, tool_call: Any) -> str:
             ask = functools.partial(_ask, gate, action.computer_tool, agent, tool_call, None)
             picture, text = await _touched(own, computer, tool_call, ask)
-            told.extend(text)
+            texts.extend(text)
             return picture
 
         given = View(own, _execute_action_and_capture=act)
         item = await stock(given, agent=agent, action=action, **rest)
-        if told:
-            item.output = Told(told[0])
+        if texts:
+            item.output = Told(texts[0])
         return item
 
     def hooked(stock_all: Any) -> Any:

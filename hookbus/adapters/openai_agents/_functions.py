@@ -58,7 +58,7 @@ def _hook_unknown(gate: Gate) -> None:
     not."""
     home, error = module("run_internal.turn_resolution"), module("exceptions").ModelBehaviorError
 
-    def told(stock: Any) -> Any:
+    def resolve_message(stock: Any) -> Any:
         @functools.wraps(stock)
         async def _resolve(**given: Any) -> Any:
             async def body(arguments: dict[str, Any]) -> Any:
@@ -91,7 +91,7 @@ def _hook_unknown(gate: Gate) -> None:
         return process_model_response
 
     if hasattr(home, "_resolve_tool_not_found_message"):  # older releases always end the run
-        gate.patches.wrap_function(home, "_resolve_tool_not_found_message", told)
+        gate.patches.wrap_function(home, "_resolve_tool_not_found_message", resolve_message)
     gate.patches.wrap_function(home, "process_model_response", raised)
 
 

@@ -164,7 +164,7 @@ async def ask_trusted(tool: Any, arguments: Any) -> Block | None:
 class ToolCalls:
     """Calls tools as OpenClaw does, with the plugins of a runner's registry.
 
-    Every call is a call of the hook `tool_call` of the vocabulary, with the further arguments
+    Every call is a call to the hook `tool_call` of the vocabulary, with the further arguments
     `context` and `approval`. Handlers of `before_tool_call` are its modifiers, ordered together
     with other receivers of `pre_tool_call`; guards come after all of them.
 

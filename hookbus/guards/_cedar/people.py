@@ -30,7 +30,7 @@ class Entities:
         names: the ids of the agents among them.
 
     Raises:
-        HookError: if a file cannot be read, or its content has another form.
+        HookError: if a file cannot be read or is malformed.
     """
 
     def __init__(self, given: Any = None, people: Any = None) -> None:

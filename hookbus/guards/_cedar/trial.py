@@ -229,7 +229,7 @@ def _check_keys(said: Mapping[str, Any], known: Collection[str], where: str) -> 
 
 
 def schema_seen(calls: Iterable[tuple[str, Mapping[str, Any]]]) -> Schema:
-    """Return a schema with the arguments in these calls. Those that every call of a tool has are
+    """Return a schema with the arguments in these calls. Those that every call to a tool has are
     required. An argument whose values have several types, or are mappings, is text.
     """
     counts: dict[str, int] = {}

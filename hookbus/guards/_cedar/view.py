@@ -1,4 +1,4 @@
-"""The policies that can match the calls of one tool, and one decision by them."""
+"""The policies that can match the calls to one tool, and one decision by them."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class Decision:
 
 
 class View:
-    """The policies that can match the calls of one tool, checked against its arguments.
+    """The policies that can match the calls to one tool, checked against its arguments.
 
     Attributes:
         action, resource, fields: the calls that it is about.
         policies: these policies.
-        problem: why one of them cannot be checked, or None. It blocks every call of the tool.
+        problem: why one of them cannot be checked, or None. It blocks every call to the tool.
     """
 
     def __init__(self, whole: Any, action: str, resource: Uid, fields: Mapping[str, Field]) -> None:
@@ -108,12 +108,12 @@ class View:
         """Decide a call.
 
         Args:
-            principal: who makes it.
-            arguments: its arguments.
-            baggage: its baggage.
-            with_shadow: whether policies with `@shadow` are evaluated, too; then only these are
-                counted.
-            is_counted: whether to count it for the policies.
+            principal: the Cedar principal that makes the call.
+            arguments: the arguments of the call.
+            baggage: the baggage of the call.
+            with_shadow: whether to evaluate policies with `@shadow`, too. If so, only the decisions
+                of these policies are counted.
+            is_counted: whether to add the decision to the counts of the policies.
         """
         evaluated = self._enforced
         if with_shadow and self._with_shadow is not None:

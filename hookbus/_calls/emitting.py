@@ -48,7 +48,7 @@ _OF_MISUSE: Final = (HookError, PermissionError, TypeError, AttributeError, Recu
 """The types of exceptions that a misuse of hookbus can cause."""
 
 
-def begun(
+def emit_started(
     call: Call, values: Mapping[str, Any] | None, labels: Mapping[str, Any] | None = None
 ) -> None:
     """Start a call whose start or end has a listener, with its labels."""
@@ -71,7 +71,7 @@ def begun(
         _emit(call, Started, fields)
 
 
-def begun_stream(
+def emit_stream_started(
     call: Call, values: Mapping[str, Any] | None, labels: Mapping[str, Any] | None = None
 ) -> Carried | None:
     """Start a stream in the same way. Return the context variables that listeners set. They apply
@@ -79,7 +79,7 @@ def begun_stream(
     """
     before = copy_context()
     try:
-        begun(call, values, labels)
+        emit_started(call, values, labels)
     finally:
         call.carried = carried = changes_since(before)
     return carried
@@ -108,9 +108,9 @@ def enclosing() -> int | None:
     return inside[0] if inside else None
 
 
-def finished(call: Call, outcome: str, error: BaseException | None, result: Any) -> None:
+def emit_finished(call: Call, outcome: str, error: BaseException | None, result: Any) -> None:
     """Emit the end of a call whose start was emitted. An interrupt may have prevented the start, or
-    may cause a second call of this function.
+    may cause a second call to this function.
     """
     if ENCLOSING.get() is call.inside:
         ENCLOSING.set(call.outer)
@@ -134,7 +134,7 @@ def finished(call: Call, outcome: str, error: BaseException | None, result: Any)
         call.inside.clear()
 
 
-def tell(call: Call, kind: type[Event], **facts: Any) -> bool:
+def emit(call: Call, kind: type[Event], **facts: Any) -> bool:
     """Emit an event to the listeners of its kind. Return whether there was a listener. The event
     gets the current time, unless `facts` contains `at`.
     """
@@ -156,7 +156,7 @@ def _emit(call: Call, kind: type[Event], fields: dict[str, Any]) -> bool:
     return emit is not None and emit(fields)
 
 
-def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) -> str:
+def emit_failed(call: Call, seat: Seat, error: BaseException, action: Action) -> str:
     """Count a failure and emit it, or log it if there is no listener. Return a description that
     models may read.
     """
@@ -168,7 +168,7 @@ def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) ->
         said = str(meant) if is_ours else _of_odd_use(receiver.name, seat, error)
         sentence = said and said.replace(receiver.label, receiver.name)
     place = receiver.count_failure(meant, is_open=is_open, sentence=sentence)
-    is_heard = Failed in call.plan.heard and tell(
+    is_heard = Failed in call.plan.listened_kinds and emit(
         call, Failed, receiver=receiver.name, role=receiver.role, phase=seat.phase,
         exception=meant, action=action, enforced=not receiver.options.shadow, place=place,
         message=sentence or None,
@@ -182,7 +182,7 @@ def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) ->
     return sentence or str(name_of_class(kind))
 
 
-def tell_change(
+def emit_change(
     call: Call, seat: Seat, name: str, before: Any, after: Any, index: int | None = None,
     dropped: bool = False,
 ) -> None:  # fmt: skip
@@ -201,12 +201,12 @@ def tell_change(
         _emit(call, Mutated, fields)
 
 
-def tell_turn(call: Call, seat: Seat, began: float) -> None:
+def emit_invoked(call: Call, seat: Seat, began: float) -> None:
     """Emit the result of one receiver, and reset the answer for the next one."""
     said, call.said = call.said, "nothing"
     receiver = seat.receiver
     seconds = time.perf_counter() - began
-    tell(
+    emit(
         call, Invoked, receiver=receiver.name, role=receiver.role, phase=seat.phase,
         seconds=seconds, answer=said,
     )  # fmt: skip
