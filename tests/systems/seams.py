@@ -104,8 +104,8 @@ def lines_of(adapter: str) -> list[str]:
 
 def text_of(lines: list[str]) -> str:
     return "\n".join(
-        textwrap.fill(line, 98, subsequent_indent="    ", break_long_words=False,
-                      break_on_hyphens=False)
+        textwrap.fill(line.replace(":", ": ") if max(map(len, line.split())) > 94 else line, 98,
+                      subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
         for line in lines
     )  # fmt: skip
 

@@ -34,8 +34,11 @@ class Seam(NamedTuple):
 
 
 def read_seams(text: str) -> Iterator[Seam]:
-    """Yield the seams of a list; an indented line continues the one before."""
-    for line in re.sub(r"\n\s+", " ", text.strip()).splitlines():
+    """Yield the seams of a list. An indented line continues the previous line, and a module may be
+    followed by its own line break.
+    """
+    joined = re.sub(r"\n\s+", " ", text.strip()).replace(": ", ":")
+    for line in joined.splitlines():
         found = _SEAM.fullmatch(line.strip())
         if found is None:
             raise ValueError(f"this line is not a seam: {line!r}")

@@ -21,8 +21,9 @@ async autogen_core.tools._workbench:Workbench.call_tool(self, name, arguments, c
     call_id)
 autogen_agentchat.agents._assistant_agent:AssistantAgent._check_and_handle_handoff(model_result,
     executed_calls_and_results, inner_messages, handoffs, agent_name)
-autogen_agentchat.agents._assistant_agent:AssistantAgent._summarize_tool_use(executed_calls_and_results,
-    inner_messages, handoffs, tool_call_summary_format, tool_call_summary_formatter, agent_name)
+autogen_agentchat.agents._assistant_agent:
+    AssistantAgent._summarize_tool_use(executed_calls_and_results, inner_messages, handoffs,
+    tool_call_summary_format, tool_call_summary_formatter, agent_name)
 autogen_agentchat.agents._base_chat_agent:BaseChatAgent.run_stream(self, *, task,
     cancellation_token)
 autogen_agentchat.teams._group_chat._base_group_chat:BaseGroupChat.run_stream(self, *, task,

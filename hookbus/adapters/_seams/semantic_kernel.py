@@ -9,9 +9,8 @@ from typing import Any, Final
 from ._frame import NAME, Pay, Sample, functions_of, raised_text
 
 SEAMS: Final = """
-async
-    semantic_kernel.connectors.ai.chat_completion_client_base:ChatCompletionClientBase._inner_get_chat_message_contents(self,
-    chat_history, settings)
+async semantic_kernel.connectors.ai.chat_completion_client_base:
+    ChatCompletionClientBase._inner_get_chat_message_contents(self, chat_history, settings)
 async semantic_kernel.functions.kernel_function:KernelFunction._invoke_internal(self, context)
 async semantic_kernel.functions.kernel_function:KernelFunction._invoke_internal_stream(self,
     context)
@@ -19,8 +18,9 @@ async semantic_kernel.kernel:Kernel.invoke(self, function, arguments, function_n
     metadata, **kwargs)
 async semantic_kernel.kernel:Kernel.invoke_function_call(self, function_call, chat_history, *,
     arguments, function_behavior)
-semantic_kernel.connectors.ai.chat_completion_client_base:ChatCompletionClientBase._inner_get_streaming_chat_message_contents(self,
-    chat_history, settings)
+semantic_kernel.connectors.ai.chat_completion_client_base:
+    ChatCompletionClientBase._inner_get_streaming_chat_message_contents(self, chat_history,
+    settings)
 """
 
 
