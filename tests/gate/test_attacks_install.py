@@ -227,7 +227,7 @@ def test_a_signal_to_the_typed_command_refuses_the_call(gate, number):
             time.sleep(0.02)
         started.send_signal(number)
         out, err = started.stdout.read(), started.stderr.read().decode()
-    assert (started.returncode, out) == (2, b"") and f"ended by signal {number}" in err
+    assert (started.returncode, out) == (2, b"") and f"stopped by signal {number}" in err
 
 
 def test_a_wrong_deadline_of_the_typed_command_ends_the_turn_after_a_tool_of_claude(gate):
