@@ -90,7 +90,7 @@ class Mover:
         """Move all records at program exit, and close the files until there are others."""
         is_moved = self.drain() is None
         if self.spool.close() is None and is_moved:
-            self.chain.leave()
+            self.chain.leave(keeps_position=self.spool.is_left)
         self.chain.disconnect()
 
     def close(self) -> str | None:
@@ -102,7 +102,7 @@ class Mover:
         for each in self._left:
             each.close()
         if problem is None:
-            self.chain.leave()
+            self.chain.leave(keeps_position=self.spool.is_left)
         self.chain.disconnect()
         if problem is not None and kept is not None:
             problem += f"; {waiting - dropped} records stay in {kept} for the next Journal(path)"

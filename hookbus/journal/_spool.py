@@ -119,7 +119,10 @@ class Spool:
     Attributes:
         written: the number of records that were written to it.
         position: up to where the chain has its records.
+        is_left: whether a file could not be removed after the chain had all its records.
     """
+
+    is_left = False
 
     def __init__(self, journal: Path, journal_id: str, run: Run) -> None:
         self._journal, self._journal_id, self._run = journal, journal_id, run
@@ -212,8 +215,7 @@ class Spool:
                 self._release()
             if is_needed:
                 return self._path
-            with suppress(OSError):  # the next journal removes it
-                os.unlink(self._path)
+            self._remove()
         return None
 
     def leave_to_parent(self) -> None:
@@ -244,6 +246,15 @@ class Spool:
             os.unlink(self._path)
         self._release()
         return False
+
+    def _remove(self) -> None:
+        try:
+            os.unlink(self._path)
+        except FileNotFoundError:
+            return
+        except OSError as error:  # the chain keeps the position, and the next journal removes it
+            self.is_left = True
+            _log.warning("%s could not be removed: %s", self._path, error.strerror or error)
 
     def _reopen(self) -> None:
         self._file = os.open(self._path, _FLAGS)

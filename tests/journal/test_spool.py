@@ -4,6 +4,7 @@ once, or is said to be damaged or of something else (G38, G40).
 
 import errno
 import json
+import operator
 import os
 import sqlite3
 import subprocess
@@ -48,6 +49,10 @@ def spools(path):
 
 def types(path):
     return [record.type for record in Journal.reading(path).records()]
+
+
+def refuse(*args):
+    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 CALL = ["hookbus.started", "hookbus.finished"]
@@ -182,6 +187,22 @@ def test_while_the_journal_is_locked_the_recovery_waits(path, monkeypatch):
     assert len(spools(path)) == 1
     Journal(path).close()
     assert types(path) == CALL * 3
+
+
+@pytest.mark.parametrize("end", ["close", "_writer.end"])
+def test_a_spool_that_cannot_be_removed_is_not_recovered_again(
+    path, bank, monkeypatch, caplog, end
+):
+    journal = Journal(path)
+    journal.attach(bank.bus)
+    bank.pay("ada")
+    with monkeypatch.context() as patched:
+        patched.setattr("os.unlink", refuse)
+        operator.attrgetter(end)(journal)()
+    [left] = spools(path)
+    assert f"{left} could not be removed" in caplog.text
+    Journal(path).close()
+    assert types(path) == CALL and spools(path) == []
 
 
 # -- while the process runs ------------------------------------------------------------------------
