@@ -1808,7 +1808,7 @@ JOURNAL = [
         ' or found.st_uid not in (owner, user())',
         '',
         'tests/journal/test_spool.py'),
-    Bug('journal: a damaged record of a spool is recovered', 'journal/_spool.py',
+    Bug('journal: a damaged record of a spool is recovered', 'journal/_lines.py',
         ' or line[:8] != b"%08x" % crc32(line[9:])',
         '',
         'tests/journal/test_spool.py'),

@@ -125,6 +125,7 @@ class Mover:
             HookError: if the chain cannot be written.
         """
         self.spool.check()
+        self._count_lost()
         written, end, after = self.spool.written, self.spool.end(), self.queue.next_after()
         until = end if after is None else min(after, end)
         rows, position, damaged = self.spool.read(until, most)
@@ -150,6 +151,14 @@ class Mover:
         if damaged:
             self.queue.lost += damaged
             _log.error("%s: %d records in its spool are damaged and lost", self._path, damaged)
+
+    def _count_lost(self) -> None:
+        """Count the records that were lost with the file of the spool."""
+        lost = self.spool.lost_until - self.moved
+        if lost > 0:
+            self.moved = self.spool.lost_until
+            self.queue.lost += lost
+            _log.error("%s: %d records were lost with its spool", self._path, lost)
 
     def _moved_to(self, position: int, moved: int, written: list[Waiting]) -> None:
         self.spool.position, self.moved = position, moved

@@ -14,8 +14,9 @@ from typing import Any, Final
 from .._ground.platform import BINARY, lock_file, read_at
 from ._append import Chain
 from ._chain import Row
+from ._lines import MAGIC, header_of, read_lines
 from ._run import KilledRun
-from ._spool import MAGIC, header_of, paths_of_spools, read_lines
+from ._spool import paths_of_spools
 
 _BATCH: Final = 8192
 _FLAGS: Final[int] = BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)

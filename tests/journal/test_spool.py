@@ -326,6 +326,37 @@ def test_a_spool_that_is_taken_away_while_it_is_used_is_replaced_without_a_loss(
         each.close()
 
 
+def close_descriptors(journal, path):
+    """Close the descriptors as a daemon does, and return a file that gets the one of the spool."""
+    spool = journal._writer._mover.spool
+    number = spool._file
+    os.close(spool._reader)
+    file = os.open(path, os.O_RDWR | os.O_CREAT)
+    os.dup2(file, number)
+    os.close(file)
+    return number
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_file_that_got_the_descriptor_of_the_spool_is_not_written(
+    path, bank, journal, caplog, is_kept
+):
+    journal.attach(bank.bus)
+    bank.pay("ada")
+    file = close_descriptors(journal, path.with_name("mine"))
+    bank.pay("bob")
+    if not is_kept:
+        spools(path)[0].unlink()
+    journal.flush()
+    bank.pay("eva")
+    journal.close()
+    os.close(file)
+    assert path.with_name("mine").read_bytes() == b""
+    assert len(types(path)) + journal.lost == 6 and journal.lost == (0 if is_kept else 2)
+    assert "the program closed it" in caplog.text
+    assert ("2 records were lost with its spool" in caplog.text) != is_kept
+
+
 class Fails:
     """`os`, of which writes of records fail: none, or only the first half is written."""
 
