@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sqlite3
 import stat
 from collections.abc import Iterator
@@ -11,14 +12,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from .._ground.platform import BINARY, lock_file, read_at
+from .._ground.platform import BINARY, lock_file
 from ._append import Chain
 from ._chain import Row
-from ._lines import MAGIC, header_of, read_lines
+from ._lines import header_of, read_lines
 from ._run import KilledRun
 from ._spool import paths_of_spools
 
 _BATCH: Final = 8192
+_NAME: Final = re.compile(r".*-spool-[0-9a-f]{16}", re.DOTALL)
+_RUN: Final = re.compile(r"[0-9a-f]{16}")
 _FLAGS: Final[int] = BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 _log: Final = logging.getLogger("hookbus")
@@ -29,8 +32,8 @@ class LeftSpool:
 
     Attributes:
         path: its path.
-        is_begun: whether it has a header.
-        run: the run that wrote it, if it has a header.
+        is_begun: whether it is not empty.
+        run: the run that wrote it, if it is not empty.
 
     Raises:
         OSError: if it cannot be opened.
@@ -47,6 +50,8 @@ class LeftSpool:
             OSError: if the file cannot be read.
             ValueError: with the reason, if it is not a spool of this journal.
         """
+        if _NAME.fullmatch(self.path.name) is None:
+            raise ValueError("its name does not end with the 16 hexadecimal digits of a spool")
         found, owner = os.fstat(self._file), os.stat(journal).st_uid
         user: Any = getattr(os, "getuid", lambda: owner)
         if not stat.S_ISREG(found.st_mode) or found.st_uid not in (owner, user()):
@@ -57,13 +62,10 @@ class LeftSpool:
         try:
             header, size = header_of(self._file)
             self.run, self._base = KilledRun(header), int(header["position"])
+            if _RUN.fullmatch(self.run.id) is None:
+                raise ValueError("it names no run")
         except (ValueError, KeyError, TypeError):
-            start = read_at(self._file, 4096, 0)
-            is_torn = start.count(b"\n") < 2 and start[: len(MAGIC)] == MAGIC[: len(start)]
-            self.is_begun = not is_torn
-            if self.is_begun:
-                raise ValueError("it has no header of a spool") from None
-            return
+            raise ValueError("it has no header of a spool") from None
         if header.get("journal") != journal_id:
             raise ValueError("it belongs to another journal")
         self._first = self._base + size

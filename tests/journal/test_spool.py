@@ -16,7 +16,7 @@ import pytest
 
 from hookbus import Bus, HookBlocked, HookError, baggage
 from hookbus.events import Event
-from hookbus.journal import Journal, _spool
+from hookbus.journal import Journal, _lines, _spool
 from hookbus.journal._chain import row_of
 from hookbus.journal._text import text_of
 
@@ -116,15 +116,38 @@ def test_a_damaged_record_is_said_and_its_file_is_kept(path, caplog):
 
 def another_journal(path):
     other = path.with_name("other.db")
-    die(other).rename(f"{path}-spool-x")
+    die(other).rename(f"{path}-spool-{'0' * 16}")
 
 
 def a_text(path):
-    path.with_name(f"{path.name}-spool-x").write_text("my own file\nof two lines\n")
+    path.with_name(f"{path.name}-spool-{'0' * 16}").write_text("my own file\nof two lines\n")
+
+
+def an_empty_file_of_another_name(path):
+    path.with_name(f"{path.name}-spool-notes.txt").touch()
+
+
+def a_copy_of_another_name(path):
+    die(path).rename(f"{path}-spool-copy")
+
+
+def the_first_byte_of_a_header(path):
+    path.with_name(f"{path.name}-spool-{'0' * 16}").write_text("h")
+
+
+def a_first_line_and_another(path):
+    text = "hookbus-spool-1\nmy own line"
+    path.with_name(f"{path.name}-spool-{'0' * 16}").write_text(text)
+
+
+def a_header_without_a_run(path):
+    spool = die(path)
+    header = {**_lines.data_of(spool.read_bytes().split(b"\n")[1]), "run": "mine"}
+    spool.write_bytes(_lines.MAGIC + _lines.line_of(json.dumps(header)))
 
 
 def a_folder(path):
-    path.with_name(f"{path.name}-spool-x").mkdir()
+    path.with_name(f"{path.name}-spool-{'0' * 16}").mkdir()
 
 
 def of_another_user(path):
@@ -138,7 +161,11 @@ def a_link(path):
     spool.symlink_to(path.with_name("elsewhere"))
 
 
-FOREIGN = (another_journal, a_text, a_folder, of_another_user, a_link)
+FOREIGN = (
+    another_journal, a_text, an_empty_file_of_another_name, a_copy_of_another_name,
+    the_first_byte_of_a_header, a_first_line_and_another, a_header_without_a_run, a_folder,
+    of_another_user, a_link,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("make", FOREIGN, ids=lambda make: make.__name__)
@@ -156,10 +183,10 @@ def test_a_file_that_is_no_spool_of_this_journal_is_left_as_it_is_and_said(path,
     assert types(path) == [] and before == (None if foreign.is_dir() else foreign.read_bytes())
 
 
-@pytest.mark.parametrize("size", [0, 10, 40])
-def test_a_spool_whose_process_was_killed_before_its_first_record_is_removed(path, size):
+@pytest.mark.parametrize("lines", [0, 2])
+def test_a_spool_whose_process_was_killed_before_its_first_record_is_removed(path, lines):
     spool = die(path)
-    spool.write_bytes(spool.read_bytes()[:size])
+    spool.write_bytes(b"".join(spool.read_bytes().splitlines(keepends=True)[:lines]))
     assert Journal.reading(path).verify().ok
     Journal(path).close()
     assert spools(path) == [] and types(path) == []
