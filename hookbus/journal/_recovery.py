@@ -20,6 +20,7 @@ from ._run import KilledRun
 from ._spool import paths_of_spools
 
 _BATCH: Final = 8192
+_NAMES: Final = 100
 _NAME: Final = re.compile(r".*-spool-[0-9a-f]{16}", re.DOTALL)
 _RUN: Final = re.compile(r"[0-9a-f]{16}")
 _FLAGS: Final[int] = BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -146,29 +147,50 @@ def recover(spool: LeftSpool, chain: Chain) -> None:
     Raises:
         HookError: if the chain cannot be written.
     """
-    recovered = all_damaged = 0
+    recovered = damaged = 0
     if spool.is_begun:
-        for rows, position, damaged in spool.batches(_position(spool, chain)):
-            all_damaged += damaged
+        # An earlier recovery that could not rename the file has moved the records behind them too.
+        damaged = sum(count for _, _, count in spool.batches(0))
+        for rows, position, _ in spool.batches(_position(spool, chain)):
             if rows:
                 _append(chain, rows, spool.run, position)
                 recovered += len(rows)
     spool.close()
-    with suppress(OSError):  # the next journal finds that the chain has all records
-        if all_damaged:
-            spool.path.rename(str(spool.path).replace("-spool-", "-damaged-"))
-        else:
+    if not damaged:
+        with suppress(OSError):  # the next journal finds that the chain has all records
             spool.path.unlink()
     if recovered:
         _log.warning(
             "%s: %d records of %s were recovered, which ended without closing its journal",
             spool.path, recovered, spool.run.source,
         )  # fmt: skip
-    if all_damaged:
+    if damaged:
         _log.error(
-            "%s: %d lines are damaged, so their records are lost; the file is kept and named "
-            "-damaged- instead of -spool-", spool.path, all_damaged,
+            "%s: %d lines are damaged, so their records are lost; the file is kept%s",
+            spool.path, damaged, _set_aside(spool.path),
         )  # fmt: skip
+
+
+def _set_aside(path: Path) -> str:
+    """Give a damaged spool a name that no other file has. Return under which name it is kept."""
+    journal, _, random = path.name.rpartition("-spool-")
+    for number in range(1, _NAMES + 1):
+        name = f"{journal}-damaged-{random}" + f"-{number}" * (number > 1)
+        free = path.with_name(name)
+        try:
+            os.close(os.open(free, os.O_CREAT | os.O_EXCL, 0o600))  # no other process takes it
+        except FileExistsError:
+            continue
+        except OSError as error:
+            return f", but cannot be renamed: {error.strerror or error}"
+        try:
+            path.replace(free)
+        except OSError as error:
+            with suppress(OSError):  # an empty file remains
+                free.unlink()
+            return f", but cannot be renamed: {error.strerror or error}"
+        return f" as {name}"
+    return f", but cannot be renamed: there are {_NAMES} files with such names"
 
 
 def _position(spool: LeftSpool, chain: Chain) -> int:

@@ -114,6 +114,42 @@ def test_a_damaged_record_is_said_and_its_file_is_kept(path, caplog):
     assert kept.read_bytes() == data and "1 lines are damaged" in caplog.text
 
 
+def damage(spool):
+    data = spool.read_bytes().replace(b'"pay"', b'"PAY"', 1)
+    spool.write_bytes(data)
+    return data
+
+
+def test_a_damaged_spool_stays_in_its_folder_and_replaces_no_file(path, caplog):
+    folder = path.parent / "my-spool-folder"
+    folder.mkdir()
+    path = folder / "a-spool-of-calls.db"
+    spool = die(path)
+    data = damage(spool)
+    other = folder / f"{path.name}-damaged-{spool.name[-16:]}"
+    other.write_text("mine")
+    Journal(path).close()
+    assert other.read_text() == "mine" and spools(path) == [] and len(types(path)) == 5
+    assert (folder / f"{other.name}-2").read_bytes() == data
+    assert f"the file is kept as {other.name}-2" in caplog.text
+
+
+def test_a_damaged_spool_that_cannot_be_renamed_is_kept_by_every_journal(
+    path, monkeypatch, caplog
+):
+    spool = die(path)
+    data = damage(spool)
+    for _ in range(2):
+        with monkeypatch.context() as patched:
+            patched.setattr("pathlib.Path.replace", refuse)
+            Journal(path).close()
+        assert spool.read_bytes() == data and list(path.parent.glob("*-damaged-*")) == []
+    assert caplog.text.count("the file is kept, but cannot be renamed: Permission denied") == 2
+    Journal(path).close()
+    assert len(types(path)) == 5 and spools(path) == []
+    assert [each.read_bytes() for each in path.parent.glob("*-damaged-*")] == [data]
+
+
 def another_journal(path):
     other = path.with_name("other.db")
     die(other).rename(f"{path}-spool-{'0' * 16}")
