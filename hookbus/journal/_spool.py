@@ -114,10 +114,14 @@ class Spool:
         """Truncate the file if it is large and the chain has all its records."""
         if self.position - self._base <= LARGEST:
             return
-        with self._lock, suppress(OSError):  # it stays as it is, or is shorter than its header
+        with self._lock:
             if self.position == self.end():
-                os.ftruncate(self._file, 0)
-                self._write_header()
+                try:
+                    os.ftruncate(self._file, 0)
+                    self._write_header()
+                except OSError as error:  # the next record makes another file
+                    self._report(error)
+                    self._discard()
 
     def check(self) -> None:
         """Continue if the file was removed, or if the program closed its descriptors."""
@@ -199,11 +203,18 @@ class Spool:
             raise OSError("other processes lock every new file")
         except OSError as error:
             self._report(error)
+            if self._file >= 0:
+                self._discard()
         except ImportError:  # this system cannot lock files: records are queued in memory
             self._is_closed = True
             os.unlink(self._path)
         self._release()
         return False
+
+    def _discard(self) -> None:
+        """Remove a file without a header, to which no record is written."""
+        self._release()
+        self._remove()
 
     def _remove(self) -> None:
         try:
@@ -230,7 +241,10 @@ class Spool:
         """Write the header of an empty file, which continues at the current position."""
         self._base = self.position
         header = {**self._run.described(), "journal": self._journal_id, "position": self._base}
-        self.position += os.write(self._file, MAGIC + line_of(encoded(header)))
+        data = MAGIC + line_of(encoded(header))
+        if os.write(self._file, data) < len(data):
+            raise OSError("there is no room for its header")
+        self.position += len(data)
         self._measure()
 
     def _opened(self) -> tuple[int, int] | None:

@@ -454,6 +454,37 @@ def test_while_the_disk_is_full_records_wait_in_memory_in_their_order(
     assert journal.lost == 0 and spools(path) == []
 
 
+class FailsForHeaders(Fails):
+    def write(self, file, data):
+        if data.startswith(_spool.MAGIC):
+            return super().write(file, data[1:])
+        return os.write(file, data)
+
+
+@pytest.mark.parametrize("share", [0, 0.5])
+@pytest.mark.parametrize("first", [0, 20])
+def test_no_record_is_written_to_a_spool_without_a_header(
+    path, bank, journal, monkeypatch, caplog, share, first
+):
+    journal.attach(bank.bus)
+    for _ in range(first):
+        bank.pay("ada")
+    with monkeypatch.context() as patched:
+        patched.setattr("hookbus.journal._spool.LARGEST", 10)
+        patched.setattr("hookbus.journal._spool.os", FailsForHeaders(share))
+        journal.flush()
+        bank.pay("bob")
+        assert spools(path) == []
+    bank.pay("eva")
+    [spool] = spools(path)
+    with open(spool) as opened:
+        assert _lines.header_of(opened.fileno())[0]["journal"]
+    assert "are queued in memory" in caplog.text
+    journal.close()
+    assert types(path) == CALL * (first + 2) and journal.lost == 0 and spools(path) == []
+    assert Journal.reading(path).verify().ok
+
+
 def test_where_no_spool_can_be_made_records_wait_in_memory_and_it_is_said_once(
     path, bank, journal, monkeypatch, caplog
 ):
