@@ -78,11 +78,11 @@ class Chain:
                 self._damage = worded = f"{self._path} is damaged: restore it, then open it again"
             raise HookError(worded) from None
 
-    def leave(self) -> None:
-        """Record that the run ended normally."""
+    def leave(self, *, keeps_position: bool) -> None:
+        """Record that the run ended normally. Keep its position if a spool of it remains."""
         if self.run.number:
             with suppress(sqlite3.Error, HookError):  # then the run counts as crashed
-                self.run.leave(self._connected())
+                self.run.leave(self._connected(), keeps_position=keeps_position)
         self.disconnect()
 
     def disconnect(self) -> None:

@@ -90,7 +90,7 @@ class Mover:
         """Move all records at program exit, and close the files until there are others."""
         is_moved = self.drain() is None
         if self.spool.close() is None and is_moved:
-            self.chain.leave()
+            self.chain.leave(keeps_position=self.spool.is_left)
         self.chain.disconnect()
 
     def close(self) -> str | None:
@@ -102,7 +102,7 @@ class Mover:
         for each in self._left:
             each.close()
         if problem is None:
-            self.chain.leave()
+            self.chain.leave(keeps_position=self.spool.is_left)
         self.chain.disconnect()
         if problem is not None and kept is not None:
             problem += f"; {waiting - dropped} records stay in {kept} for the next Journal(path)"
@@ -125,6 +125,7 @@ class Mover:
             HookError: if the chain cannot be written.
         """
         self.spool.check()
+        self._count_lost()
         written, end, after = self.spool.written, self.spool.end(), self.queue.next_after()
         until = end if after is None else min(after, end)
         rows, position, damaged = self.spool.read(until, most)
@@ -150,6 +151,14 @@ class Mover:
         if damaged:
             self.queue.lost += damaged
             _log.error("%s: %d records in its spool are damaged and lost", self._path, damaged)
+
+    def _count_lost(self) -> None:
+        """Count the records that were lost with the file of the spool."""
+        lost = self.spool.lost_until - self.moved
+        if lost > 0:
+            self.moved = self.spool.lost_until
+            self.queue.lost += lost
+            _log.error("%s: %d records were lost with its spool", self._path, lost)
 
     def _moved_to(self, position: int, moved: int, written: list[Waiting]) -> None:
         self.spool.position, self.moved = position, moved

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sqlite3
 import stat
 from collections.abc import Iterator
@@ -11,13 +12,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from .._ground.platform import BINARY, lock_file, read_at
+from .._ground.platform import BINARY, lock_file
 from ._append import Chain
 from ._chain import Row
+from ._lines import header_of, read_lines
 from ._run import KilledRun
-from ._spool import MAGIC, header_of, paths_of_spools, read_lines
+from ._spool import paths_of_spools
 
 _BATCH: Final = 8192
+_NAMES: Final = 100
+_NAME: Final = re.compile(r".*-spool-[0-9a-f]{16}", re.DOTALL)
+_RUN: Final = re.compile(r"[0-9a-f]{16}")
 _FLAGS: Final[int] = BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 _log: Final = logging.getLogger("hookbus")
@@ -28,8 +33,8 @@ class LeftSpool:
 
     Attributes:
         path: its path.
-        is_begun: whether it has a header.
-        run: the run that wrote it, if it has a header.
+        is_begun: whether it is not empty.
+        run: the run that wrote it, if it is not empty.
 
     Raises:
         OSError: if it cannot be opened.
@@ -46,6 +51,8 @@ class LeftSpool:
             OSError: if the file cannot be read.
             ValueError: with the reason, if it is not a spool of this journal.
         """
+        if _NAME.fullmatch(self.path.name) is None:
+            raise ValueError("its name does not end with the 16 hexadecimal digits of a spool")
         found, owner = os.fstat(self._file), os.stat(journal).st_uid
         user: Any = getattr(os, "getuid", lambda: owner)
         if not stat.S_ISREG(found.st_mode) or found.st_uid not in (owner, user()):
@@ -56,13 +63,10 @@ class LeftSpool:
         try:
             header, size = header_of(self._file)
             self.run, self._base = KilledRun(header), int(header["position"])
+            if _RUN.fullmatch(self.run.id) is None:
+                raise ValueError("it names no run")
         except (ValueError, KeyError, TypeError):
-            start = read_at(self._file, 4096, 0)
-            is_torn = start.count(b"\n") < 2 and start[: len(MAGIC)] == MAGIC[: len(start)]
-            self.is_begun = not is_torn
-            if self.is_begun:
-                raise ValueError("it has no header of a spool") from None
-            return
+            raise ValueError("it has no header of a spool") from None
         if header.get("journal") != journal_id:
             raise ValueError("it belongs to another journal")
         self._first = self._base + size
@@ -143,29 +147,50 @@ def recover(spool: LeftSpool, chain: Chain) -> None:
     Raises:
         HookError: if the chain cannot be written.
     """
-    recovered = all_damaged = 0
+    recovered = damaged = 0
     if spool.is_begun:
-        for rows, position, damaged in spool.batches(_position(spool, chain)):
-            all_damaged += damaged
+        # An earlier recovery that could not rename the file has moved the records behind them too.
+        damaged = sum(count for _, _, count in spool.batches(0))
+        for rows, position, _ in spool.batches(_position(spool, chain)):
             if rows:
                 _append(chain, rows, spool.run, position)
                 recovered += len(rows)
     spool.close()
-    with suppress(OSError):  # the next journal finds that the chain has all records
-        if all_damaged:
-            spool.path.rename(str(spool.path).replace("-spool-", "-damaged-"))
-        else:
+    if not damaged:
+        with suppress(OSError):  # the next journal finds that the chain has all records
             spool.path.unlink()
     if recovered:
         _log.warning(
             "%s: %d records of %s were recovered, which ended without closing its journal",
             spool.path, recovered, spool.run.source,
         )  # fmt: skip
-    if all_damaged:
+    if damaged:
         _log.error(
-            "%s: %d lines are damaged, so their records are lost; the file is kept and named "
-            "-damaged- instead of -spool-", spool.path, all_damaged,
+            "%s: %d lines are damaged, so their records are lost; the file is kept%s",
+            spool.path, damaged, _set_aside(spool.path),
         )  # fmt: skip
+
+
+def _set_aside(path: Path) -> str:
+    """Give a damaged spool a name that no other file has. Return under which name it is kept."""
+    journal, _, random = path.name.rpartition("-spool-")
+    for number in range(1, _NAMES + 1):
+        name = f"{journal}-damaged-{random}" + f"-{number}" * (number > 1)
+        free = path.with_name(name)
+        try:
+            os.close(os.open(free, os.O_CREAT | os.O_EXCL, 0o600))  # no other process takes it
+        except FileExistsError:
+            continue
+        except OSError as error:
+            return f", but cannot be renamed: {error.strerror or error}"
+        try:
+            path.replace(free)
+        except OSError as error:
+            with suppress(OSError):  # an empty file remains
+                free.unlink()
+            return f", but cannot be renamed: {error.strerror or error}"
+        return f" as {name}"
+    return f", but cannot be renamed: there are {_NAMES} files with such names"
 
 
 def _position(spool: LeftSpool, chain: Chain) -> int:

@@ -52,12 +52,13 @@ class Run:
             [self.id, self.source, self._host, self._pid, self._began],
         ).lastrowid or 0
 
-    def leave(self, db: sqlite3.Connection) -> None:
-        """Record that the run ended normally."""
+    def leave(self, db: sqlite3.Connection, *, keeps_position: bool) -> None:
+        """Record that the run ended normally. Keep its position if a spool of it remains."""
         db.execute(
             "UPDATE runs SET ended = ?, how = 'closed' WHERE number = ?", [time.time(), self.number]
         )
-        db.execute("DELETE FROM spools WHERE run = ?", [self.number])
+        if not keeps_position:
+            db.execute("DELETE FROM spools WHERE run = ?", [self.number])
 
 
 class KilledRun(Run):

@@ -7,45 +7,28 @@ Positions count all bytes of a run. If a file is truncated, its header says wher
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from secrets import token_hex
-from typing import Any, Final, NamedTuple
+from secrets import randbelow, token_hex
+from typing import Final
 from zlib import crc32
 
 from .._ground.platform import BINARY, lock_file, read_at
-from ._chain import Row, columns, encoded
+from ._chain import Row, encoded
+from ._lines import MAGIC, line_of, read_lines
 from ._run import Run
-
-MAGIC: Final = b"hookbus-spool-1\n"
 
 LARGEST: Final = 1_000_000
 """A spool of more bytes is truncated as soon as the chain has all its records."""
 
-_CHUNK: Final = 1 << 18
+_MARKS: Final = 1 << 30
 _TRIES: Final = 5
 _FLAGS: Final = os.O_RDWR | os.O_APPEND | BINARY
 
 _log: Final = logging.getLogger("hookbus")
-
-
-class Line(NamedTuple):
-    """A line of a spool.
-
-    Attributes:
-        row: its record, or None if the line is damaged.
-        end: the position behind it.
-        is_torn: whether it is the last line and was not written to its end.
-    """
-
-    row: Row | None
-    end: int
-    is_torn: bool = False
 
 
 def paths_of_spools(path: Path) -> list[Path]:
@@ -60,66 +43,17 @@ def paths_of_spools(path: Path) -> list[Path]:
     return [real.parent / name for name in sorted(names)]
 
 
-def line_of(text: str) -> bytes:
-    """Return a text as a line with its checksum."""
-    data = text.encode()
-    return b"%08x %b\n" % (crc32(data), data)
-
-
-def data_of(line: bytes) -> Any:
-    """Return the JSON data of a line without its line feed.
-
-    Raises:
-        ValueError: if the line is damaged.
-    """
-    if line[8:9] != b" " or line[:8] != b"%08x" % crc32(line[9:]):
-        raise ValueError("the checksum is wrong")
-    return json.loads(line[9:])
-
-
-def header_of(file: int) -> tuple[dict[str, Any], int]:
-    """Return the header of an open spool, and its length in bytes.
-
-    Raises:
-        ValueError: if it has none.
-    """
-    start, end_of_line, _ = read_at(file, _CHUNK, 0).removeprefix(MAGIC).partition(b"\n")
-    header = data_of(start)
-    if not end_of_line or not isinstance(header, dict) or read_at(file, len(MAGIC), 0) != MAGIC:
-        raise ValueError("there is no header")
-    return header, len(MAGIC) + len(start) + 1
-
-
-def read_lines(file: int, base: int, position: int, until: int) -> Iterator[Line]:
-    """Yield the lines of an open spool between two positions."""
-    rest, read = b"", position
-    while read < until:
-        chunk = read_at(file, min(_CHUNK, until - read), read - base)
-        if not chunk:
-            break
-        read += len(chunk)
-        *whole, rest = (rest + chunk).split(b"\n")
-        for each in whole:
-            position += len(each) + 1
-            yield Line(_row_of(each), position)
-    if rest:
-        yield Line(None, position + len(rest), is_torn=True)
-
-
-def _row_of(line: bytes) -> Row | None:
-    try:
-        return Row(columns(data_of(line)), line[9:].decode())
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
-
-
 class Spool:
     """The spool of a run. The file is created with the first record.
 
     Attributes:
         written: the number of records that were written to it.
         position: up to where the chain has its records.
+        lost_until: up to which of the records those that the chain does not have are lost.
+        is_left: whether a file could not be removed after the chain had all its records.
     """
+
+    is_left = False
 
     def __init__(self, journal: Path, journal_id: str, run: Run) -> None:
         self._journal, self._journal_id, self._run = journal, journal_id, run
@@ -128,7 +62,10 @@ class Spool:
         self._path = ""
         self._identity: tuple[int, int] | None = None
         self._is_closed = self._is_failing = False
-        self.written = self.position = self._base = 0
+        self.written = self.position = self.lost_until = self._base = self._end = 0
+        # Each write appends, whatever the offset of the file is. So the offset can tell whether
+        # the descriptor is still ours, in a fifth of the time of `fstat`.
+        self._mark = _MARKS + randbelow(_MARKS)
 
     def append(self, text: str) -> bool:
         """Write a record. Return False if that is not possible."""
@@ -138,8 +75,12 @@ class Spool:
             if self._is_closed or (self._file < 0 and not self._open()):
                 return False
             try:
+                if os.lseek(self._file, 0, os.SEEK_CUR) != self._mark:
+                    raise OSError("the program closed it")  # `check` opens it again
                 count = os.write(self._file, line)
+                os.lseek(self._file, self._mark, os.SEEK_SET)
                 if count == len(line):
+                    self._end += count
                     self.written += 1
                     return True
                 os.ftruncate(self._file, os.fstat(self._file).st_size - count)  # the disk is full
@@ -150,7 +91,7 @@ class Spool:
     def end(self) -> int:
         """Return the position behind the last record."""
         with self._lock:
-            return self.position if self._file < 0 else self._base + os.fstat(self._file).st_size
+            return self.position if self._file < 0 else self._end
 
     def read(self, until: int, most: int) -> tuple[list[Row], int, int]:
         """Return the next records before a position, at most this number of them, with the
@@ -173,27 +114,51 @@ class Spool:
         """Truncate the file if it is large and the chain has all its records."""
         if self.position - self._base <= LARGEST:
             return
-        with self._lock, suppress(OSError):  # it stays as it is, or is shorter than its header
+        with self._lock:
             if self.position == self.end():
-                os.ftruncate(self._file, 0)
-                self._write_header()
+                try:
+                    os.ftruncate(self._file, 0)
+                    self._write_header()
+                except OSError as error:  # the next record makes another file
+                    self._report(error)
+                    self._discard()
 
     def check(self) -> None:
         """Continue if the file was removed, or if the program closed its descriptors."""
-        with self._lock, suppress(OSError):  # the next write reports it
-            if self._file < 0 or _identity(self._path) == self._identity == self._opened():
+        with self._lock:
+            if self._file < 0 or self._is_intact():
                 return
-            _log.error("%s was removed, or the program closed it, while it was used", self._path)
-            rest = b""
-            if self._opened() == self._identity:
-                size = self.end() - self.position
-                rest = read_at(self._reader, size, self.position - self._base)
-                self._release()
-            self._file = self._reader = -1
-            if _identity(self._path) == self._identity:
-                self._reopen()
-            elif not self._open() or os.write(self._file, rest) < len(rest):
-                _log.error("%s-spool: %d bytes of records are lost", self._journal, len(rest))
+            try:
+                self._continue()
+            except OSError as error:
+                self._report(error)
+                self._file = self._reader = -1
+                self.lost_until = self.written
+
+    def _is_intact(self) -> bool:
+        found = {_identity(each) for each in (self._path, self._file, self._reader)}
+        with suppress(OSError):  # the program closed it
+            if found == {self._identity}:
+                self._measure()
+                return True
+        return False
+
+    def _continue(self) -> None:
+        _log.error("%s was removed, or the program closed it, while it was used", self._path)
+        rest: bytes | None = b"" if self._end == self.position else None
+        if self._opened() == self._identity:
+            rest = read_at(self._file, self._end - self.position, self.position - self._base)
+        self._release()
+        if _identity(self._path) == self._identity:
+            self._reopen()
+            return
+        if not self._open() or rest is None:
+            self.lost_until = self.written
+        elif os.write(self._file, rest) < len(rest):
+            os.ftruncate(self._file, self._end - self._base)
+            self.lost_until = self.written
+        if self._file >= 0:
+            self._measure()
 
     def stop(self) -> None:
         """Accept no more records."""
@@ -212,8 +177,7 @@ class Spool:
                 self._release()
             if is_needed:
                 return self._path
-            with suppress(OSError):  # the next journal removes it
-                os.unlink(self._path)
+            self._remove()
         return None
 
     def leave_to_parent(self) -> None:
@@ -228,9 +192,9 @@ class Spool:
                 self._path = f"{os.path.realpath(self._journal)}-spool-{token_hex(8)}"
                 self._file = os.open(self._path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
                 # Another process that looks for spools may have locked or even removed it.
-                if lock_file(self._file) and _identity(self._path) == self._opened():
+                self._identity = self._opened()
+                if lock_file(self._file) and _identity(self._path) == self._identity:
                     self._reader = os.open(self._path, os.O_RDONLY | BINARY)
-                    self._identity = self._opened()
                     self._write_header()
                     self._is_failing = False
                     return True
@@ -239,29 +203,57 @@ class Spool:
             raise OSError("other processes lock every new file")
         except OSError as error:
             self._report(error)
+            if self._file >= 0:
+                self._discard()
         except ImportError:  # this system cannot lock files: records are queued in memory
             self._is_closed = True
             os.unlink(self._path)
         self._release()
         return False
 
+    def _discard(self) -> None:
+        """Remove a file without a header, to which no record is written."""
+        self._release()
+        self._remove()
+
+    def _remove(self) -> None:
+        try:
+            os.unlink(self._path)
+        except FileNotFoundError:
+            return
+        except OSError as error:  # the chain keeps the position, and the next journal removes it
+            self.is_left = True
+            _log.warning("%s could not be removed: %s", self._path, error.strerror or error)
+
     def _reopen(self) -> None:
         self._file = os.open(self._path, _FLAGS)
         self._reader = os.open(self._path, os.O_RDONLY | BINARY)
         lock_file(self._file)
+        self._measure()
+        self._is_failing = False
+
+    def _measure(self) -> None:
+        """Note where the file ends, and mark the descriptor."""
+        self._end = self._base + os.fstat(self._file).st_size
+        os.lseek(self._file, self._mark, os.SEEK_SET)
 
     def _write_header(self) -> None:
         """Write the header of an empty file, which continues at the current position."""
         self._base = self.position
         header = {**self._run.described(), "journal": self._journal_id, "position": self._base}
-        self.position += os.write(self._file, MAGIC + line_of(encoded(header)))
+        data = MAGIC + line_of(encoded(header))
+        if os.write(self._file, data) < len(data):
+            raise OSError("there is no room for its header")
+        self.position += len(data)
+        self._measure()
 
     def _opened(self) -> tuple[int, int] | None:
         return _identity(self._file)
 
     def _release(self) -> None:
+        """Close the descriptors that are still ours."""
         for file in (self._file, self._reader):
-            if file >= 0:
+            if file >= 0 and _identity(file) == self._identity:
                 with suppress(OSError):
                     os.close(file)
         self._file = self._reader = -1

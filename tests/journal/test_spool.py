@@ -4,6 +4,7 @@ once, or is said to be damaged or of something else (G38, G40).
 
 import errno
 import json
+import operator
 import os
 import sqlite3
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 
 from hookbus import Bus, HookBlocked, HookError, baggage
 from hookbus.events import Event
-from hookbus.journal import Journal, _spool
+from hookbus.journal import Journal, _lines, _spool
 from hookbus.journal._chain import row_of
 from hookbus.journal._text import text_of
 
@@ -48,6 +49,10 @@ def spools(path):
 
 def types(path):
     return [record.type for record in Journal.reading(path).records()]
+
+
+def refuse(*args):
+    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 CALL = ["hookbus.started", "hookbus.finished"]
@@ -109,17 +114,76 @@ def test_a_damaged_record_is_said_and_its_file_is_kept(path, caplog):
     assert kept.read_bytes() == data and "1 lines are damaged" in caplog.text
 
 
+def damage(spool):
+    data = spool.read_bytes().replace(b'"pay"', b'"PAY"', 1)
+    spool.write_bytes(data)
+    return data
+
+
+def test_a_damaged_spool_stays_in_its_folder_and_replaces_no_file(path, caplog):
+    folder = path.parent / "my-spool-folder"
+    folder.mkdir()
+    path = folder / "a-spool-of-calls.db"
+    spool = die(path)
+    data = damage(spool)
+    other = folder / f"{path.name}-damaged-{spool.name[-16:]}"
+    other.write_text("mine")
+    Journal(path).close()
+    assert other.read_text() == "mine" and spools(path) == [] and len(types(path)) == 5
+    assert (folder / f"{other.name}-2").read_bytes() == data
+    assert f"the file is kept as {other.name}-2" in caplog.text
+
+
+def test_a_damaged_spool_that_cannot_be_renamed_is_kept_by_every_journal(
+    path, monkeypatch, caplog
+):
+    spool = die(path)
+    data = damage(spool)
+    for _ in range(2):
+        with monkeypatch.context() as patched:
+            patched.setattr("pathlib.Path.replace", refuse)
+            Journal(path).close()
+        assert spool.read_bytes() == data and list(path.parent.glob("*-damaged-*")) == []
+    assert caplog.text.count("the file is kept, but cannot be renamed: Permission denied") == 2
+    Journal(path).close()
+    assert len(types(path)) == 5 and spools(path) == []
+    assert [each.read_bytes() for each in path.parent.glob("*-damaged-*")] == [data]
+
+
 def another_journal(path):
     other = path.with_name("other.db")
-    die(other).rename(f"{path}-spool-x")
+    die(other).rename(f"{path}-spool-{'0' * 16}")
 
 
 def a_text(path):
-    path.with_name(f"{path.name}-spool-x").write_text("my own file\nof two lines\n")
+    path.with_name(f"{path.name}-spool-{'0' * 16}").write_text("my own file\nof two lines\n")
+
+
+def an_empty_file_of_another_name(path):
+    path.with_name(f"{path.name}-spool-notes.txt").touch()
+
+
+def a_copy_of_another_name(path):
+    die(path).rename(f"{path}-spool-copy")
+
+
+def the_first_byte_of_a_header(path):
+    path.with_name(f"{path.name}-spool-{'0' * 16}").write_text("h")
+
+
+def a_first_line_and_another(path):
+    text = "hookbus-spool-1\nmy own line"
+    path.with_name(f"{path.name}-spool-{'0' * 16}").write_text(text)
+
+
+def a_header_without_a_run(path):
+    spool = die(path)
+    header = {**_lines.data_of(spool.read_bytes().split(b"\n")[1]), "run": "mine"}
+    spool.write_bytes(_lines.MAGIC + _lines.line_of(json.dumps(header)))
 
 
 def a_folder(path):
-    path.with_name(f"{path.name}-spool-x").mkdir()
+    path.with_name(f"{path.name}-spool-{'0' * 16}").mkdir()
 
 
 def of_another_user(path):
@@ -133,7 +197,11 @@ def a_link(path):
     spool.symlink_to(path.with_name("elsewhere"))
 
 
-FOREIGN = (another_journal, a_text, a_folder, of_another_user, a_link)
+FOREIGN = (
+    another_journal, a_text, an_empty_file_of_another_name, a_copy_of_another_name,
+    the_first_byte_of_a_header, a_first_line_and_another, a_header_without_a_run, a_folder,
+    of_another_user, a_link,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("make", FOREIGN, ids=lambda make: make.__name__)
@@ -151,10 +219,10 @@ def test_a_file_that_is_no_spool_of_this_journal_is_left_as_it_is_and_said(path,
     assert types(path) == [] and before == (None if foreign.is_dir() else foreign.read_bytes())
 
 
-@pytest.mark.parametrize("size", [0, 10, 40])
-def test_a_spool_whose_process_was_killed_before_its_first_record_is_removed(path, size):
+@pytest.mark.parametrize("lines", [0, 2])
+def test_a_spool_whose_process_was_killed_before_its_first_record_is_removed(path, lines):
     spool = die(path)
-    spool.write_bytes(spool.read_bytes()[:size])
+    spool.write_bytes(b"".join(spool.read_bytes().splitlines(keepends=True)[:lines]))
     assert Journal.reading(path).verify().ok
     Journal(path).close()
     assert spools(path) == [] and types(path) == []
@@ -182,6 +250,22 @@ def test_while_the_journal_is_locked_the_recovery_waits(path, monkeypatch):
     assert len(spools(path)) == 1
     Journal(path).close()
     assert types(path) == CALL * 3
+
+
+@pytest.mark.parametrize("end", ["close", "_writer.end"])
+def test_a_spool_that_cannot_be_removed_is_not_recovered_again(
+    path, bank, monkeypatch, caplog, end
+):
+    journal = Journal(path)
+    journal.attach(bank.bus)
+    bank.pay("ada")
+    with monkeypatch.context() as patched:
+        patched.setattr("os.unlink", refuse)
+        operator.attrgetter(end)(journal)()
+    [left] = spools(path)
+    assert f"{left} could not be removed" in caplog.text
+    Journal(path).close()
+    assert types(path) == CALL and spools(path) == []
 
 
 # -- while the process runs ------------------------------------------------------------------------
@@ -305,6 +389,37 @@ def test_a_spool_that_is_taken_away_while_it_is_used_is_replaced_without_a_loss(
         each.close()
 
 
+def close_descriptors(journal, path):
+    """Close the descriptors as a daemon does, and return a file that gets the one of the spool."""
+    spool = journal._writer._mover.spool
+    number = spool._file
+    os.close(spool._reader)
+    file = os.open(path, os.O_RDWR | os.O_CREAT)
+    os.dup2(file, number)
+    os.close(file)
+    return number
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_file_that_got_the_descriptor_of_the_spool_is_not_written(
+    path, bank, journal, caplog, is_kept
+):
+    journal.attach(bank.bus)
+    bank.pay("ada")
+    file = close_descriptors(journal, path.with_name("mine"))
+    bank.pay("bob")
+    if not is_kept:
+        spools(path)[0].unlink()
+    journal.flush()
+    bank.pay("eva")
+    journal.close()
+    os.close(file)
+    assert path.with_name("mine").read_bytes() == b""
+    assert len(types(path)) + journal.lost == 6 and journal.lost == (0 if is_kept else 2)
+    assert "the program closed it" in caplog.text
+    assert ("2 records were lost with its spool" in caplog.text) != is_kept
+
+
 class Fails:
     """`os`, of which writes of records fail: none, or only the first half is written."""
 
@@ -337,6 +452,37 @@ def test_while_the_disk_is_full_records_wait_in_memory_in_their_order(
     records = list(Journal.reading(path).records())
     assert [record.baggage["to"] for record in records] == ["ada"] * 2 + ["bob"] * 2 + ["eva"] * 2
     assert journal.lost == 0 and spools(path) == []
+
+
+class FailsForHeaders(Fails):
+    def write(self, file, data):
+        if data.startswith(_spool.MAGIC):
+            return super().write(file, data[1:])
+        return os.write(file, data)
+
+
+@pytest.mark.parametrize("share", [0, 0.5])
+@pytest.mark.parametrize("first", [0, 20])
+def test_no_record_is_written_to_a_spool_without_a_header(
+    path, bank, journal, monkeypatch, caplog, share, first
+):
+    journal.attach(bank.bus)
+    for _ in range(first):
+        bank.pay("ada")
+    with monkeypatch.context() as patched:
+        patched.setattr("hookbus.journal._spool.LARGEST", 10)
+        patched.setattr("hookbus.journal._spool.os", FailsForHeaders(share))
+        journal.flush()
+        bank.pay("bob")
+        assert spools(path) == []
+    bank.pay("eva")
+    [spool] = spools(path)
+    with open(spool) as opened:
+        assert _lines.header_of(opened.fileno())[0]["journal"]
+    assert "are queued in memory" in caplog.text
+    journal.close()
+    assert types(path) == CALL * (first + 2) and journal.lost == 0 and spools(path) == []
+    assert Journal.reading(path).verify().ok
 
 
 def test_where_no_spool_can_be_made_records_wait_in_memory_and_it_is_said_once(
