@@ -44,7 +44,7 @@ class pinned_tools(ReadyGuard):
         super().__init__(hook)
         if on_change not in ("ask", "block"):
             raise HookError(f"on_change={on_change!r:.40} must be 'ask' or 'block'")
-        self._pins, self._on_change = Pins(Path(path)), on_change
+        self._pins, self._on_change = Pins(Path(path).absolute()), on_change
         self._outermost = Outermost(self) if on_change == "ask" else None
         self._new: dict[str, None] = {}
         self._undeclared: dict[str, None] = {}

@@ -36,8 +36,8 @@ class Entities:
     def __init__(self, given: Any = None, people: Any = None) -> None:
         self._parents: dict[Uid, set[Uid]] = {}
         self._attributes: dict[Uid, Mapping[str, Any]] = {}
-        found = _read_json(Path(given)) if isinstance(given, (str, os.PathLike)) else given
-        where = f"{given}" if isinstance(given, (str, os.PathLike)) else "entities="
+        file = path_of_entities(given)
+        found, where = (given, "entities=") if file is None else (_read_json(file), f"{file}")
         if isinstance(found, Mapping):
             self._add_people(found, where)
         elif isinstance(found, (list, tuple)):
@@ -49,8 +49,8 @@ class Entities:
             )
         if people is not None:
             listed, where = people, "people="
-            if isinstance(people, (str, os.PathLike)):
-                listed, where = _read_toml(Path(people)), f"{people}"
+            if (file := path_of_entities(people)) is not None:
+                listed, where = _read_toml(file), f"{file}"
             self._add_people(listed, where)
         self.names = frozenset(name for kind, name in self._parents if kind == AGENT)
         self.data = [
@@ -121,6 +121,11 @@ class Entities:
             raise HookError(f"{where} has the entity {uid[0]}::{quoted(uid[1])} twice")
         self._parents.setdefault(uid, set()).update(parents)
         self._attributes[uid] = attributes
+
+
+def path_of_entities(given: Any) -> Path | None:
+    """Return the file of entities or people, or None if they are given themselves."""
+    return Path(given) if isinstance(given, (str, os.PathLike)) else None
 
 
 def _uid(given: Any) -> Uid:

@@ -54,6 +54,13 @@ def path_in(source: Any) -> Path | None:
     return None if is_text else Path(source)
 
 
+def fixed(path: Path | None, given: Any) -> Any:
+    """Return the absolute path of a file, or what is given if it is not a file. A program may
+    change its working directory while it runs.
+    """
+    return given if path is None else path.absolute()
+
+
 def files_of(path: Path) -> list[Path]:
     """Return the files of policies: the file itself, or the `*.cedar` files of a folder, by name.
 
