@@ -1,24 +1,19 @@
 """guards.policy and guards.pinned_tools: which files they read, and whom they trust."""
 
 import json
-import os
 import time
 
 import pytest
 
-from hookbus import HookBlocked, HookError, baggage, hookable
+from hookbus import HookBlocked, baggage, hookable
 from hookbus.guards import pinned_tools, policy
 
 from .test_pinned_tools import bash
 from .test_tool_policy import outcome
 
 
-def pay(amount: int) -> None:
-    """Take the place of a tool."""
-
-
-TOOLS = {"tools": [{"name": "pay", "inputSchema": {
-    "type": "object", "properties": {"amount": {"type": "integer"}}, "required": ["amount"]}}]}  # fmt: skip
+AMOUNT = {"type": "object", "properties": {"amount": {"type": "integer"}}, "required": ["amount"]}
+TOOLS = {"tools": [{"name": "pay", "inputSchema": AMOUNT}]}
 FINANCE = 'permit(principal in Role::"finance", action, resource is Tool);'
 
 
