@@ -18,7 +18,7 @@ from ._call import declaration_of, tool_of
 from ._cedar.deciding import Policies
 from ._cedar.declared import fields_of_hook, fields_of_schema, has_arguments
 from ._cedar.live import Live
-from ._cedar.people import AGENT, HOOK, TOOL
+from ._cedar.people import AGENT, HOOK, ROLE, TOOL
 from ._cedar.rules import Uid
 from ._cedar.trees import entities_in
 from ._cedar.types import Field
@@ -264,6 +264,8 @@ class policy(ReadyGuard):
         names[ACTION] = list(self.hooks)
         for each in found.all:
             for kind, name in entities_in(each):
+                if kind == ROLE and name in found.roles_of_nobody:
+                    said.append(f"{each.place} names the role {name!a}, which nobody has now")
                 if kind not in names or name in names[kind] or not names[kind]:
                     continue
                 near = did_you_mean(name, names[kind])

@@ -103,7 +103,8 @@ def test_the_changes_of_a_tool_that_takes_any_argument_are_noticed(bus, run, pat
     bus.register(pinned_tools(path, on_change="block"))
     taking_more = {**SCHEMA, "additionalProperties": True}
     assert run(bash(schema=taking_more)) == run(bash(schema=taking_more)) == "ran"
-    for changed in (bash("Run as root.", taking_more), bash(schema={**OTHER, "additionalProperties": True})):
+    open_other = {**OTHER, "additionalProperties": True}
+    for changed in (bash("Run as root.", taking_more), bash(schema=open_other)):
         with pytest.raises(HookBlocked, match="has changed"):
             run(changed)
 

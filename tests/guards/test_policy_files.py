@@ -5,12 +5,11 @@ import time
 
 import pytest
 
-from hookbus import HookBlocked, baggage, hookable
+from hookbus import HookBlocked, baggage, hookable, report
 from hookbus.guards import pinned_tools, policy
 
 from .test_pinned_tools import bash
 from .test_tool_policy import outcome
-
 
 AMOUNT = {"type": "object", "properties": {"amount": {"type": "integer"}}, "required": ["amount"]}
 TOOLS = {"tools": [{"name": "pay", "inputSchema": AMOUNT}]}
@@ -63,3 +62,31 @@ def test_pins_stay_in_their_file_when_the_working_directory_changes(bus, tmp_pat
     monkeypatch.chdir(tmp_path / "other")
     with pytest.raises(HookBlocked, match="has changed"):
         tool_call("bash", {}, bash("Run as root."))
+
+
+def test_a_role_is_taken_from_its_last_member(bus, say, tmp_path):
+    write(tmp_path)
+    guard = policy(tmp_path, schema=tmp_path / "tools.json", people=tmp_path / "people.toml")
+    bus.register(guard)
+    assert say("ada") == "called"
+    (tmp_path / "people.toml").write_text("ada = []\n")
+    assert (say("ada"), guard.problem) == ("blocked", None)
+    assert any("the role 'finance', which nobody has" in each for each in report(bus).findings)
+    (tmp_path / "people.toml").write_text("bob = ['finance']\n")
+    assert (say("ada"), say("bob")) == ("blocked", "called")
+    (tmp_path / "agent.cedar").write_text(FINANCE.replace("finance", "finanse"))
+    assert say("bob") == "called" and "finanse" in guard.problem
+
+
+def test_a_group_of_its_own_type_loses_its_last_member(bus, say, tmp_path):
+    member = {"uid": {"type": "Agent", "id": "ada"}, "parents": [{"type": "Team", "id": "pay"}]}
+    write(tmp_path, 'permit(principal in Team::"pay", action, resource is Tool);')
+    (tmp_path / "entities.json").write_text(json.dumps([member]))
+    guard = policy(
+        tmp_path / "agent.cedar", schema=tmp_path / "tools.json",
+        entities=tmp_path / "entities.json",
+    )  # fmt: skip
+    bus.register(guard)
+    assert say("ada") == "called"
+    (tmp_path / "entities.json").write_text(json.dumps([{**member, "parents": []}]))
+    assert (say("ada"), guard.problem) == ("blocked", None)

@@ -87,6 +87,8 @@ class Live:
 
     def _load(self, earlier: Policies | None) -> Policies:
         source, schema, entities, people = self._given
+        before = earlier.entities if earlier is not None else None
         return Policies(
-            read_pieces(source), Schema(schema), Entities(entities, people), self._actions, earlier
-        )
+            read_pieces(source), Schema(schema), Entities(entities, people, before),
+            self._actions, earlier,
+        )  # fmt: skip

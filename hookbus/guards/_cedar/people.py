@@ -24,6 +24,7 @@ class Entities:
     Args:
         given: a list of entities of Cedar, a mapping of names to roles, or a JSON file with either.
         people: a mapping of names to roles, or a TOML file.
+        earlier: the entities that these replace, whose types stay known.
 
     Attributes:
         data: the entities, as Cedar reads them.
@@ -33,7 +34,10 @@ class Entities:
         HookError: if a file cannot be read or is malformed.
     """
 
-    def __init__(self, given: Any = None, people: Any = None) -> None:
+    def __init__(
+        self, given: Any = None, people: Any = None, earlier: Entities | None = None
+    ) -> None:
+        self._types_before = earlier.types() if earlier is not None else {}
         self._parents: dict[Uid, set[Uid]] = {}
         self._attributes: dict[Uid, Mapping[str, Any]] = {}
         file = path_of_entities(given)
@@ -70,6 +74,8 @@ class Entities:
         """Return the types of entities, each with the types of groups that it may be in."""
         found: dict[str, set[str]] = {each: set() for each in OWN_TYPES}
         found[AGENT].add(ROLE)
+        for kind, ups in self._types_before.items():
+            found.setdefault(kind, set()).update(ups)
         for (kind, _), parents in self._parents.items():
             found.setdefault(kind, set()).update(up for up, _ in parents)
             for up, _ in parents:
