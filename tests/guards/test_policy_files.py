@@ -90,3 +90,20 @@ def test_a_group_of_its_own_type_loses_its_last_member(bus, say, tmp_path):
     assert say("ada") == "called"
     (tmp_path / "entities.json").write_text(json.dumps([{**member, "parents": []}]))
     assert (say("ada"), guard.problem) == ("blocked", None)
+
+
+@pytest.mark.parametrize("left", [None, "", "// nothing\n"], ids=repr)
+def test_a_file_of_a_folder_that_loses_its_policies_leaves_them_in_force(bus, say, tmp_path, left):
+    write(tmp_path)
+    forbids = tmp_path / "forbids.cedar"
+    forbids.write_text('forbid(principal, action, resource == Tool::"pay");')
+    guard = policy(tmp_path, schema=tmp_path / "tools.json", people=tmp_path / "people.toml")
+    bus.register(guard)
+    assert say("ada") == "blocked"
+    forbids.unlink() if left is None else forbids.write_text(left)
+    assert say("ada") == "blocked" and "forbids.cedar has no policy any more" in guard.problem
+    forbids.write_text('forbid(principal, action, resource == Tool::"other");')
+    (tmp_path / "tools.json").write_text(
+        json.dumps({"tools": [*TOOLS["tools"], {"name": "other", "inputSchema": AMOUNT}]})
+    )
+    assert (say("ada"), guard.problem) == ("called", None)

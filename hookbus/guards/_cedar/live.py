@@ -88,7 +88,15 @@ class Live:
     def _load(self, earlier: Policies | None) -> Policies:
         source, schema, entities, people = self._given
         before = earlier.entities if earlier is not None else None
+        pieces = read_pieces(source)
+        gone = {each.file or "" for each in (earlier.all if earlier is not None else ())}
+        gone.difference_update(each.file or "" for each in pieces)
+        if gone:
+            raise HookError(
+                f"{min(gone)} has no policy any more: write it again, or restart the program "
+                "without it"
+            )
         return Policies(
-            read_pieces(source), Schema(schema), Entities(entities, people, before),
+            pieces, Schema(schema), Entities(entities, people, before),
             self._actions, earlier,
         )  # fmt: skip
