@@ -1909,7 +1909,7 @@ JOURNAL = [
         'list(self.policies)',
         'tests/guards/test_policy.py'),
     Bug('policy: a session gets the roles of a user', 'guards/_policy.py',
-        'if user is None and str(named) in found.entities.names:',
+        'if user is None and session is not None and str(named) in found.agents:',
         'if False:',
         'tests/guards/test_policy.py'),
     Bug('policy: a broken file leaves no policy', 'guards/_cedar/live.py',

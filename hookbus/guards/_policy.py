@@ -140,7 +140,7 @@ class policy(ReadyGuard):
             return _ALLOW
         user, session = ctx.baggage.get("user"), ctx.baggage.get("session")
         named = user if user is not None else "anonymous" if session is None else session
-        if user is None and str(named) in found.entities.names:
+        if user is None and session is not None and str(named) in found.agents:
             return Decision(
                 "block", "the session has the name of a user, but the call has no user: wrap it in "
                 "with baggage(user=...)",

@@ -33,6 +33,7 @@ class Policies:
     Attributes:
         all: the policies, in order.
         decided: decisions about calls, which are the same for the same call.
+        agents: the agents that the entities or the policies name.
         roles: the roles that somebody has, or had while the program ran.
         roles_of_nobody: those that nobody has now.
 
@@ -53,6 +54,8 @@ class Policies:
         self._actions = {
             name for each in self.all for kind, name in entities_in(each) if kind == ACTION
         }
+        named = (uid for each in self.all for uid in entities_in(each))
+        self.agents = entities.names | {name for kind, name in named if kind == AGENT}
         held = {name for kind, name in known_uids(entities) if kind == ROLE}
         # A role that was taken from its last member is no error: else the member would keep it.
         self.roles = held | (earlier.roles if earlier is not None else set())

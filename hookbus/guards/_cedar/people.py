@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ class Entities:
 
     Attributes:
         data: the entities, as Cedar reads them.
-        names: the ids of the agents among them.
+        names: the ids of the agents among them, in their groups and in their attributes.
 
     Raises:
         HookError: if a file cannot be read or is malformed.
@@ -56,7 +56,9 @@ class Entities:
             if (file := path_of_entities(people)) is not None:
                 listed, where = _read_toml(file), f"{file}"
             self._add_people(listed, where)
-        self.names = frozenset(name for kind, name in self._parents if kind == AGENT)
+        used = {*self._parents, *(each for several in self._parents.values() for each in several)}
+        used.update(uid for each in self._attributes.values() for uid in _uids_in(each))
+        self.names = frozenset(name for kind, name in used if kind == AGENT)
         self.data = [
             {"uid": _json(uid), "attrs": self._attributes.get(uid, {}),
              "parents": [_json(each) for each in sorted(parents)]}
@@ -137,6 +139,15 @@ def path_of_entities(given: Any) -> Path | None:
 def _uid(given: Any) -> Uid:
     inner = given.get("__entity", given)
     return str(inner["type"]), str(inner["id"])
+
+
+def _uids_in(value: Any) -> Iterator[Uid]:
+    """Yield the entities that an attribute refers to."""
+    if isinstance(value, Mapping) and "__entity" in value:
+        yield _uid(value)
+    elif isinstance(value, (Mapping, list)):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _uids_in(each)
 
 
 def _json(uid: Uid) -> dict[str, str]:
