@@ -1,11 +1,12 @@
 """guards.policy and guards.pinned_tools: which files they read, and whom they trust."""
 
 import json
+import os
 import time
 
 import pytest
 
-from hookbus import HookBlocked, baggage, hookable, report
+from hookbus import HookBlocked, HookError, baggage, hookable, report
 from hookbus.guards import pinned_tools, policy
 
 from .test_pinned_tools import bash
@@ -107,3 +108,23 @@ def test_a_file_of_a_folder_that_loses_its_policies_leaves_them_in_force(bus, sa
         json.dumps({"tools": [*TOOLS["tools"], {"name": "other", "inputSchema": AMOUNT}]})
     )
     assert (say("ada"), guard.problem) == ("called", None)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+@pytest.mark.parametrize("links", [1, 2])
+def test_no_file_is_read_through_a_folder_that_everyone_may_write(tmp_path, links):
+    write(tmp_path / "open")
+    write(tmp_path / "mine")
+    target = tmp_path / "open" / "agent.cedar"
+    if links == 2:
+        target.unlink()
+        target.symlink_to(tmp_path / "mine" / "agent.cedar")
+    (tmp_path / "link.cedar").symlink_to(target)
+    people = {"ada": ["finance"]}
+    policy(tmp_path / "link.cedar", people=people)
+    (tmp_path / "open").chmod(0o777)
+    with pytest.raises(HookError, match="open is world-writable"):
+        policy(tmp_path / "link.cedar", people=people)
+    (tmp_path / "pins").symlink_to(tmp_path / "open" / "people.toml")
+    with pytest.raises(HookError, match="open is world-writable"):
+        pinned_tools(tmp_path / "pins")
