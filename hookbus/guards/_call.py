@@ -77,6 +77,27 @@ def declaration_of(ctx: HookContext) -> Any:
     return declared_by(tool)
 
 
+def whole_declaration_of(ctx: HookContext) -> Any:
+    """Return what the called tool declares its parameters with, even if it accepts additional ones,
+    or None.
+    """
+    tool = ctx.kwargs.get("tool")
+    schemas = getattr(tool, "__dict__", {}).get("__hookbus_schemas__", {})
+    if ctx.kwargs["name"] in schemas:
+        return schemas[ctx.kwargs["name"]]
+    if isinstance(tool, FunctionType):
+        return signature_of(tool).parameters
+    for read in _READERS if tool is not None else ():
+        try:
+            declared = read(tool)
+        except Exception:  # the object of this framework has no such attribute
+            continue
+        is_model = isinstance(declared, type) and hasattr(declared, "model_json_schema")
+        if is_model or isinstance(declared, (Mapping, list, tuple)):
+            return declared
+    return None
+
+
 def declared_by(tool: Any) -> Any:
     """Return what a tool of any framework declares its parameters with, or None."""
     for read in _READERS if tool is not None else ():

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from .. import Ask, Block, HookContext, HookError
-from ._call import declaration_of, tool_of
+from ._call import tool_of, whole_declaration_of
 from ._canonical import digest
 from ._cedar.source import read_trusted
 from ._outermost import Outermost
@@ -44,7 +44,7 @@ class pinned_tools(ReadyGuard):
         super().__init__(hook)
         if on_change not in ("ask", "block"):
             raise HookError(f"on_change={on_change!r:.40} must be 'ask' or 'block'")
-        self._pins, self._on_change = Pins(Path(path)), on_change
+        self._pins, self._on_change = Pins(Path(path).absolute()), on_change
         self._outermost = Outermost(self) if on_change == "ask" else None
         self._new: dict[str, None] = {}
         self._undeclared: dict[str, None] = {}
@@ -81,9 +81,7 @@ class pinned_tools(ReadyGuard):
             return None  # there is no such tool: the framework says so
         declared = self._declared(name, ctx)
         if declared is None:
-            if len(self._undeclared) < MOST_TOOLS:
-                self._undeclared.setdefault(name)
-            return None
+            return self._undeclared_answer(name)
         mark = _mark_of(name, declared)
         if mark is None:
             return Block(f"what tool {name[:60]!a} declares cannot be compared", code="pinned")
@@ -93,16 +91,28 @@ class pinned_tools(ReadyGuard):
         if pinned == mark:
             return None
         text = f"tool {name[:60]!a} has changed since it was first used"
-        details = {"tool": name, "pinned": pinned, "now": mark}
+        described = " ".join(str(declared["description"]).split())[:_SHOWN]
+        # An approval counts for equal questions: the mark makes it count for this change only.
+        question = f"call it as it is now ({mark})? It says: {described}"
+        return self._changed(text, question, {"tool": name, "pinned": pinned, "now": mark})
+
+    def _undeclared_answer(self, name: str) -> Block | Ask | None:
+        pinned = self._pins.find(name)
+        if pinned is not None:
+            text = f"tool {name[:60]!a} was pinned, but what it declares now is not known"
+            return self._changed(text, "call it?", {"tool": name, "pinned": pinned})
+        if len(self._undeclared) < MOST_TOOLS:
+            self._undeclared.setdefault(name)
+        return None
+
+    def _changed(self, text: str, question: str, details: dict[str, Any]) -> Block | Ask:
         if self._on_change == "block":
             return Block(text, code="pinned", details=details)
-        described = " ".join(str(declared["description"]).split())[:_SHOWN]
-        question = f"{text}; call it as it is now? It says: {described}"
-        return Ask(question, code="pinned", details=details)
+        return Ask(f"{text}; {question}", code="pinned", details=details)
 
     def _declared(self, name: str, ctx: HookContext) -> dict[str, Any] | None:
         """Return what a tool declares, or None if nothing is known of it."""
-        tool, schema = ctx.kwargs.get("tool"), declaration_of(ctx)
+        tool, schema = ctx.kwargs.get("tool"), whole_declaration_of(ctx)
         described = getattr(tool, "__dict__", {}).get("__hookbus_descriptions__", {}).get(name)
         if described is None and schema is not None:
             described = _description_of(tool)
@@ -144,6 +154,15 @@ class Pins:
                 os.close(descriptor)
             self._read()  # another process may have been first
         return self._known[name], is_new and self._known[name] == mark
+
+    def find(self, name: str) -> str | None:
+        """Return the mark that is pinned for a tool, or None.
+
+        Raises:
+            HookError: if the file cannot be read.
+        """
+        self._read()
+        return self._known.get(name)
 
     def _open(self, flags: int) -> int:
         try:

@@ -16,9 +16,9 @@ from .._hooks.hook import Hook, hook_of, hooks_in
 from ..events import Reloaded
 from ._call import declaration_of, tool_of
 from ._cedar.deciding import Policies
-from ._cedar.declared import fields_of_hook, fields_of_schema, has_arguments
+from ._cedar.declared import fields_of_hook, fields_of_schema, has_arguments, rests_of
 from ._cedar.live import Live
-from ._cedar.people import AGENT, HOOK, TOOL
+from ._cedar.people import AGENT, HOOK, ROLE, TOOL
 from ._cedar.rules import Uid
 from ._cedar.trees import entities_in
 from ._cedar.types import Field
@@ -90,7 +90,7 @@ class policy(ReadyGuard):
             actions=tuple(each for each in self.hooks if each.isidentifier()),
         )  # fmt: skip
         self._views: dict[Any, tuple[Any, Policies, View]] = {}
-        self._hook_of_owner: dict[tuple[str, Any], Hook | None] = {}
+        self._hooks_called: dict[Any, tuple[Hook | None, frozenset[str]]] = {}
         self._called: dict[Uid, None] = {}
         self._buses: list[Bus] = []
         found = self._live.policies
@@ -140,7 +140,7 @@ class policy(ReadyGuard):
             return _ALLOW
         user, session = ctx.baggage.get("user"), ctx.baggage.get("session")
         named = user if user is not None else "anonymous" if session is None else session
-        if user is None and str(named) in found.entities.names:
+        if user is None and session is not None and str(named) in found.agents:
             return Decision(
                 "block", "the session has the name of a user, but the call has no user: wrap it in "
                 "with baggage(user=...)",
@@ -168,12 +168,23 @@ class policy(ReadyGuard):
         kind = TOOL if is_tool else HOOK
         if is_tool and ctx.kwargs.get("kind") == "unknown":
             return Decision("block", f"there is no tool {name[:60]!a}")
-        key = (ctx.hook, name) if is_tool else (ctx.hook, self._owner(ctx), *arguments)
+        hook, rests = self._hook_and_rests(ctx)
+        for rest in rests:
+            if ctx.kwargs.get(rest):
+                return Decision("block", f"the schema does not know the arguments in {rest!a}")
+        key = (ctx.hook, name) if is_tool else (ctx.hook, hook, *arguments)
         declared = ctx.kwargs.get("tool") if is_tool else None
         cached = self._views.get(key)
         if cached is not None and cached[1] is found and cached[0] is _marked(declared, name):
             return cached[2]
-        fields = self._fields(found, ctx, name, is_tool, arguments)
+        if found.schema.handle is not None:
+            fields: Mapping[str, Field] | None = {}
+        elif found.schema.fields is not None:
+            fields = found.schema.fields.get(name)
+        elif is_tool:
+            fields = fields_of_schema(declaration_of(ctx))
+        else:
+            fields = fields_of_hook(hook, arguments)
         if fields is None:
             return Decision(
                 "block", f"the arguments of tool {name[:60]!a} are not known: pass schema= to "
@@ -187,39 +198,31 @@ class policy(ReadyGuard):
         self._views[key] = _marked(declared, name), found, view
         return view
 
-    def _fields(
-        self, found: Policies, ctx: HookContext, name: str, is_tool: bool, given: Collection[Any]
-    ) -> Mapping[str, Field] | None:
-        if found.schema.handle is not None:
-            return {}
-        if found.schema.fields is not None:
-            return found.schema.fields.get(name)
-        if is_tool:
-            return fields_of_schema(declaration_of(ctx))
-        hook = self._hook_of_owner.get((ctx.hook, self._owner(ctx)))
-        return fields_of_hook(hook, given)
-
-    def _owner(self, ctx: HookContext) -> Any:
-        """Return the class or function whose hookable is called, and remember its hook."""
+    def _hook_and_rests(self, ctx: HookContext) -> tuple[Hook | None, frozenset[str]]:
+        """Return the hook that is called, if it is known, and the names of its `*rest` and
+        `**more`.
+        """
         sender = ctx.sender
         owner = sender if isinstance(sender, (type, FunctionType)) else type(sender)
-        key = ctx.hook, owner
-        if key not in self._hook_of_owner:
-            if len(self._hook_of_owner) >= NOTED:
-                self._hook_of_owner.clear()
-            self._hook_of_owner[key] = self._find_hook(ctx.hook, owner, ctx.kwargs)
-        return owner
+        key = ctx.hook, owner, *ctx.kwargs
+        found = self._hooks_called.get(key)
+        if found is None:
+            if len(self._hooks_called) >= NOTED:
+                self._hooks_called.clear()
+            several = self._find_hooks(ctx.hook, owner, ctx.kwargs)
+            found = self._hooks_called[key] = next(iter(several), None), rests_of(several)
+        return found
 
-    def _find_hook(self, name: str, owner: Any, given: Collection[str]) -> Hook | None:
+    def _find_hooks(self, name: str, owner: Any, given: Collection[str]) -> list[Hook]:
         found: list[Hook | None] = [hook_of(owner)] if isinstance(owner, FunctionType) else [
             hook for _, hook in hooks_in(owner.__mro__)
         ]  # fmt: skip
         for bus in self._buses:
             found += bus._switchboard.declared(name)
-        for each in found:
-            if each is not None and each.name == name and has_arguments(each, given):
-                return each
-        return None
+        return [
+            each for each in found
+            if each is not None and each.name == name and has_arguments(each, given)
+        ]  # fmt: skip
 
     def _note_bus(self, bus: Bus) -> None:
         """Check the hookables that are tools themselves, when the guard is registered.
@@ -264,6 +267,8 @@ class policy(ReadyGuard):
         names[ACTION] = list(self.hooks)
         for each in found.all:
             for kind, name in entities_in(each):
+                if kind == ROLE and name in found.roles_of_nobody:
+                    said.append(f"{each.place} names the role {name!a}, which nobody has now")
                 if kind not in names or name in names[kind] or not names[kind]:
                     continue
                 near = did_you_mean(name, names[kind])

@@ -10,9 +10,11 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from hookbus.exceptions import HookError, PluginError
+
+_MOST_LINKS: Final = 40
 
 
 def check_place(root: str) -> None:
@@ -47,8 +49,8 @@ def check_folder(folder: str, root: str) -> None:
 
 
 def check_owner(path: str, status: os.stat_result) -> None:
-    """Raise PluginError unless a file or folder belongs to this user or root, and no other user may
-    write to it.
+    """Raise PluginError unless a file or folder belongs to this user or root, and is not writable
+    by everyone. Its group may write: with the umask 002, many systems give each user a group.
     """
     if sys.platform == "win32":
         return
@@ -80,19 +82,32 @@ def read_toml(file: Path) -> tuple[dict[str, Any], os.stat_result]:
 
 
 def check_trust(file: Path, status: os.stat_result) -> None:
-    """Reject a file that another user could have written.
+    """Reject a file that another user could have written. The members of its group are trusted.
 
     Raises:
-        HookError: if another user owns, may write to or may replace the file, a link to it, or the
-            folders of both.
+        HookError: if another user owns the file, a link on the way to it, or the folder of one of
+            them, or if everyone may write to it.
     """
     real = Path(os.path.realpath(file))
     try:
         check_owner(str(real), status)
-        for path in dict.fromkeys((file, file.parent, real.parent)):
-            check_owner(str(path), os.lstat(path) if path == file else os.stat(path))
+        for path in _links_to(file):
+            check_owner(str(path), os.lstat(path))
+            check_owner(str(path.parent), os.stat(path.parent))
+        check_owner(str(real.parent), os.stat(real.parent))
     except OSError as error:
         raise HookError(f"{file} cannot be read: {error.strerror}") from None
+
+
+def _links_to(file: Path) -> Iterator[Path]:
+    """Yield a file, and the next ones if it is a link to a link."""
+    yield file
+    for _ in range(_MOST_LINKS):
+        if not file.is_symlink():
+            return
+        file = file.parent / os.readlink(file)
+        yield file
+    raise HookError(f"{file} is a link to more than {_MOST_LINKS} links")
 
 
 def _below(folder: str) -> Iterator[str]:

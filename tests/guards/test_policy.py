@@ -197,7 +197,11 @@ def test_conditions_on_the_resource_select_the_tools_whose_arguments_are_read(ca
 
 def test_the_principal_is_the_user_else_the_session_else_anonymous(say, call, bus):
     only = "".join(f'permit(principal == Agent::"{each}", action, resource);'
-                   for each in ("ada", "s-1", "anonymous"))  # fmt: skip
+                   for each in ("ada", "anonymous"))  # fmt: skip
+    only += (
+        "permit(principal, action, resource is Tool)"
+        'when { context.baggage has session && context.baggage.session == "s-1" };'
+    )
     bus.register(policy(only, schema=TOOLS, people={"ada": ["finance"]}))
     assert say("read", path="x") == "called" and say("read", user="eve", path="x") == "blocked"
     assert outcome(call, "read", path="x") == "called"
@@ -494,3 +498,23 @@ def test_a_call_inside_an_approved_call_is_not_asked_again(bus):
     declared = {"pay": pay, "bank_pay": pay}
     bus.register(policy('@ask("pay?") permit(principal, action, resource);', schema=declared))
     assert outer("bank_pay", {"to": "x", "amount": 1}) == "paid" and asked == ["pay?"]
+
+
+@pytest.mark.parametrize("text, entities", [
+    ('permit(principal == Agent::"root", action, resource is Tool);', None),
+    ('permit(principal, action, resource is Tool) when { principal == Agent::"root" };', None),
+    ('permit(principal, action, resource is Tool) when { principal == resource.owner };',
+     [{"uid": {"type": "Tool", "id": "read"}, "parents": [],
+       "attrs": {"owner": {"__entity": {"type": "Agent", "id": "root"}}}}]),
+    ('permit(principal, action, resource is Tool) when { principal == Agent::"anonymous" };', None),
+])  # fmt: skip
+def test_a_session_cannot_take_the_name_of_an_agent_that_policies_or_entities_name(
+    call, bus, text, entities
+):
+    bus.register(policy(text, schema={"read": read}, entities=entities))
+    name = "anonymous" if "anonymous" in text else "root"
+    with baggage(user=name):
+        assert outcome(call, "read", path="a") == "called"
+    with baggage(session=name):
+        assert outcome(call, "read", path="a") == "blocked"
+    assert outcome(call, "read", path="a") == ("called" if name == "anonymous" else "blocked")

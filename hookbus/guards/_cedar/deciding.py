@@ -33,6 +33,9 @@ class Policies:
     Attributes:
         all: the policies, in order.
         decided: decisions about calls, which are the same for the same call.
+        agents: the agents that the entities or the policies name.
+        roles: the roles that somebody has, or had while the program ran.
+        roles_of_nobody: those that nobody has now.
 
     Raises:
         HookError: with file and line, for a policy that is wrong.
@@ -51,6 +54,12 @@ class Policies:
         self._actions = {
             name for each in self.all for kind, name in entities_in(each) if kind == ACTION
         }
+        named = (uid for each in self.all for uid in entities_in(each))
+        self.agents = entities.names | {name for kind, name in named if kind == AGENT}
+        held = {name for kind, name in known_uids(entities) if kind == ROLE}
+        # A role that was taken from its last member is no error: else the member would keep it.
+        self.roles: set[str] = held | (earlier.roles if earlier is not None else set())
+        self.roles_of_nobody = self.roles - held
         if schema.handle is None:
             self._check_names()
         else:
@@ -72,8 +81,7 @@ class Policies:
 
     def _check_names(self) -> None:
         known = self.entities.types()
-        roles = {name for kind, name in known_uids(self.entities) if kind == ROLE}
-        tools = self.schema.fields
+        tools, roles = self.schema.fields, self.roles
         for policy in self.all:
             for kind in sorted(types_in(policy)):
                 if kind not in known and kind != ACTION:

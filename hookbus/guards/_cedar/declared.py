@@ -187,6 +187,12 @@ def has_arguments(hook: Hook, given: Collection[str]) -> bool:
     return names >= set(given)
 
 
+def rests_of(hooks: Iterable[Hook]) -> frozenset[str]:
+    """Return the parameters of hookables that take any further arguments: `*rest` and `**more`."""
+    rests = Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD
+    return frozenset(each.name for hook in hooks for each in hook.parameters if each.kind in rests)
+
+
 def fields_of_hook(hook: Hook | None, given: Collection[str]) -> dict[str, Field]:
     """Return the arguments of a hookable. Its defaults are applied, so only what may be None can be
     missing.

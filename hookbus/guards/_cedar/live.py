@@ -10,9 +10,9 @@ from typing import Any, Final
 from ... import HookError
 from ..._ground.locks import Lock
 from .deciding import Policies
-from .people import Entities
-from .schemas import Schema
-from .source import Status, path_in, read_pieces, status_of
+from .people import Entities, path_of_entities
+from .schemas import Schema, path_of_schema
+from .source import Status, fixed, path_in, read_pieces, status_of
 
 PAUSE_SECONDS: Final = 0.1
 """How often the files are looked at, at most."""
@@ -40,8 +40,12 @@ class Live:
         self, source: Any, schema: Any, entities: Any, people: Any, *, actions: tuple[str, ...],
         is_reloading: bool, note: Callable[[str | None], None],
     ) -> None:  # fmt: skip
-        self._given, self._note = (source, schema, entities, people), note
-        self._actions, self._paths = actions, self._find_paths()
+        self._given = (
+            fixed(path_in(source), source), fixed(path_of_schema(schema), schema),
+            fixed(path_of_entities(entities), entities), fixed(path_of_entities(people), people),
+        )  # fmt: skip
+        self._actions, self._note = actions, note
+        self._paths = [each for each in self._given if isinstance(each, Path)]
         self._status = status_of(self._paths)
         self.policies, self.problem = self._load(None), None
         self.is_reloading = is_reloading and bool(self._paths)
@@ -81,15 +85,18 @@ class Live:
         if self.problem is None or self.problem != before:
             self._note(self.problem)
 
-    def _find_paths(self) -> list[Path]:
-        source, schema, entities, people = self._given
-        found = [path_in(source), Schema(schema).path]
-        found += [Path(each) if isinstance(each, (str, Path)) else None
-                  for each in (entities, people)]  # fmt: skip
-        return [each for each in found if each is not None]
-
     def _load(self, earlier: Policies | None) -> Policies:
         source, schema, entities, people = self._given
+        before = earlier.entities if earlier is not None else None
+        pieces = read_pieces(source)
+        gone = {each.file or "" for each in (earlier.all if earlier is not None else ())}
+        gone.difference_update(each.file or "" for each in pieces)
+        if gone:
+            raise HookError(
+                f"{min(gone)} has no policy any more: write it again, or restart the program "
+                "without it"
+            )
         return Policies(
-            read_pieces(source), Schema(schema), Entities(entities, people), self._actions, earlier
-        )
+            pieces, Schema(schema), Entities(entities, people, before),
+            self._actions, earlier,
+        )  # fmt: skip

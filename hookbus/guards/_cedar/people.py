@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +24,24 @@ class Entities:
     Args:
         given: a list of entities of Cedar, a mapping of names to roles, or a JSON file with either.
         people: a mapping of names to roles, or a TOML file.
+        earlier: the entities that these replace, whose types stay known.
 
     Attributes:
         data: the entities, as Cedar reads them.
-        names: the ids of the agents among them.
+        names: the ids of the agents among them, in their groups and in their attributes.
 
     Raises:
         HookError: if a file cannot be read or is malformed.
     """
 
-    def __init__(self, given: Any = None, people: Any = None) -> None:
+    def __init__(
+        self, given: Any = None, people: Any = None, earlier: Entities | None = None
+    ) -> None:
+        self._types_before = earlier.types() if earlier is not None else {}
         self._parents: dict[Uid, set[Uid]] = {}
         self._attributes: dict[Uid, Mapping[str, Any]] = {}
-        found = _read_json(Path(given)) if isinstance(given, (str, os.PathLike)) else given
-        where = f"{given}" if isinstance(given, (str, os.PathLike)) else "entities="
+        file = path_of_entities(given)
+        found, where = (given, "entities=") if file is None else (_read_json(file), f"{file}")
         if isinstance(found, Mapping):
             self._add_people(found, where)
         elif isinstance(found, (list, tuple)):
@@ -49,10 +53,12 @@ class Entities:
             )
         if people is not None:
             listed, where = people, "people="
-            if isinstance(people, (str, os.PathLike)):
-                listed, where = _read_toml(Path(people)), f"{people}"
+            if (file := path_of_entities(people)) is not None:
+                listed, where = _read_toml(file), f"{file}"
             self._add_people(listed, where)
-        self.names = frozenset(name for kind, name in self._parents if kind == AGENT)
+        used = {*self._parents, *(each for several in self._parents.values() for each in several)}
+        used.update(uid for each in self._attributes.values() for uid in _uids_in(each))
+        self.names = frozenset(name for kind, name in used if kind == AGENT)
         self.data = [
             {"uid": _json(uid), "attrs": self._attributes.get(uid, {}),
              "parents": [_json(each) for each in sorted(parents)]}
@@ -70,6 +76,8 @@ class Entities:
         """Return the types of entities, each with the types of groups that it may be in."""
         found: dict[str, set[str]] = {each: set() for each in OWN_TYPES}
         found[AGENT].add(ROLE)
+        for kind, ups in self._types_before.items():
+            found.setdefault(kind, set()).update(ups)
         for (kind, _), parents in self._parents.items():
             found.setdefault(kind, set()).update(up for up, _ in parents)
             for up, _ in parents:
@@ -123,9 +131,23 @@ class Entities:
         self._attributes[uid] = attributes
 
 
+def path_of_entities(given: Any) -> Path | None:
+    """Return the file of entities or people, or None if they are given themselves."""
+    return Path(given) if isinstance(given, (str, os.PathLike)) else None
+
+
 def _uid(given: Any) -> Uid:
     inner = given.get("__entity", given)
     return str(inner["type"]), str(inner["id"])
+
+
+def _uids_in(value: Any) -> Iterator[Uid]:
+    """Yield the entities that an attribute refers to."""
+    if isinstance(value, Mapping) and "__entity" in value:
+        yield _uid(value)
+    elif isinstance(value, (Mapping, list)):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _uids_in(each)
 
 
 def _json(uid: Uid) -> dict[str, str]:

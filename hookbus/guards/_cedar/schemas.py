@@ -51,17 +51,13 @@ class Schema:
             self._read(given)
 
     def _read(self, given: Any) -> None:
-        is_path = isinstance(given, os.PathLike) or (
-            isinstance(given, str) and given.strip() and not any(each in given for each in "{;\n")
-        )
-        if not is_path and not isinstance(given, str):
+        self.path = path_of_schema(given)
+        if self.path is None and not isinstance(given, str):
             raise HookError(
                 f"schema={given!r:.40} must be 'tools', a mapping of tools to their declarations, "
                 "or a schema of Cedar"
             )
-        where = f"{given}" if is_path else "schema="
-        if is_path:
-            self.path = Path(given)
+        where = f"{self.path}" if self.path else "schema="
         text = read_trusted(self.path) if self.path else str(given)
         if not text.strip():
             raise HookError(f"{where} is empty: write a schema of Cedar")
@@ -76,6 +72,14 @@ class Schema:
         except ValueError as error:
             raise HookError(f"{where}: {' '.join(str(error).split())[:300]}") from None
         self.text, self.words = text, frozenset(_WORD.findall(text))
+
+
+def path_of_schema(given: Any) -> Path | None:
+    """Return the file of a schema, or None if the schema is given itself."""
+    is_text = isinstance(given, str) and (
+        given == TOOLS or not given.strip() or any(each in given for each in "{;\n")
+    )
+    return Path(given) if isinstance(given, (str, os.PathLike)) and not is_text else None
 
 
 def _json_in(text: str) -> Any:

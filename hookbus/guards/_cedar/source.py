@@ -11,7 +11,7 @@ import attrs
 
 from ... import HookError
 from ...exceptions import PluginError
-from ...plugins._trust import check_owner
+from ...plugins._trust import check_trust
 
 Status = tuple[tuple[str, int, int, int], ...]
 """The names, sizes, times and numbers of files: it changes when one of them does."""
@@ -54,6 +54,13 @@ def path_in(source: Any) -> Path | None:
     return None if is_text else Path(source)
 
 
+def fixed(path: Path | None, given: Any) -> Any:
+    """Return the absolute path of a file, or what is given if it is not a file. A program may
+    change its working directory while it runs.
+    """
+    return given if path is None else path.absolute()
+
+
 def files_of(path: Path) -> list[Path]:
     """Return the files of policies: the file itself, or the `*.cedar` files of a folder, by name.
 
@@ -69,15 +76,14 @@ def files_of(path: Path) -> list[Path]:
 
 
 def read_trusted(path: Path) -> str:
-    """Return the text of a file that no other user could have written.
+    """Return the text of a file that no other user could have written or replaced.
 
     Raises:
-        HookError: if it cannot be read, or another user could have written it.
+        HookError: if it cannot be read, or as `check_trust`.
     """
     try:
         with path.open("rb") as opened:
-            check_owner(str(path), os.fstat(opened.fileno()))
-            check_owner(str(path.parent), os.stat(path.parent))
+            check_trust(path, os.fstat(opened.fileno()))
             return opened.read().decode("utf-8-sig")
     except PluginError as error:
         raise HookError(str(error)) from None
