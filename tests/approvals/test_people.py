@@ -179,6 +179,27 @@ def test_people_who_approve_together_approve_one_and_the_same_call(store):
 
 
 @pytest.mark.parametrize(
+    "more", [{"roles": ("legal",), "approvals": 2}, {"roles": ("legal",)}, {"approvals": 2},
+             {"code": "large"}],
+    ids=["both", "roles", "approvals", "code"],
+)  # fmt: skip
+@pytest.mark.parametrize("first", [{}, {"roles": ("finance",)}], ids=["anybody", "finance"])
+def test_an_edit_needs_the_approval_that_the_edited_call_needs(store, first, more):
+    pay = bank(store)
+    pay.bus.signal("pre_pay").connect(
+        lambda pay, amount: Ask("pay?", **(more if amount > 1000 else first)),
+        role="guard", name="by amount", weak=False,
+    )  # fmt: skip
+    id = parked(pay, 50)
+    store.answer(id, Approved("ada", arguments={"amount": 10**6}), **proven("ada"))
+    large = parked(pay, 50)
+    assert large != id and store.get(large).request.arguments == {"amount": 10**6}
+    assert store.get(large).state == "pending"
+    approve(store, large, *(("mia", "bob") if more.get("approvals") else ("mia",)))
+    assert pay(10**6) == 10**6
+
+
+@pytest.mark.parametrize(
     "approver", [lambda request: Approved("ada"), Inbox, "store", terminal],
     ids=["function", "inbox", "store", "terminal"],
 )  # fmt: skip
