@@ -103,12 +103,29 @@ def test_who_has_no_role_is_refused(store, name, problem):
     assert store.get(id).approved_by == ()
 
 
-@pytest.mark.parametrize("user", ["ada", "ADA", " ada", "ａda"])
+@pytest.mark.parametrize(
+    "user", ["ada", "ADA", " ada", "ａda", "ada\u200b", "ada\ufe0f", "a\0da", "\u2060 ada",
+     "ada\u3164", "a\tda"],
+    ids=ascii,
+)  # fmt: skip
 def test_the_user_who_made_the_call_never_counts(store, user):
     id = parked(bank(store, TWO), user=user)
     with pytest.raises(HookError, match="'ada' made the call"):
         approve(store, id, "ada")
     assert store.get(id).approved_by == ()
+
+
+@pytest.mark.parametrize("user", ["", " ", "\u200b", None, 7, ["ada"], {"name": "ada"}], ids=ascii)
+def test_a_user_without_a_name_makes_no_call_that_needs_people(store, user):
+    pay = bank(store, TWO)
+    with baggage(user=user), pytest.raises(HookBlocked, match="is not a name: wrap it in"):
+        pay(500)
+    assert store.pending() == []
+
+
+def test_people_whose_names_look_alike_are_refused(tmp_path):
+    with pytest.raises(HookError, match="look alike"):
+        Store(tmp_path / "approvals.db", people={"ada": ["finance"], "ada\ufe0f": ["finance"]})
 
 
 def test_the_user_who_made_the_call_never_counts_where_their_name_is_redacted(store):
