@@ -153,8 +153,7 @@ def _is_like(pattern: Any, value: Any) -> bool:
 
 
 def _is_unlimited(pattern: Any) -> bool:
-    """Return whether a pattern matches every string, or every integer that JSON represents exactly.
-    """
+    """Return whether a pattern matches every line, or every number that JSON stores exactly."""
     if isinstance(pattern, Between):
         return pattern.low <= -EXACT and pattern.high >= EXACT
     return isinstance(pattern, str) and not pattern.strip("*")
