@@ -29,6 +29,10 @@ from .inner import OWN_CALL, enclosing_attempt, run_inside
 __tracebackhide__: Final = True
 
 
+_REQUIRED: Final = ("code", "bind", "roles", "approvals")
+"""What an `Ask` requires, apart from its text."""
+
+
 class Approver(Protocol):
     """The approver of a bus, created by `hookbus.approvals` from the argument of `bus.approver`.
 
@@ -188,9 +192,13 @@ class Approval(Unapproved):
         return True
 
     def _is_given(self, values: tuple[Any, ...]) -> bool:
-        """Return whether the approval of the edited arguments covers every guard that asks."""
-        seats = {seat for seat, _ in self._approved}
-        is_given = all(seat in seats for seat, _ in self.asks) and self._is_of(values)
+        """Return whether the approval of the edited arguments covers every guard that asks, and
+        all that each guard now requires.
+        """
+        is_given = all(
+            any(_is_covered(ask, approved) for before, approved in self._approved if before is seat)
+            for seat, ask in self.asks
+        ) and self._is_of(values)
         self.values = None
         return is_given
 
@@ -266,15 +274,20 @@ class Approval(Unapproved):
 
     def _on_own_loop(self, seat: Seat, answer: Any) -> Any:
         if not self.call.plan.hook.given.async_receivers:
-            said = (
-                "the approver is async, but the hook is a plain def: write a plain def approver"
-            )
+            said = "the approver is async, but the hook is a plain def: write a plain def approver"
             not_awaited(answer, said)
         return run_on_loop_thread(seat, lambda: answer)
 
 
 def _questions(asks: list[tuple[Seat, Ask]]) -> list[tuple[str, Ask]]:
     return [(seat.receiver.name, ask) for seat, ask in asks]
+
+
+def _is_covered(ask: Ask, approved: Ask) -> bool:
+    """Return whether the approval of a question covers what the same guard asks about the edited
+    arguments. The text may differ, because it often contains the arguments.
+    """
+    return all(getattr(ask, name) == getattr(approved, name) for name in _REQUIRED)
 
 
 def _seat_of(call: Call, approver: Approver) -> Seat:

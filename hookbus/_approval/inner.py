@@ -64,6 +64,19 @@ def is_behind(outer: Any, name: Any) -> bool:
     return outer == name or (len(before) < len(outer) and before[-1:] in tuple(_BOUNDARIES))
 
 
+def question_in_layer(ask: Any, outer: str, name: str) -> tuple[Any, ...]:
+    """Return what an `Ask` asks and requires, with the tool's name as the inner layer writes it.
+
+    Args:
+        ask: the question of either layer.
+        outer: the tool's name in the outer layer.
+        name: its name in the inner layer.
+    """
+    question = str(ask.question).replace(outer, name)
+    people = ask.roles, ask.approvals
+    return question, ask.code and str(ask.code), ask.bind, people
+
+
 class _Running:
     """A running body; for a stream, only while it produces an item. A task that outlives the body
     has a copy of the context, but finds no attempt in it.

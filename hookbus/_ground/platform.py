@@ -64,22 +64,20 @@ def _is_running_on_windows(pid: int) -> bool:
 
 
 def user_name() -> str:
-    """Return the login name of the user of this process, or a description of a user without a
+    """Return the name of the account of this process, or a description of an account without a
     name.
     """
-    import getpass
-
-    try:
-        return getpass.getuser()
-    except (ImportError, KeyError, OSError):  # no variable and no user database
-        number: Any = getattr(os, "getuid", None)
-        return "unknown user" if number is None else f"user {number()}"
+    name = account_name()
+    if name is not None:
+        return name
+    number: Any = getattr(os, "getuid", None)
+    return "unknown user" if number is None else f"user {number()}"
 
 
 def account_name() -> str | None:
     """Return the name of the account that this process runs under, or None if it has no name.
 
-    Unlike `user_name`, it does not read environment variables, which the user can set.
+    It does not read environment variables, which the user can set.
     """
     try:
         return os.getlogin() if IS_WINDOWS else _name_of_uid()

@@ -19,6 +19,7 @@ from ._digest import canonical, covered, digest_of, library
 from ._identity import identity_of
 from ._inner import facts_as_approved
 from ._memory import Memory, check_answer, check_seconds
+from ._people import folded
 from ._redacted import hidden, restored, without
 from ._required import name_mark, required_by
 from ._standing import Exact, patterned
@@ -119,12 +120,19 @@ class Answering:
         """Return the keyed hash of the user who makes a call, or "" if that user may approve it.
 
         Without a `user` in the baggage, it is the account of this process.
+
+        Raises:
+            HookError: if a name is required, but the user has none.
         """
         if not required_by(facts["asks"]):
             return ""
-        user = facts["baggage"].get("user")
-        name = account_name() if user is None else str(user)
-        return "" if name is None else name_mark(self.key, name)
+        name = facts["baggage"].get("user", account_name())
+        if type(name) is not str or not folded(name):
+            raise HookError(
+                f"it requires roles or several approvals, and the user {name!r:.40} is not a name: "
+                "wrap it in with baggage(user=...), so that this user cannot approve it"
+            )
+        return name_mark(self.key, name)
 
     def _scope(self, facts: Mapping[str, Any]) -> str:
         """Return the digest of what a standing approval covers: all that an approval does, except

@@ -77,7 +77,7 @@ def _none(_: Any) -> str | None:
 def _of_number(value: float) -> str | None:
     if type(value) is float:
         return None if math.isfinite(value) else f"it is {value}"
-    return None if -_EXACT < value < _EXACT else "it is beyond 2**53, where JSON is not exact"
+    return None if -EXACT < value < EXACT else "it is beyond 2**53, where JSON is not exact"
 
 
 def _of_text(text: str) -> str | None:
@@ -85,7 +85,8 @@ def _of_text(text: str) -> str | None:
     return None if is_whole else "it has half a surrogate pair"
 
 
-_EXACT: Final = 1 << 53
+EXACT: Final = 1 << 53
+"""JSON represents integers below this number exactly."""
 _PROBLEMS: Final[dict[type, Any]] = {int: _of_number, float: _of_number, str: _of_text}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from .._approval.inner import is_behind
+from .._approval.inner import is_behind, question_in_layer
 
 _OF_LAYER: Final = ("name", "kind")
 """The arguments of a tool call that another layer may have changed."""
@@ -31,7 +31,7 @@ def facts_as_approved(outer: Any, facts: Mapping[str, Any]) -> Any:
     if _is_recursion(outer, facts, name):
         return None
     asked, answered = (
-        [_without_prefix(receiver, ask, outer_name, name) for receiver, ask in each]
+        [(receiver, *question_in_layer(ask, outer_name, name)) for receiver, ask in each]
         for each in (facts["asks"], outer.questions)
     )
     if not all(each in answered for each in asked):
@@ -61,10 +61,3 @@ def _tool_of(facts: Mapping[str, Any]) -> str | None:
     """Return the name of the called tool. A hookable without a `name` argument is itself a tool."""
     name = facts["arguments"]["name"] if _is_tool_call(facts) else facts["hook"]
     return name if type(name) is str else None
-
-
-def _without_prefix(receiver: str, ask: Any, outer_name: str, name: str) -> tuple[Any, ...]:
-    """Return the guard and its question, with the tool's name as the inner layer writes it."""
-    question = str(ask.question).replace(outer_name, name)
-    people = ask.roles, ask.approvals
-    return receiver, question, ask.code and str(ask.code), ask.bind, people

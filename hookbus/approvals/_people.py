@@ -22,6 +22,10 @@ from ..plugins._trust import check_trust, read_toml
 
 _KEYS: Final = ("roles", "token", "secret")
 _SHORTEST_SECRET: Final = 16
+_UNSEEN: Final = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800,
+                  0x3164, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10)}  # fmt: skip
+"""Invisible letters and marks below U+E0100. NFKC turns U+FFA0 into one of them."""
+
 _HASH: Final = re.compile(r"sha256:[0-9a-f]{64}")
 
 
@@ -138,8 +142,18 @@ class People:
 
 
 def folded(name: str) -> str:
-    """Return a name without the differences that a person does not see."""
-    return unicodedata.normalize("NFKC", name).strip().casefold()
+    """Return a name without the differences that a person hardly sees: the case, spaces, and
+    invisible characters.
+    """
+    for _ in range(2):  # an invisible character can hide that others belong together
+        seen = "".join(sign for sign in name if not _is_invisible(sign))
+        name = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())
+    return "".join(sign for sign in name if not _is_invisible(sign))
+
+
+def _is_invisible(sign: str) -> bool:
+    category, number = unicodedata.category(sign), ord(sign)
+    return category[0] in "CZ" or number in _UNSEEN or number > 0xE00FF
 
 
 def token_hash(token: str) -> str:
@@ -153,7 +167,7 @@ def new_token() -> str:
 
 
 def _person(name: Any, given: Any, where: str) -> Person:
-    if not isinstance(name, str) or not name.strip() or not name.isprintable() or "," in name:
+    if not isinstance(name, str) or not folded(name) or not name.isprintable() or "," in name:
         raise HookError(f"{where}: {name!a:.60} is not a name: write a printable one without ','")
     fields = given if isinstance(given, Mapping) else {"roles": given}
     for key in fields:

@@ -13,6 +13,7 @@ from typing import Any, Final
 import attrs
 
 from .. import HookError
+from ._digest import EXACT
 from ._people import People, Proof
 from ._redacted import _is_same
 from ._words import Between, Request, Rule
@@ -90,9 +91,7 @@ def check_rule(rule: Any, request: Request, proof: Proof | None, people: People 
     names = patterned(request.hook, request.arguments).keys()
     if rule.arguments.keys() != names:
         raise HookError(f"Rule(arguments=) must contain every argument: {', '.join(names)}")
-    if rule.arguments and all(
-        isinstance(each, str) and not each.strip("*") for each in rule.arguments.values()
-    ):
+    if rule.arguments and all(map(_is_unlimited, rule.arguments.values())):
         raise HookError("the rule matches every call of the tool: write a pattern that is narrower")
     return proof.name
 
@@ -151,6 +150,13 @@ def _is_like(pattern: Any, value: Any) -> bool:
              for star in _STAR.findall(pattern)]  # fmt: skip
     found = "".join(part + star for part, star in zip(literal, [*stars, ""]))
     return type(value) is str and re.fullmatch(found, value) is not None
+
+
+def _is_unlimited(pattern: Any) -> bool:
+    """Return whether a pattern matches every line, or every number that JSON stores exactly."""
+    if isinstance(pattern, Between):
+        return pattern.low <= -EXACT and pattern.high >= EXACT
+    return isinstance(pattern, str) and not pattern.strip("*")
 
 
 def literal_pattern(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -63,7 +64,7 @@ class Between:
     """A pattern of a `Rule`: a number from `low` to `high`.
 
     Raises:
-        HookError: if they are not numbers in this order.
+        HookError: if they are not numbers in this order, or both are infinite.
     """
 
     low: float
@@ -74,13 +75,16 @@ class Between:
             raise HookError(f"{self} must have two numbers")
         if not self.low <= self.high:
             raise HookError(f"{self}: write the lower number first")
+        if math.isinf(self.low) and math.isinf(self.high):
+            raise HookError(f"{self} has no limit: write at least one finite number")
 
 
 @named_options
 @attrs.frozen
 class Rule:
     """A standing approval: later calls to the same tool, for the same user and the same bound
-    baggage, are approved if all their arguments match.
+    baggage, are approved if all their arguments match. The guard must ask with the same `code`, but
+    the text of its question may be another.
 
     Attributes:
         arguments: a pattern for every argument. In a string, `*` stands for any characters on one

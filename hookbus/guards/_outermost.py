@@ -13,8 +13,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
-from .. import HookContext
-from .._approval.inner import OWN_CALL, is_behind, stream_inside
+from .. import Ask, HookContext
+from .._approval.inner import OWN_CALL, is_behind, question_in_layer, stream_inside
 from ._call import tool_of
 from ._canonical import digest
 from ._parts import PLAIN
@@ -32,6 +32,8 @@ class Frame:
         session: its session.
         content: its arguments, if the guard counted the call or asked about it: a digest, or a copy
             to compute the digest from later.
+        asked: what the guard asked about the call, the digest of the baggage that the answer is
+            bound to, and what else the question is about.
         inner: the nested call found inside it; there is at most one.
         is_counted: whether the guard has counted an attempt that has not started yet. The guard may
             be called again before that, after a person has approved the call.
@@ -40,14 +42,15 @@ class Frame:
         outer: the equal call around it, if it is nested.
     """
 
-    __slots__ = ("above", "call_id", "content", "guard", "inner", "is_counted", "is_running",
-                 "name", "outer", "sender", "session")  # fmt: skip
+    __slots__ = ("above", "asked", "call_id", "content", "guard", "inner", "is_counted",
+                 "is_running", "name", "outer", "sender", "session")  # fmt: skip
 
     def __init__(self, guard: object, ctx: HookContext) -> None:
         self.guard, self.call_id, self.sender = guard, ctx.call_id, id(ctx.sender)
         self.session = ctx.baggage.get("session")
         self.name: Any = None
         self.content: Content = None
+        self.asked: tuple[Ask, bytes | None, object] | None = None
         self.inner: dict[str, tuple[object, int]] = _NONE_YET
         self.is_counted = self.is_running = False
         self.above: Frame | None = None
@@ -110,14 +113,28 @@ class Outermost:
         frame.outer = outer
         return False
 
-    def asks(self, ctx: HookContext) -> bool:
-        """Count a call that the guard asks about. Return False if it is nested, even if the guard
-        checks it again. A counted call needs its own answer.
+    def asks(self, ctx: HookContext, ask: Ask, *, about: object = None) -> bool:
+        """Count a call that the guard asks about. Return whether the guard must ask.
+
+        It must not if the call is nested, even if the guard checks it again, and if it asked the
+        same about the outer call, for the same baggage. A counted call needs its own answer. If
+        only the question or the baggage differs, the approval of the outer call decides.
+
+        Args:
+            ctx: the call, in `pre`.
+            ask: the question.
+            about: what else the question is about. A call in which this differs needs its own
+                answer.
         """
-        is_taken = self.takes(ctx, again=True)
-        if is_taken:
+        is_taken, frame = self.takes(ctx, again=True), self._frame(ctx)
+        baggage, bind = dict(ctx.baggage), ask.bind
+        bound = baggage if bind is None else {name: baggage.get(name) for name in bind}
+        frame.asked = ask, digest(bound), about
+        before = None if frame.outer is None else frame.outer.asked
+        is_own = is_taken or before is None or before[2] != about
+        if is_own:
             ctx.state[OWN_CALL] = True
-        return is_taken
+        return is_own or not _is_same_question(frame)
 
     def leaves(self, ctx: HookContext) -> None:
         """Note that the guard allowed a call without counting it: no call inside it is nested."""
@@ -180,6 +197,16 @@ class _Body:
         if self._running is not None:
             self._running.discard(self._frame)
         _CURRENT.reset(self._token)
+
+
+def _is_same_question(frame: Frame) -> bool:
+    """Return whether the guard asked the same about the outer call, for the same baggage."""
+    outer = frame.outer
+    if outer is None or outer.asked is None or frame.asked is None:
+        return False
+    (before, was_bound, _), (ask, bound, _) = outer.asked, frame.asked
+    questions = (question_in_layer(each, outer.name, frame.name) for each in (before, ask))
+    return bound is not None and bound == was_bound and len(set(questions)) == 1
 
 
 async def _run_async(body: _Body, call_next: Callable[..., Any]) -> Any:

@@ -65,7 +65,7 @@ class pinned_tools(ReadyGuard):
                 return answer
             if not isinstance(answer, Ask):
                 self._outermost.leaves(ctx)
-            elif not self._outermost.asks(ctx):
+            elif not self._outermost.asks(ctx, answer, about=self._unnamed_mark(ctx)):
                 return None  # the enclosing call was approved
             return answer
 
@@ -109,6 +109,11 @@ class pinned_tools(ReadyGuard):
         if self._on_change == "block":
             return Block(text, code="pinned", details=details)
         return Ask(f"{text}; {question}", code="pinned", details=details)
+
+    def _unnamed_mark(self, ctx: HookContext) -> str | None:
+        """Return the mark of what a tool declares without its name, which a layer may prefix."""
+        declared = self._declared(tool_of(ctx)[0], ctx)
+        return None if declared is None else _mark_of("", declared)
 
     def _declared(self, name: str, ctx: HookContext) -> dict[str, Any] | None:
         """Return what a tool declares, or None if nothing is known of it."""

@@ -153,13 +153,14 @@ class policy(ReadyGuard):
         return decision
 
     def _verdict(self, decision: Decision, ctx: HookContext) -> Block | Ask | None:
+        verdict = None if decision.effect == "allow" else _verdict_of(decision)
         if self._outermost is None:
             pass
-        elif decision.effect != "ask":
+        elif not isinstance(verdict, Ask):
             self._outermost.leaves(ctx)
-        elif not self._outermost.asks(ctx):
+        elif not self._outermost.asks(ctx, verdict):
             return None  # the enclosing call was approved
-        return None if decision.effect == "allow" else _verdict_of(decision)
+        return verdict
 
     def _view(
         self, found: Policies, ctx: HookContext, name: str, arguments: Mapping[Any, Any]

@@ -88,15 +88,15 @@ class provenance(ReadyGuard):
                 if path is None:
                     self._outermost.leaves(ctx)
                     return None
-                if not self._outermost.asks(ctx):
-                    return None  # the enclosing call was approved
                 where = f"{path} of {name[:60]!a} comes from {words.source_of(value, deadline)}"
+                question = f"{where}, not from the user; allow the call?"
+                ask = Ask(question, code="provenance")
+                return ask if self._outermost.asks(ctx, ask) else None  # the outer was approved
             except HookError as error:
                 return Block(str(error), code="provenance")
             except TimeoutError:
                 reason = "the arguments take too long to check"
                 return Block(reason, code="provenance")
-            return Ask(f"{where}, not from the user; allow the call?", code="provenance")
 
         return judge
 

@@ -148,7 +148,7 @@ class tool_policy(ReadyGuard):
                 # No person could approve a tool that does not exist.
                 self._outermost.leaves(ctx)
                 return Block(f"there is no tool {name[:60]!a}", code="tool")
-            elif not self._outermost.asks(ctx):
+            elif not self._outermost.asks(ctx, answer):
                 return None  # the enclosing call was approved
             return answer
 

@@ -154,7 +154,7 @@ def test_an_edit_does_not_lift_a_block_of_another_guard(bank, bus, asks):
 def test_a_guard_that_asks_only_about_what_was_edited_gets_an_answer_of_its_own(bank, bus, asks):
     @bus.signal("pre_pay").connect_via(role="guard", priority=-1)
     def strangers(account, to):
-        return Ask(f"who is {to}?") if to != "bob" else None
+        return Ask(f"who is {to}?", code="large") if to != "bob" else None
 
     shown = []
 

@@ -103,12 +103,29 @@ def test_who_has_no_role_is_refused(store, name, problem):
     assert store.get(id).approved_by == ()
 
 
-@pytest.mark.parametrize("user", ["ada", "ADA", " ada", "ａda"])
+@pytest.mark.parametrize(
+    "user", ["ada", "ADA", " ada", "ａda", "ada\u200b", "ada\ufe0f", "a\0da", "\u2060 ada",
+     "ada\u3164", "a\tda"],
+    ids=ascii,
+)  # fmt: skip
 def test_the_user_who_made_the_call_never_counts(store, user):
     id = parked(bank(store, TWO), user=user)
     with pytest.raises(HookError, match="'ada' made the call"):
         approve(store, id, "ada")
     assert store.get(id).approved_by == ()
+
+
+@pytest.mark.parametrize("user", ["", " ", "\u200b", None, 7, ["ada"], {"name": "ada"}], ids=ascii)
+def test_a_user_without_a_name_makes_no_call_that_needs_people(store, user):
+    pay = bank(store, TWO)
+    with baggage(user=user), pytest.raises(HookBlocked, match="is not a name: wrap it in"):
+        pay(500)
+    assert store.pending() == []
+
+
+def test_people_whose_names_look_alike_are_refused(tmp_path):
+    with pytest.raises(HookError, match="look alike"):
+        Store(tmp_path / "approvals.db", people={"ada": ["finance"], "ada\ufe0f": ["finance"]})
 
 
 def test_the_user_who_made_the_call_never_counts_where_their_name_is_redacted(store):
@@ -176,6 +193,27 @@ def test_people_who_approve_together_approve_one_and_the_same_call(store):
     edited = Approved("ada", arguments={"amount": 7})
     store.answer(parked(pay, 900), edited, **proven("ada"))
     assert pay(900) == 7
+
+
+@pytest.mark.parametrize(
+    "more", [{"roles": ("legal",), "approvals": 2}, {"roles": ("legal",)}, {"approvals": 2},
+             {"code": "large"}],
+    ids=["both", "roles", "approvals", "code"],
+)  # fmt: skip
+@pytest.mark.parametrize("first", [{}, {"roles": ("finance",)}], ids=["anybody", "finance"])
+def test_an_edit_needs_the_approval_that_the_edited_call_needs(store, first, more):
+    pay = bank(store)
+    pay.bus.signal("pre_pay").connect(
+        lambda pay, amount: Ask("pay?", **(more if amount > 1000 else first)),
+        role="guard", name="by amount", weak=False,
+    )  # fmt: skip
+    id = parked(pay, 50)
+    store.answer(id, Approved("ada", arguments={"amount": 10**6}), **proven("ada"))
+    large = parked(pay, 50)
+    assert large != id and store.get(large).request.arguments == {"amount": 10**6}
+    assert store.get(large).state == "pending"
+    approve(store, large, *(("mia", "bob") if more.get("approvals") else ("mia",)))
+    assert pay(10**6) == 10**6
 
 
 @pytest.mark.parametrize(

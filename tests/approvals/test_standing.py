@@ -1,5 +1,6 @@
 """Standing approvals: a person's rule approves later calls, counted, until it is revoked."""
 
+import math
 import time
 
 import pytest
@@ -137,13 +138,21 @@ def test_only_a_proven_person_makes_a_rule_and_only_a_store_keeps_it(store, tmp_
 
 @pytest.mark.parametrize(
     "patterns, problem",
-    [({"to": "*", "amount": "*"}, "matches every call"), ({"to": "ann@*"}, "every argument"),
+    [({"to": "*", "amount": "*"}, "matches every call"),
+     ({"to": "**", "amount": Between(-(2**53), math.inf)}, "matches every call"),
+     ({"to": "*", "amount": Between(-1e300, 1e300)}, "matches every call"),
+     ({"to": "ann@*"}, "every argument"),
      ({"to": "ann@*", "amount": 1, "x": 1}, "every argument")],
 )  # fmt: skip
 def test_a_rule_that_matches_everything_or_misses_an_argument_is_refused(store, patterns, problem):
     id = parked(bank(store), "ann@a", 10)
     with pytest.raises(HookError, match=problem):
         store.answer(id, Approved("ada", rule=Rule(patterns, uses=1)), **ADA)
+
+
+def test_a_range_needs_a_finite_number():
+    with pytest.raises(HookError, match="has no limit"):
+        Between(-math.inf, math.inf)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """`hookbus approvals`: what waits for a yes is listed, shown in full, and answered."""
 
-import getpass
 import hashlib
 import json
 import time
@@ -59,7 +58,7 @@ def test_a_yes_lets_the_call_through_once(hookbus, pay, waiting):
         with pytest.raises(ApprovalPending):
             pay(500, "Ada\x1b[2J")
     used, _ = json.loads(hookbus("approvals", "--all", "--json")[1])
-    assert used["answer"]["by"] == f"ada (typed by {getpass.getuser()})"
+    assert used["answer"]["by"] == f"ada (typed by {Proof.of_account().name})"
     states = [case["state"] for case in json.loads(hookbus("approvals", "--all", "--json")[1])]
     assert states == ["used", "pending"]
 
@@ -118,9 +117,6 @@ def test_the_account_proves_a_name_and_no_typed_name_does(hookbus, folder, monke
     assert code == 2 and f"proves the name '{own}'" in problem
     for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
         monkeypatch.setenv(name, "ada")
-    assert hookbus("approvals", "approve", id)[0] == 2
-    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
-        monkeypatch.setenv(name, own)
     code, out, _ = hookbus("approvals", "approve", id)
     assert code == 0
     assert f"approved by {own}; missing: 1 approval by a person with the role finance" in out
@@ -138,9 +134,22 @@ def test_a_new_token_is_printed_with_the_line_for_the_file(hookbus):
     assert len(token) >= 43 and line == f'token = "sha256:{hashed}"'
 
 
-def test_a_rule_is_made_listed_and_revoked_on_the_command_line(hookbus, pay, waiting):
+@pytest.mark.parametrize("given", [("approve",), ("deny",), ("approve", "--by", "ada")])
+def test_a_variable_does_not_name_the_person(hookbus, waiting, monkeypatch, given):
+    own = Proof.of_account().name
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.setenv(name, "grace")
+    command, *by = given
+    assert hookbus("approvals", command, waiting, *by)[0] == 0
+    [case] = json.loads(hookbus("approvals", "--all", "--json")[1])
+    assert case["answer"]["by"] == (f"ada (typed by {own})" if by else own)
+
+
+def test_a_rule_is_made_listed_and_revoked_on_the_command_line(
+    hookbus, folder, pay, waiting, monkeypatch
+):
     rule = ("--like", "to=A*", "--between", "amount=1..900", "--uses", "3")
-    own = getpass.getuser()
+    own = Proof.of_account().name
     assert hookbus("approvals", "approve", waiting, "--like", "too=A*", "--uses", "3")[0] == 2
     assert hookbus("approvals", "approve", waiting, *rule)[0] == 0
     with baggage(session="s-9"):
@@ -149,7 +158,9 @@ def test_a_rule_is_made_listed_and_revoked_on_the_command_line(hookbus, pay, wai
     [listed] = json.loads(hookbus("approvals", "rules", "--json")[1])
     assert (listed["by"], listed["used"], listed["request"]) == (own, 1, waiting)
     assert "1 of 3" in hookbus("approvals", "rules")[1]
+    monkeypatch.setenv("LOGNAME", "grace")
     assert hookbus("approvals", "revoke", listed["id"])[0] == 0
+    assert Store(folder / "approvals.db").rules()[0].revoked_by == own
     assert "revoked" in hookbus("approvals", "rules")[1]
     with baggage(session="s-9"), pytest.raises(ApprovalPending):
         pay(700, "Alan")

@@ -8,7 +8,19 @@ import pytest
 
 from hookbus import Bus, HookBlocked, baggage, hookable
 from hookbus.approvals import Approved
-from hookbus.guards import budget, no_loops, provenance, rate_limit, retry, tool_policy
+from hookbus.guards import (
+    budget,
+    no_loops,
+    pinned_tools,
+    policy,
+    provenance,
+    rate_limit,
+    retry,
+    tool_policy,
+)
+
+from .test_pinned_tools import OTHER, bash
+from .test_tool_policy import SCHEMA
 
 
 class Layers:
@@ -222,6 +234,52 @@ def test_provenance_asks_once(bus, asked, layers):
     bus.register(provenance({"*pay": "to"}))
     layers(bus, *NAMES).call(ARGS)
     assert len(asked) == 1
+
+
+def test_a_call_inside_for_another_user_is_asked_about(bus, asked, layers):
+    bus.register(tool_policy(ask="*"))
+
+    def inside(call, arguments):
+        with baggage(user="mallory"):
+            made = call(arguments)
+            return made if not asyncio.iscoroutine(made) else with_user(made)
+
+    async def with_user(made):
+        with baggage(user="mallory"):
+            return await made
+
+    with baggage(user="ann"):
+        layers(bus, "bank_pay", "pay", inside=inside).call(ARGS)
+    assert asked == ["call 'bank_pay'?", "call 'pay'?"]
+
+
+def test_another_question_about_the_call_inside_is_asked(bus, asked, layers):
+    takes = {"type": "object", "properties": {"to": {"type": "string"}}}
+    rules = (
+        '@ask("pay?") permit(principal, action, resource == Tool::"bank_pay");'
+        '@ask("pay it out of the reserve?") permit(principal, action, resource == Tool::"pay");'
+    )
+    bus.register(policy(rules, schema=dict.fromkeys(("bank_pay", "pay"), takes)))
+    layers(bus, "bank_pay", "pay").call({"to": "ada"})
+    assert asked == ["pay?", "pay it out of the reserve?"]
+
+
+@pytest.mark.parametrize("inner, times", [(SCHEMA, 1), (OTHER, 2)], ids=["same", "other"])
+def test_the_change_of_a_tool_inside_is_asked_about(bus, asked, tmp_path, inner, times):
+    @hookable("tool_call", bus=bus)
+    def inside(layer, name, arguments, tool):
+        return "ran"
+
+    @hookable("tool_call", bus=bus)
+    def outside(layer, name, arguments, tool):
+        return inside("inner", name, arguments, *below) if below else "ran"
+
+    bus.register(pinned_tools(tmp_path / "tools.pins"))
+    below, changed = [], "Run a command at once."
+    outside("outer", "bash", {}, bash())
+    below.append(bash(changed, inner))
+    outside("outer", "bash", {}, bash(changed))
+    assert len(asked) == times
 
 
 def test_a_model_call_inside_an_equal_one_uses_its_budget_once():

@@ -82,7 +82,7 @@ def steps() -> list[Step]:
 
 
 def _environment() -> dict[str, str]:
-    own = environment(COLUMNS=str(COLUMNS), LOGNAME="ada", NO_COLOR="1")
+    own = environment(COLUMNS=str(COLUMNS), NO_COLOR="1")
     return {name: value for name, value in own.items() if name != "HOOKBUS_JOURNAL"}
 
 
