@@ -169,7 +169,10 @@ class policy(ReadyGuard):
         kind = TOOL if is_tool else HOOK
         if is_tool and ctx.kwargs.get("kind") == "unknown":
             return Decision("block", f"there is no tool {name[:60]!a}")
-        hook, rests = self._hook_and_rests(ctx)
+        beside = [each for key, each in ctx.kwargs.items() if key not in ("name", "arguments")]
+        has_more = any(isinstance(each, (dict, list, tuple)) and each for each in beside)
+        needs_hook = has_more or not is_tool
+        hook, rests = self._hook_and_rests(ctx) if needs_hook else (None, frozenset[str]())
         for rest in rests:
             if ctx.kwargs.get(rest):
                 return Decision("block", f"the schema does not know the arguments in {rest!a}")
