@@ -126,7 +126,9 @@ class GateItself:
         if may_read:
             return False
         is_below = any(path == each or path.startswith(each + "/") for each in self._folders)
-        is_own = path in self._files or _is_file_of_agent(path)
+        is_own = path in self._files or _is_file_of_agent(path) or any(
+            path.startswith(f"{each}-") for each in self._files  # such as the journal's spools
+        )  # fmt: skip
         return is_below or is_own or _OWN_PROCESS.match(path) is not None
 
     def _is_above(self, text: str, base: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,8 +15,8 @@ the second time.
 """
 
 _PACKAGE = Path(__file__).parent.parent
-_BESIDE = ("", "-wal", "-shm", "-journal")
-"""The endings that SQLite adds to the name of a file."""
+_BESIDE = re.compile(r"(-wal|-shm|-journal|-(spool|damaged)-[0-9a-f]{16}(-\d+)?)?")
+"""The endings of the files that SQLite and a journal write beside a database."""
 
 
 class Watch:
@@ -46,8 +47,12 @@ class Watch:
         )
 
     def _below(self, folder: str | Path) -> dict[str, Stamp | None]:
-        written = {path + ending for path in self.written for ending in _BESIDE}
-        return {path: _stamp(path) for path in _paths_below(folder) if path not in written}
+        return {path: _stamp(path) for path in _paths_below(folder) if not self._is_written(path)}
+
+    def _is_written(self, path: str) -> bool:
+        return any(
+            path.startswith(each) and _BESIDE.fullmatch(path, len(each)) for each in self.written
+        )
 
 
 def _paths_below(folder: str | Path) -> Iterator[str]:

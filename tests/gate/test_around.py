@@ -45,7 +45,8 @@ def test_an_agent_cannot_write_what_its_gate_reads_but_may_read_it(own, tmp_path
     write = {"tool_name": "Write", "cwd": str(tmp_path)}
     for path in (own.file, own.folder / "plugins" / "own" / "new.py", "link/hookbus.toml",
                  "~/.claude/settings.json", ".claude/settings.local.json",
-                 own.folder / "plugins" / ".." / "hookbus.toml"):  # fmt: skip
+                 own.folder / "plugins" / ".." / "hookbus.toml",
+                 own.folder / "calls.journal-spool-0123456789abcdef"):  # fmt: skip
         given = {"file_path": str(path), "content": "x"}
         assert GATE in says(own, "claude", tool_input=given, **write), path
     for path in (own.file, own.folder / "plugins" / "own" / "plugin.py"):

@@ -8,7 +8,6 @@ from datetime import date, time
 from decimal import Decimal
 from enum import Enum
 from inspect import Parameter
-from os import PathLike
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 from uuid import UUID
 
@@ -172,7 +171,7 @@ def kind_of_annotation(given: Any) -> tuple[Kind, bool]:
     if isinstance(given, type):
         if issubclass(given, Enum):
             return _kind_of_values(each.value for each in given)
-        if issubclass(given, (date, time, PathLike)):
+        if issubclass(given, (date, time)) or hasattr(given, "__fspath__"):
             return STRING, False
         if hasattr(given, "model_json_schema"):
             return _kind_of_json(schema := given.model_json_schema(), schema, 0)
