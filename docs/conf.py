@@ -56,7 +56,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(.*\.)?(When|Rule|Merged|Mode|Steps|Undo|Uninstall|Untested|Function|FallbackOn)"),
     ("py:.*", r"(.*\.)?(Role|OnError|Path|Options|Unguarded|Guard|ConnectOptions|QuestionOptions)"),
     ("py:.*", r"(.*\.)?(_Hidden|Kinds|Connectable|FunctionKind|Level|Status|Home|Void)"),
-    ("py:.*", r"(.*\.)?(Of|OfOne|OfMany)"),
+    ("py:.*", r"(.*\.)?(Of|OfOne|OfMany|Required|Form|Aside|Pause|Halves)"),
     ("py:.*", r"(.*\.)?(Tool|Approve|Dispatch|ClawHook|Selection|Word)"),
     ("py:.*", r"typing\.(~P|Literal\['none')"),
 ]
