@@ -156,7 +156,7 @@ def test_agenticx_x14_a_matcher_that_never_matches_is_reported_and_predicates_sa
     bus.signal("pre_tool").connect(
         deny, role="guard", when=lambda name: re.fullmatch("Edit|Write", name)
     )
-    with pytest.raises(HookError, match="has a parameter 'nmae'"):
+    with pytest.raises(HookError, match="has a when= that needs 'nmae'"):
         bus.signal("pre_tool").connect(lambda agent: None, when={"nmae": "mcp__*"}, name="typo")
     bus.signal("pre_tool").connect(
         lambda agent: None, when={"name": "Edit|Write"}, name="a glob is no regex"
