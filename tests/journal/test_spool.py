@@ -342,6 +342,7 @@ def test_a_spool_that_was_truncated_is_recovered_from_where_it_continues(path):
     assert types(path) == CALL * 21 and Journal.reading(path).verify().ok
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_child_has_a_spool_of_its_own_and_the_parent_keeps_its_records(path, bank, journal):
     journal.attach(bank.bus)
     bank.pay("ada")

@@ -126,7 +126,7 @@ async def test_agentscope_d21_a_rewritten_output_is_what_callers_get_and_of_acti
     bus.signal("post_acting").connect(note, role="observe")
     await react(Msg("user", "remove it", "user"))
     assert outputs == [("remove", None)]
-    assert "observe-only" in agentscope.install.__doc__
+    assert "Changes in `post_acting` usually have no effect" in agentscope.install.__doc__
 
 
 async def test_agentscope_d22_events_say_who_changed_which_argument(strict, bus):
