@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import attrs
 
@@ -56,13 +56,15 @@ class Event:
 
     Attributes:
         call_id: the number of the call, unique in this process; 0 for an event that is not about a
-            call (`Lost`, `Switched`, `Reloaded`).
+            call.
         parent_id: the number of the observed call that made this call, else None.
         hook: the name of the hook.
         sender: a description of the sender, never the object itself.
         at: seconds since the epoch, wall clock.
         baggage: the values that `hookbus.baggage` attached to the call.
     """
+
+    _is_of_call: ClassVar[bool] = True
 
     call_id: int
     parent_id: int | None
@@ -229,6 +231,8 @@ class Finished(Event):
 class Lost(Event):
     """A weakly referenced receiver was garbage collected, but its sender still exists."""
 
+    _is_of_call = False
+
     receiver: str
 
 
@@ -244,6 +248,8 @@ class Switched(Event):
         by: the name of the operator.
     """
 
+    _is_of_call = False
+
     receiver: str
     act: Literal["disable", "enable", "shadow"]
     by: str
@@ -257,6 +263,8 @@ class Reloaded(Event):
         receiver: the name of the guard.
         problem: why the earlier content remains in force, or None if the new content is in force.
     """
+
+    _is_of_call = False
 
     receiver: str
     problem: str | None = None

@@ -592,8 +592,8 @@ ENGINE = [
         '    seat.signal._drop(seat.receiver)\n',
         '',
         'tests/test_modes.py'),
-    Bug('an async when= always holds', '_calls/meaning.py',
-        '    return bool(not_awaited(answer, said))',
+    Bug('an async when= always holds', '_callables/parameters.py',
+        '    return bool(not_awaited(answer, message))',
         '    return bool(answer)',
         'tests/calls'),
     # -- who is connected ------------------------------------------------------

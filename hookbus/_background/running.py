@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import threading
 import time
 import weakref
@@ -12,7 +11,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from .._ground.locks import Lock
-from .._ground.platform import run_at_fork
+from .._ground.platform import run_at_fork, run_last_at_exit
 from .._ground.running_loop import running_asyncio
 from ..exceptions import HookError
 
@@ -165,7 +164,6 @@ def _check(seconds: float) -> None:
         raise HookError(f"{seconds!r:.60} is not a number of seconds; 0 returns immediately")
 
 
-@atexit.register
 def _at_exit() -> None:
     """Wait briefly for background observers, and log those that have not finished by then."""
     end = time.monotonic() + EXIT_SECONDS
@@ -189,3 +187,4 @@ def _at_fork() -> None:
 
 
 run_at_fork(after_in_child=_at_fork)
+run_last_at_exit(_at_exit)

@@ -185,6 +185,12 @@ def not_awaited(value: Any, message: str) -> Any:
     return value
 
 
+def holds(answer: Any) -> bool:
+    """Return the result of a `when=` predicate."""
+    message = "when= cannot be async, because it decides before the receiver runs; use a plain def"
+    return bool(not_awaited(answer, message))
+
+
 def close_unawaited(awaitable: Any) -> None:
     """Close a coroutine that will not be awaited, so that Python does not warn when it is freed."""
     close = getattr(awaitable, "close", None) or getattr(awaitable, "cancel", None)

@@ -247,12 +247,6 @@ def raise_problem(seat: Seat) -> NoReturn:
     raise HookError(seat.problem or "it guards a phase that this hook does not have")
 
 
-def holds(answer: Any) -> bool:
-    """Return the result of a `when=` predicate."""
-    said = "when= cannot be async, because it decides before the receiver runs; use a plain def"
-    return bool(not_awaited(answer, said))
-
-
 def claimed(seat: Seat) -> bool:
     """Claim the only call to a receiver with `once=True`. Return False if it is already claimed."""
     if not seat.receiver.claim():

@@ -151,8 +151,8 @@ class Pieces:
 
     def is_beside(self, seat: Seat) -> bool:
         """Return whether a receiver is awaited in parallel with others."""
-        gather_observers = self.plan.phases[seat.phase].observe
-        return seat in gather_observers and len(gather_observers) > 1
+        observers = self.plan.phases[seat.phase].observe
+        return seat in observers and len(observers) > 1
 
     def is_awaited(self, seat: Seat) -> bool:
         """Return whether a receiver of an async hook is known to be async."""

@@ -35,7 +35,8 @@ def apply_pre_guard_answer(call: Call, seat: Seat, answer: Any, asking: Any) -> 
         apply_guard_answer(call, seat, answer)
     elif seat.receiver.options.shadow:  # a guard in shadow mode never requires approval
         emit_block(call, seat, Block(answer.question, code=answer.code, details=answer.details))
-    elif _has_question(call, seat, answer.question):
+    else:
+        _check_question(call, seat, answer.question)
         call.said = "asked"
         if asking is None:
             approver = call.plan.hook.bus._approver
@@ -44,15 +45,14 @@ def apply_pre_guard_answer(call: Call, seat: Seat, answer: Any, asking: Any) -> 
     return asking
 
 
-def _has_question(call: Call, seat: Seat, question: Any) -> bool:
-    """Return True if an `Ask` has a question; an `Ask` without one is a failure of its guard."""
+def _check_question(call: Call, seat: Seat, question: Any) -> None:
+    """Block the call if an `Ask` has no question, as for any failure of its guard."""
     try:
         if not issubclass(type(question), str) or not question.strip():
             said = "returned an Ask without a question: describe the action to approve"
             raise HookError(f"{seat.receiver.name} {said}")
     except Exception as error:  # the question may be any object, so its own code may raise
         on_error(call, seat, error)
-    return True
 
 
 class Unapproved:

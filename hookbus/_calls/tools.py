@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any, Final
 
+from .._callables import parameters
 from .._contents import read_only
 from .._ground.baggage import current_baggage
 from .._ground.errors import is_a
@@ -18,12 +19,13 @@ _HELPERS: Final = {
     meaning: (
         "Block DROPPED PLAIN READY Replace apply_guard_answer apply_patch apply_post_answer "
         "apply_pre_answer apply_rescue await_if_needed check_observer_answer check_untampered "
-        "claimed holds is_awaitable raise_problem reject_late_awaitable value_of_answer"
+        "claimed is_awaitable raise_problem reject_late_awaitable value_of_answer"
     ),
     outcome: (
         "blocking classify_exit ends_with_value is_own_block on_around_error on_error "
         "on_error_deferred raise_block"
     ),
+    parameters: "holds",
     read_only: "plain_copy read_only",
     seals: "CONTAINERS break_seal is_broken sealed_contents sealed_objects",
     ports: "apply_pre_guard_answer start",

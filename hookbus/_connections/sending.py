@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from inspect import iscoroutinefunction
 from typing import Any
 
-from .._callables.parameters import not_awaited
+from .._callables.parameters import holds
 from .._ground.errors import did_you_mean
 from ..exceptions import HookError
 from .broadcast import Broadcast
@@ -126,6 +126,4 @@ def _holds(connected: Connected, sent: dict[str, Any]) -> bool:
         return all(fnmatchcase(str(sent[name]), glob) for name, glob in globs)
     passed = when.asks.written(sent)
     args = [sent[name] for key, name in passed if not key]
-    answer = when.condition(*args, **{key: sent[name] for key, name in passed if key})
-    message = "when= cannot be async, because it decides before the receiver runs; use a plain def"
-    return bool(not_awaited(answer, message))
+    return holds(when.condition(*args, **{key: sent[name] for key, name in passed if key}))

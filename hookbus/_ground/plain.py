@@ -121,8 +121,8 @@ class _Copy:
         finally:
             self._around.discard(id(value))
 
-    def _mapping(self, value: Mapping[Any, Any]) -> dict[str, Any]:
-        made: dict[str, Any] = {}
+    def _mapping(self, value: Mapping[Any, Any]) -> dict[Any, Any]:
+        made: dict[Any, Any] = {}
         for key, each in value.items():
             if self._values > MOST:
                 made[unused("<more>", made)] = "<too many values>"
@@ -130,7 +130,7 @@ class _Copy:
             made[unused(self._key(key), made)] = self.of(each)
         return made
 
-    def _key(self, key: Any) -> str:
+    def _key(self, key: Any) -> Any:
         if isinstance(key, _SEVERAL):
             return f"<{_QUALNAME(type(key))}>"
         text = self.of(key)
@@ -158,15 +158,9 @@ class _ContainerCopy(_Copy):
     def _text(self, text: str) -> str:
         return text
 
-    def _mapping(self, value: Mapping[Any, Any]) -> dict[Any, Any]:
-        made: dict[Any, Any] = {}
-        for key, each in value.items():
-            if self._values > MOST:
-                made[unused("<more>", made)] = "<too many values>"
-                break
-            self._values += 1
-            made[key] = self.of(each)
-        return made
+    def _key(self, key: Any) -> Any:
+        self._values += 1
+        return key
 
     def _list(self, value: Iterable[Any]) -> Any:
         made = super()._list(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Callable
 from typing import Any, Final
@@ -20,6 +21,22 @@ def run_at_fork(
     given = {"before": before, "after_in_parent": after_in_parent, "after_in_child": after_in_child}
     if register is not None:
         register(**{name: function for name, function in given.items() if function is not None})
+
+
+_last: Final[list[_Call]] = []
+
+
+def run_last_at_exit(function: _Call) -> None:
+    """Register a function to call when the interpreter exits, after the exit handlers that the
+    program registered since it imported hookbus.
+    """
+    _last.append(function)
+
+
+@atexit.register  # when hookbus is imported, because later handlers run earlier
+def _at_exit() -> None:
+    for function in _last:
+        function()
 
 
 def is_process_running(pid: int) -> bool:

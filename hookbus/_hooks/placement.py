@@ -120,8 +120,7 @@ def _has_runs(hook: Hook, first: Any) -> bool:
     return is_class(first) or any(each not in (None, hook.body) for each in kept)
 
 
-# -- the position of a hookable in a class
-# ------------------------------------------------------------
+# -- the position of a hookable in a class ---------------------------------------------------------
 
 
 def site_of(hook: Hook, first: Any) -> Site:

@@ -243,5 +243,4 @@ class Switchboard:
     @property
     def is_observed(self) -> bool:
         """Whether any listener receives events of calls."""
-        outside = "Lost", "Switched", "Reloaded"
-        return any(kind.__name__ not in outside for kind in self.events.listened_kinds)
+        return any(kind._is_of_call for kind in self.events.listened_kinds)

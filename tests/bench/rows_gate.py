@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -30,10 +29,12 @@ EVENT = {
 
 
 def rows() -> Iterator[Figure]:
-    """Yield the rows, in the order of the table."""
+    """Yield the rows, in the order of the table; the gate does not run on Windows."""
+    if os.name == "nt":
+        return
     yield Figure(
         "P28 processor", "the hook of the gate: its processor time",
-        lambda: {"hookbus": _hooks()["processor"]}, "ms", LIMITS["P28 processor"],
+        lambda: {"hookbus": _hooks_anew()["processor"]}, "ms", LIMITS["P28 processor"],
     )  # fmt: skip
     yield Figure(
         "P29 p95", "the hook of the gate, with a server: 95 of 100 calls",
@@ -50,21 +51,34 @@ def _is_quiet() -> bool:
     """Return whether the machine is idle. Only then, and only in long runs, is a wall-clock time
     judged, because other jobs may begin during a run.
     """
-    if os.name == "nt" or not os.environ.get("HOOKBUS_LONG"):
+    if not os.environ.get("HOOKBUS_LONG"):
         return False
     starts = [_timed([sys.executable, "-I", "-S", "-c", ""], b"") for _ in range(20)]
     return statistics.quantiles(starts, n=20)[-1] < QUIET_MS
 
 
-def _timed(command: list[str], given: bytes) -> float:
+def _timed(command: list[str], given: bytes, *, code: int = 0) -> float:
     began = time.perf_counter()
-    subprocess.run(command, input=given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return (time.perf_counter() - began) * 1000
+    ended = subprocess.run(
+        command, input=given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    seconds = time.perf_counter() - began
+    if ended.returncode != code:
+        raise RuntimeError(f"the exit code was {ended.returncode}, not {code}")
+    return seconds * 1000
+
+
+def _hooks_anew() -> dict[str, float]:
+    """Measure again, because a row that missed its limit is measured twice."""
+    _hooks.cache_clear()
+    return _hooks()
 
 
 @cache
 def _hooks() -> dict[str, float]:
     """Return what hooks cost in milliseconds, with a server of their own."""
+    import resource
+
     from hookbus.gate import _install, hook
 
     with tempfile.TemporaryDirectory() as made:
@@ -74,12 +88,9 @@ def _hooks() -> dict[str, float]:
         command = [sys.executable, "-I", "-S", hook.__file__, *words]
         given = json.dumps(EVENT).encode()
         try:
-            first = _timed(command, given)
-            code = subprocess.run(command, input=given, capture_output=True).returncode
-            if code != hook.GO:
-                raise RuntimeError(f"the hook ended with {code}")
+            first = _timed(command, given, code=hook.GO)
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            times = [_timed(command, given) for _ in range(TIMES)]
+            times = [_timed(command, given, code=hook.GO) for _ in range(TIMES)]
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
         finally:
             _install.stop(settings)

@@ -199,6 +199,25 @@ def test_what_has_not_ended_then_is_said_in_one_line():
     assert err.count("\n") == 1
 
 
+def test_an_exit_handler_of_the_program_may_start_the_first_one():
+    program = """if True:
+        import atexit, time, hookbus
+
+        @hookbus.hookable("think")
+        def think(): return "thought"
+
+        @hookbus.signal("pre_think").connect_via(role="observe", background=True)
+        def slow(think):
+            time.sleep(0.05)
+            print("looked", flush=True)
+
+        atexit.register(think)
+    """
+    command = [sys.executable, "-c", program]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "looked\n", "")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_child_has_nothing_under_way():
     end = """
