@@ -12,7 +12,9 @@ from ..._ground.locks import Lock
 from .deciding import Policies
 from .people import Entities, path_of_entities
 from .schemas import Schema, path_of_schema
-from .source import Status, fixed, path_in, read_pieces, status_of
+from .source import (
+    Status, fixed, malformed_as_hook_error, path_in, read_pieces, status_of,
+)  # fmt: skip
 
 PAUSE_SECONDS: Final = 0.1
 """How often the files are looked at, at most."""
@@ -96,7 +98,9 @@ class Live:
                 f"{min(gone)} has no policy any more: write it again, or restart the program "
                 "without it"
             )
-        return Policies(
-            pieces, Schema(schema), Entities(entities, people, before),
-            self._actions, earlier,
-        )  # fmt: skip
+        # In `_reload`, an exception of another class would keep the earlier policies silently.
+        with malformed_as_hook_error("a file or option of the policies"):
+            return Policies(
+                pieces, Schema(schema), Entities(entities, people, before),
+                self._actions, earlier,
+            )  # fmt: skip

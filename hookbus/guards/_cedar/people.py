@@ -120,6 +120,7 @@ class Entities:
         try:
             uid, parents = _uid(entity["uid"]), [_uid(each) for each in entity.get("parents", ())]
             attributes = dict(entity.get("attrs", {}))
+            list(_uids_in(attributes))  # each reference must have the form of Cedar, too
         except (TypeError, KeyError, AttributeError, ValueError):
             raise HookError(
                 f"{where} has an entity without the form of Cedar: "

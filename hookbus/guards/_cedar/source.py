@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -67,12 +68,28 @@ def files_of(path: Path) -> list[Path]:
     Raises:
         HookError: if there is none.
     """
-    if not path.is_dir():
+    if not os.path.isdir(path):
         return [path]
     found = sorted(path.glob("*.cedar"))
     if not found:
         raise HookError(f"{path} has no file *.cedar: a folder without policies permits no call")
     return found
+
+
+@contextmanager
+def malformed_as_hook_error(where: str) -> Iterator[None]:
+    """Raise any exception as a HookError. The content of a file can have any form, so the code
+    that interprets it may raise an exception of any class.
+
+    Raises:
+        HookError: with `where`, unless the exception is a HookError already.
+    """
+    try:
+        yield
+    except HookError:
+        raise
+    except Exception as error:
+        raise HookError(f"{where} is malformed: {type(error).__name__}: {error}") from error
 
 
 def read_trusted(path: Path) -> str:
@@ -97,7 +114,7 @@ def status_of(paths: list[Path]) -> Status:
     """Return the status of files and folders; a missing one has the size -1."""
     found = []
     for path in paths:
-        several = [path, *sorted(path.glob("*.cedar"))] if path.is_dir() else [path]
+        several = [path, *sorted(path.glob("*.cedar"))] if os.path.isdir(path) else [path]
         for each in several:
             try:
                 status = os.stat(each)

@@ -20,7 +20,7 @@ from .library import cedar
 from .people import AGENT, HOOK, TOOL, Entities
 from .rules import Policy
 from .schemas import Schema
-from .source import read_pieces, read_trusted
+from .source import malformed_as_hook_error, read_pieces, read_trusted
 from .trees import written
 from .types import Field
 from .view import Decision, View
@@ -47,10 +47,11 @@ class Trial:
         hook: str = "tool_call", hooks: Collection[str] = (),
     ) -> None:  # fmt: skip
         self._hook, self._hooks = hook, frozenset(hooks)
-        read = schema if isinstance(schema, Schema) else Schema(schema)
-        self.policies = Policies(
-            read_pieces(source), read, Entities(entities, people), (hook, *self._hooks)
-        )
+        pieces = read_pieces(source)
+        with malformed_as_hook_error("a file or option of the policies"):
+            self.policies = Policies(
+                pieces, Schema(schema), Entities(entities, people), (hook, *self._hooks)
+            )
 
     def view(self, tool: str) -> View | None:
         """Return the view of a tool, or None if the schema does not have it."""
