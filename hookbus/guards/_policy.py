@@ -66,7 +66,7 @@ class policy(ReadyGuard):
             pydantic models, JSON schemas or mappings of parameters to types; or a schema of Cedar,
             or the tools that an MCP server lists, as text or file.
         entities: a mapping of names to roles, a list of entities of Cedar, or a JSON file.
-        people: a mapping of names to roles, or a TOML file.
+        people: a mapping of names to roles, or a TOML file, as for `approvals.Store`.
         reload: whether to read the files again when they change. If their new content cannot be
             used, the earlier policies remain in force.
         hook: the hook to check: a name, several names, or a glob.

@@ -13,7 +13,12 @@ from .deciding import Policies
 from .people import Entities, path_of_entities
 from .schemas import Schema, path_of_schema
 from .source import (
-    Status, fixed, malformed_as_hook_error, path_in, read_pieces, status_of,
+    Status,
+    fixed,
+    malformed_as_hook_error,
+    path_in,
+    read_pieces,
+    status_of,
 )  # fmt: skip
 
 PAUSE_SECONDS: Final = 0.1

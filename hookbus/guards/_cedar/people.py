@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ... import HookError
+from ..._approval.people import people_in
 from .library import quoted
 from .rules import Uid
 from .source import read_trusted
@@ -109,12 +110,9 @@ class Entities:
     def _add_people(self, people: Any, where: str) -> None:
         if not isinstance(people, Mapping):
             raise HookError(f"{where} must be a mapping of names to roles")
-        for name, given in people.items():
-            roles = given.get("roles", ()) if isinstance(given, Mapping) else given
-            listed = [roles] if isinstance(roles, str) else roles
-            if not isinstance(listed, Iterable) or not all(isinstance(r, str) for r in listed):
-                raise HookError(f"{where}: {name!a} needs a list of roles, such as ['finance']")
-            self._parents.setdefault((AGENT, str(name)), set()).update((ROLE, r) for r in listed)
+        for name, person in people_in(people, where).items():
+            roles = ((ROLE, each) for each in person.roles)
+            self._parents.setdefault((AGENT, name), set()).update(roles)
 
     def _add(self, entity: Any, where: str) -> None:
         try:
