@@ -1426,7 +1426,7 @@ ROOMS = [
         '        pass\n',
         'tests/guarantees/test_listeners.py'),
     Bug('at the end of the program nobody waits for the background', '_background/running.py',
-        'left = sum(_wait(under_way, max(0.0, end - time.monotonic())) for under_way in busy)',
+        'left = sum(_wait(tasks, max(0.0, end - time.monotonic())) for tasks in busy)',
         'left = len(busy)',
         'tests/guarantees/test_drain.py tests/guarantees/test_background.py'),
     Bug('a run whose loop was closed is under way for ever', '_background/running.py',
