@@ -16,7 +16,7 @@ from .. import HookError
 from .._approval.people import Person, people_in
 from .._ground.keywords import named_options
 from .._ground.platform import account_name
-from ..plugins._trust import check_trust, read_toml
+from .._ground.trust import check_trust, read_toml
 
 
 @named_options
