@@ -168,6 +168,12 @@ def test_a_call_is_explained_by_what_decided_and_what_was_near(hookbus, files):
     assert code == 1 and "'amount' is not an integer" in json.loads(said)["reason"]
 
 
+def test_a_session_with_the_name_of_a_user_is_blocked_as_the_guard_blocks_it(hookbus, files):
+    given = "--policies", "agent.cedar", *WITH, "--json"
+    code, said = hookbus("policy", "explain", "pay", "to=x", "amount=5", "--session", "ada", *given)
+    assert code == 1 and "the session has the name of a user" in json.loads(said)["reason"]
+
+
 def test_a_table_finds_each_verdict_that_differs(hookbus, files):
     assert hookbus("policy", "test", "pay.policy.toml") == (0, "3 cases, all as expected\n")
     changed = POLICIES.replace("<= 100", "<= 10").replace('in Role::"finance"', "")

@@ -19,7 +19,7 @@ from .source import (
     path_in,
     read_pieces,
     status_of,
-)  # fmt: skip
+)
 
 PAUSE_SECONDS: Final = 0.1
 """How often the files are looked at, at most."""

@@ -17,7 +17,7 @@ from .checks import tests_of
 from .deciding import Policies
 from .declared import kind_of_annotation
 from .library import cedar
-from .people import AGENT, HOOK, TOOL, Entities
+from .people import HOOK, TOOL, Entities
 from .rules import Policy
 from .schemas import Schema
 from .source import malformed_as_hook_error, read_pieces, read_trusted
@@ -70,7 +70,10 @@ class Trial:
         view = self.view(tool)
         if view is None:
             return Decision("block", f"the arguments of tool {tool[:60]!a} are not known")
-        return view.decide(principal_in(baggage), arguments, baggage)
+        principal = self.policies.principal_of(baggage)
+        if isinstance(principal, Decision):
+            return principal
+        return view.decide(principal, arguments, baggage)
 
     def near(
         self, tool: str, arguments: Mapping[str, Any], baggage: Mapping[str, Any]
@@ -78,20 +81,14 @@ class Trial:
         """Yield the policies for a tool that did not match, each with the conditions that were not
         met.
         """
-        view, principal = self.view(tool), principal_in(baggage)
-        if view is None or view.problem is not None:
+        view, principal = self.view(tool), self.policies.principal_of(baggage)
+        if view is None or view.problem is not None or isinstance(principal, Decision):
             return
         for policy in view.policies:
             unmet = [text for text, tree in _alone(policy)
                      if not view.matches(tree, principal, arguments, baggage)]  # fmt: skip
             if unmet:
                 yield policy, unmet
-
-
-def principal_in(baggage: Mapping[str, Any]) -> tuple[str, str]:
-    """Return who makes a call with this baggage."""
-    named = (baggage.get(key) for key in ("user", "session"))
-    return AGENT, str(next((each for each in named if each is not None), "anonymous"))
 
 
 def _alone(policy: Policy) -> Iterator[tuple[str, Any]]:
