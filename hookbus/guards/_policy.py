@@ -229,7 +229,8 @@ class policy(ReadyGuard):
         Raises:
             HookError: if a policy does not fit one of them.
         """
-        self._buses.append(bus)
+        if bus not in self._buses:
+            self._buses.append(bus)
         found = self._live.policies
         for name in self.hooks:
             for hook in bus._switchboard.declared(name) if found.schema.handle is None else ():

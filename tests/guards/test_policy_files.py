@@ -2,11 +2,12 @@
 
 import json
 import os
+import threading
 import time
 
 import pytest
 
-from hookbus import HookBlocked, HookError, baggage, hookable, report
+from hookbus import HookBlocked, HookError, baggage, events, hookable, report
 from hookbus.guards import pinned_tools, policy
 
 from .test_pinned_tools import bash
@@ -108,6 +109,24 @@ def test_a_file_of_a_folder_that_loses_its_policies_leaves_them_in_force(bus, sa
         json.dumps({"tools": [*TOOLS["tools"], {"name": "other", "inputSchema": AMOUNT}]})
     )
     assert (say("ada"), guard.problem) == ("called", None)
+
+
+def test_a_listener_may_wait_for_a_call_and_hears_of_a_change_once(bus, say, tmp_path):
+    write(tmp_path)
+    guard = policy(tmp_path, schema=tmp_path / "tools.json", people=tmp_path / "people.toml")
+    bus.register(guard)()  # registered and disconnected again
+    bus.register(guard)
+    told, results = [], []
+
+    def wait(bus, event):
+        told.append(event)
+        thread = threading.Thread(target=lambda: results.append(say("bob")))
+        thread.start()
+        thread.join(20)
+
+    bus.events.connect(wait, kinds=(events.Reloaded,))
+    (tmp_path / "people.toml").write_text("ada = ['finance']\nbob = ['finance']\n")
+    assert (say("ada"), results, len(told)) == ("called", ["called"], 1)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")

@@ -74,10 +74,13 @@ class Live:
                 return  # another thread has done it
             self._next_look = now + PAUSE_SECONDS
             status = status_of(self._paths)
-            if status != self._status:
-                self._reload(status)
+            is_new = status != self._status and self._reload(status)
+            problem = self.problem
+        if is_new:  # without the lock: a listener may wait for a thread whose call needs it
+            self._note(problem)
 
-    def _reload(self, status: Status) -> None:
+    def _reload(self, status: Status) -> bool:
+        """Read the files again. Return whether there is a new result to note."""
         before = self.problem
         try:
             new = self._load(self.policies)
@@ -89,8 +92,7 @@ class Live:
                 each.decided = counts.get(each.id, 0)
             self.policies, self.problem = new, None
         self._status = status
-        if self.problem is None or self.problem != before:
-            self._note(self.problem)
+        return self.problem is None or self.problem != before
 
     def _load(self, earlier: Policies | None) -> Policies:
         source, schema, entities, people = self._given
