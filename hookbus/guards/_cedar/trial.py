@@ -192,6 +192,8 @@ def read_table(path: Path) -> TestTable:
     except tomllib.TOMLDecodeError as error:
         raise HookError(f"{path} is not valid TOML: {error}") from None
     _check_keys(said, _HEAD, f"{path}")
+    if not isinstance(said.get("hook", ""), str):
+        raise HookError(f'{path} needs the name of a hook, such as hook = "tool_call"')
     listed = said.pop("case", [])
     if not isinstance(listed, list) or not listed:
         raise HookError(f"{path} has no [[case]], so it would test nothing")
@@ -208,6 +210,9 @@ def _case(said: Any, number: int, path: Path) -> Case:
     if not isinstance(said, dict) or not isinstance(said.get("tool"), str):
         raise HookError(f'{where} needs a tool, such as tool = "pay"')
     _check_keys(said, _KEYS, where)
+    for name, example in (("arguments", "{amount = 5}"), ("baggage", '{session = "s1"}')):
+        if not isinstance(said.get(name, {}), dict):
+            raise HookError(f"{where}: {name} must be a table, such as {name} = {example}")
     expect = said.get("expect")
     if expect not in EXPECTED:
         near = did_you_mean(str(expect), EXPECTED)
