@@ -49,7 +49,7 @@ CANNOT: Final[dict[str, tuple[str, ...]]] = {
         "prompts: the model reads a refused prompt, but every call is refused until another prompt "
         "is let through",
         "two equal calls at once: a call has no id",
-        "the text of a failed tool",
+        "the text of a failed tool, and the arguments of apply_patch: they cannot be changed",
         "the server of a tool of MCP: a tool is named mcp__SERVER-TOOL",
         "repositories whose settings have disableAllHooks: only policy hooks outlive that",
     ),

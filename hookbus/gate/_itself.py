@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from .. import Block, HookContext
 from . import hook
 from ._agents import Tool
-from ._codex import UnreadablePatch, paths_in, place_of_patch
+from ._codex import UnreadablePatch, find_patch, paths_in
 from ._events import CURRENT
 
 _PACKAGE: Final = Path(__file__).parent.parent
@@ -97,12 +97,12 @@ class GateItself:
         arguments, base = ctx.kwargs["arguments"], ctx.baggage.get("cwd")
         if not isinstance(base, str) or not os.path.isabs(base):
             return Block("the event has no absolute cwd, so its paths are not known", code="gate")
-        place = place_of_patch(tool)
-        if place is not None:
-            try:
-                arguments = {"paths": paths_in(str(arguments.get(place, "")))}
-            except UnreadablePatch as error:
-                return Block(str(error), code="gate")
+        try:
+            patch = find_patch(tool, arguments)
+            if patch is not None:
+                arguments = {"paths": paths_in(patch)}
+        except UnreadablePatch as error:
+            return Block(str(error), code="gate")
         may_read = tool.group in ("read", "search")
         for name, text in _texts(arguments):
             is_path = not _PATHS.isdisjoint(_words_of(name)[-1:])
@@ -111,7 +111,7 @@ class GateItself:
                 return _block(f"{name} names a file of the gate")
             if is_path and _may_take_folder(tool) and self._is_above(text, base):
                 return _block(f"{name} names a folder with files of the gate")
-            if place is None and _is_command(tool, name):
+            if patch is None and _is_command(tool, name):
                 why = self._in_command(tool, text, base)
                 if why is not None:
                     return _block(f"{name} {why}")

@@ -19,7 +19,7 @@ from ..journal import Journal
 from ._agents import Tool
 from ._approver import GateApprover
 from ._calls import Calls
-from ._codex import UnreadablePatch, paths_in, place_of_patch
+from ._codex import UnreadablePatch, find_patch, paths_in
 from ._events import CURRENT
 from ._itself import GateItself
 from ._settings import HERE, GateSettings, load_rules, read_gate_settings
@@ -135,14 +135,15 @@ def _paths_judge(folders: tuple[str, ...], calls: Calls) -> Any:
             allowed = [here if each == HERE and here else each for each in folders]
             made[key] = Within(allowed, (*ARGUMENTS, *key[1:]))
         contents = contents_of(ctx)
-        argument = place_of_patch(tool) or ("command" if tool.agent == "codex" else "")
-        if "*** Begin Patch" in str(contents.get(argument)):
-            try:
-                contents = {**contents, "path": paths_in(contents[argument])}
-            except UnreadablePatch as error:
-                return Block(str(error), code="path")
-        elif tool.name == "apply_patch":
-            return Block("the patch has no beginning", code="path")
+        command = contents.get("command")
+        try:
+            patch = find_patch(tool, contents)
+            if patch is None and tool.agent == "codex" and "*** Begin Patch" in str(command):
+                patch = str(command)
+            if patch is not None:
+                contents = {**contents, "path": paths_in(patch)}
+        except UnreadablePatch as error:
+            return Block(str(error), code="path")
         return made[key].block(contents, base_of(ctx))
 
     return judge

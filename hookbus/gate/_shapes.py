@@ -70,7 +70,9 @@ def _of_copilot(expected: str, given: Given) -> Given:
     if isinstance(tool, str) and "-" in tool:
         found["tool_name"] = f"mcp__{tool}"
     if isinstance(arguments, str):
-        found["tool_input"] = _parsed(arguments)
+        parsed = _parsed(arguments)
+        is_patch = tool == "apply_patch" and isinstance(parsed, str)  # not JSON, but the patch
+        found["tool_input"] = {"input": arguments} if is_patch else parsed
     if isinstance(error, Mapping):
         found["error"] = error.get("message")
     if found.get("source") == "new":
