@@ -15,8 +15,9 @@ from .._program.preparing import prepare
 from .._program.settings import PLACES, Settings
 from ..guards._call import contents_of
 from ..guards._paths import ARGUMENTS, Within, base_of
+from ..guards._ready import is_remembering
 from ..journal import Journal
-from ._agents import Tool
+from ._agents import AGENTS, Tool
 from ._approver import GateApprover
 from ._calls import Calls
 from ._codex import UnreadablePatch, find_patch, paths_in
@@ -27,9 +28,6 @@ from ._watch import Watch, files_of, modules_since
 
 FIRST: Final = 2e6
 """The priority of the gate's own guards, above all others."""
-
-_REMEMBERING: Final = ("_rate_limit", "_budget", "_provenance", "_quarantine")
-"""The modules of guards that know what a session did before."""
 
 
 @attrs.frozen
@@ -176,6 +174,22 @@ def _add_own_guards(gate: GateSettings, bus: Bus, calls: Calls, folders: list[Pa
     def gate_itself(tool: Tool, ctx: HookContext) -> Block | None:
         return itself.judge(tool, ctx)
 
+    if gate.lost == "block":
+        _add_gate_state(bus, calls)
+    bus.signal("pre_tool_call").connect(
+        gate_itself,
+        Tool,
+        role="guard",
+        name="gate_itself",
+        locked=True,
+        priority=2 * FIRST,
+        weak=False,
+    )
+
+
+def _add_gate_state(bus: Bus, calls: Calls) -> None:
+    """Block the calls of sessions whose past is not known, for the agents where it matters."""
+
     def gate_state(tool: Tool, ctx: HookContext) -> Block | None:
         session = calls.sessions.find(ctx.baggage.get("session"))
         if session is not None and session.is_whole:
@@ -187,36 +201,11 @@ def _add_own_guards(gate: GateSettings, bus: Bus, calls: Calls, folders: list[Pa
         )
 
     signal = bus.signal("pre_tool_call")
-    if gate.lost == "block" and _remembers(signal):
-        signal.connect(
-            gate_state, Tool, role="guard", name="gate_state", priority=FIRST, weak=False
-        )
-    signal.connect(
-        gate_itself,
-        Tool,
-        role="guard",
-        name="gate_itself",
-        locked=True,
-        priority=2 * FIRST,
-        weak=False,
-    )
-
-
-def _remembers(signal: Any) -> bool:
-    """Return whether a guard needs to know what a session did before."""
-    for each in signal.receivers_for(Tool("")):
-        module = getattr(each, "__module__", "").rpartition(".")[2]
-        if module in _REMEMBERING or (module == "_redact" and _is_reversible(each)):
-            return True
-    return False
-
-
-def _is_reversible(receiver: Any) -> bool:
-    for cell in getattr(receiver, "__closure__", None) or ():
-        guard = cell.cell_contents
-        if isinstance(guard, guards.redact):
-            return bool(guard._back)
-    return False
+    for agent in AGENTS.values():
+        if any(map(is_remembering, signal.receivers_for(agent.sender("")))):
+            signal.connect(
+                gate_state, agent.tool, role="guard", name="gate_state", priority=FIRST, weak=False
+            )
 
 
 def _add_approver(gate: GateSettings, bus: Bus) -> None:
