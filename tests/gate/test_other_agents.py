@@ -4,7 +4,7 @@ import pytest
 
 from hookbus.journal import Journal
 
-from . import others
+from . import events, others
 from .asked import Asked
 from .others import AGENTS
 
@@ -117,10 +117,24 @@ def test_relative_paths_are_read_from_the_folder_of_the_command(make_gate, tmp_p
     gate = Asked(make_gate())
     (tmp_path / "home" / ".cursor").mkdir(parents=True)
     folder = str(tmp_path / "home" / ".cursor")
-    for agent, key in (("cursor", "cwd"), ("opencode", "workdir")):
-        arguments = {"command": "echo {} > hooks.json", key: folder}
-        what, text = gate.outcome(agent, others.before(agent, arguments=arguments))
-        assert what == "blocked" and "blocked by gate_itself" in text
+
+    def outcome(agent, key, value, command="echo {} > hooks.json"):
+        arguments = {"command": command, key: value}
+        if agent in AGENTS:
+            return gate.outcome(agent, others.before(agent, arguments=arguments))
+        event = events.before(agent, tool_input=arguments)
+        return gate.gate.outcome(agent, event)
+
+    for agent, key in (("cursor", "cwd"), ("cursor", "working_directory"), ("opencode", "workdir"),
+                       ("gemini", "dir_path"), ("gemini", "directory"),
+                       ("codex", "workdir")):  # fmt: skip
+        assert "blocked by gate_itself" in outcome(agent, key, folder)[1], (agent, key)
+        for wrong in ([folder], 1, "~/.cursor"):
+            assert "folder of the command" in outcome(agent, key, wrong, "ls")[1], wrong
+        for right in (None, "", str(tmp_path)):
+            assert outcome(agent, key, right, "ls")[0] == "runs", (agent, right)
+    both = {"command": "ls", "dir_path": "a", "directory": "b"}
+    assert gate.gate.outcome("gemini", events.before("gemini", tool_input=both))[0] == "blocked"
 
 
 PATCH = "*** Begin Patch\n*** Add File: {}\n+a\n*** End Patch"
