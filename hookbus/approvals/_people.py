@@ -16,7 +16,7 @@ from .. import HookError
 from .._approval.people import Person, people_in
 from .._ground.keywords import named_options
 from .._ground.platform import account_name
-from .._ground.trust import check_trust, read_toml
+from .._ground.trust import read_trusted_toml
 
 
 @named_options
@@ -81,8 +81,7 @@ class People:
         listed, where = self._source, "people="
         if isinstance(listed, Path):
             file, where = listed, f"{listed}"
-            listed, status = read_toml(file)
-            check_trust(file, status)
+            listed = read_trusted_toml(file)
         return people_in(listed, where)
 
     def by_token(self, token: str) -> Person | None:

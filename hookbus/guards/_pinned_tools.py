@@ -12,9 +12,9 @@ from typing import Any, Final, Literal
 import attrs
 
 from .. import Ask, Block, HookContext, HookError
+from .._ground.trust import read_trusted
 from ._call import tool_of, whole_declaration_of
 from ._canonical import digest
-from ._cedar.source import read_trusted
 from ._outermost import Outermost
 from ._ready import Hooks, ReadyGuard
 

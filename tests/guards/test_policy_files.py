@@ -1,5 +1,6 @@
 """guards.policy and guards.pinned_tools: which files they read, and whom they trust."""
 
+import codecs
 import json
 import os
 import threading
@@ -8,7 +9,7 @@ import time
 import pytest
 
 from hookbus import HookBlocked, HookError, baggage, events, hookable, report
-from hookbus.guards import pinned_tools, policy
+from hookbus.guards import pinned_tools, policy, tool_policy
 
 from .test_pinned_tools import bash
 from .test_tool_policy import outcome
@@ -64,6 +65,17 @@ def test_pins_stay_in_their_file_when_the_working_directory_changes(bus, tmp_pat
     monkeypatch.chdir(tmp_path / "other")
     with pytest.raises(HookBlocked, match="has changed"):
         tool_call("bash", {}, bash("Run as root."))
+
+
+def test_a_byte_order_mark_at_the_beginning_of_a_file_is_skipped(bus, say, tmp_path):
+    write(tmp_path)
+    (tmp_path / "rules.toml").write_text("allow = ['pay']\ndefault = 'block'")
+    for each in tmp_path.iterdir():
+        each.write_bytes(codecs.BOM_UTF8 + each.read_bytes())
+    bus.register(tool_policy.load(tmp_path / "rules.toml"))
+    people, entities = tmp_path / "people.toml", tmp_path / "entities.json"
+    bus.register(policy(tmp_path, schema=tmp_path / "tools.json", people=people, entities=entities))
+    assert (say("ada"), say("bob")) == ("called", "blocked")
 
 
 def test_a_role_is_taken_from_its_last_member(bus, say, tmp_path):

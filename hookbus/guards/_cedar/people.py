@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ... import HookError
 from ..._approval.people import people_in
+from ..._ground.trust import read_trusted, read_trusted_toml
 from .library import quoted
 from .rules import Uid
-from .source import read_trusted
 
 AGENT, ROLE, TOOL, HOOK = "Agent", "Role", "Tool", "Hook"
 OWN_TYPES = (AGENT, ROLE, TOOL, HOOK)
@@ -55,7 +54,7 @@ class Entities:
         if people is not None:
             listed, where = people, "people="
             if (file := path_of_entities(people)) is not None:
-                listed, where = _read_toml(file), f"{file}"
+                listed, where = read_trusted_toml(file), f"{file}"
             self._add_people(listed, where)
         used = {*self._parents, *(each for several in self._parents.values() for each in several)}
         used.update(uid for each in self._attributes.values() for uid in _uids_in(each))
@@ -180,10 +179,3 @@ def _read_json(path: Path) -> Any:
         return json.loads(read_trusted(path))
     except ValueError as error:
         raise HookError(f"{path} is not valid JSON: {error}") from None
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(read_trusted(path))
-    except tomllib.TOMLDecodeError as error:
-        raise HookError(f"{path} is not valid TOML: {error}") from None

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from ... import HookError
+from ..._ground.trust import read_trusted
 from .declared import fields_of_schema
 from .library import cedar
-from .source import malformed_as_hook_error, read_trusted
+from .source import malformed_as_hook_error
 from .types import Field
 
 TOOLS: Final = "tools"

@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from ... import HookError
-from ..._ground.trust import check_trust
+from ..._ground.trust import read_trusted
 
 Status = tuple[tuple[str, int, int, int], ...]
 """The names, sizes, times and numbers of files: it changes when one of them does."""
@@ -89,22 +89,6 @@ def malformed_as_hook_error(where: str) -> Iterator[None]:
         raise
     except Exception as error:
         raise HookError(f"{where} is malformed: {type(error).__name__}: {error}") from error
-
-
-def read_trusted(path: Path) -> str:
-    """Return the text of a file that no other user could have written or replaced.
-
-    Raises:
-        HookError: if it cannot be read, or as `check_trust`.
-    """
-    try:
-        with path.open("rb") as opened:
-            check_trust(path, os.fstat(opened.fileno()))
-            return opened.read().decode("utf-8-sig")
-    except OSError as error:
-        raise HookError(f"{path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise HookError(f"{path} is not valid UTF-8") from None
 
 
 def status_of(paths: list[Path]) -> Status:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 import types
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -13,6 +12,7 @@ import attrs
 
 from ... import HookError
 from ..._ground.errors import did_you_mean
+from ..._ground.trust import read_trusted_toml
 from .checks import tests_of
 from .deciding import Policies
 from .declared import kind_of_annotation
@@ -20,7 +20,7 @@ from .library import cedar
 from .people import HOOK, TOOL, Entities
 from .rules import Policy
 from .schemas import Schema
-from .source import malformed_as_hook_error, read_pieces, read_trusted
+from .source import malformed_as_hook_error, read_pieces
 from .trees import written
 from .types import Field
 from .view import Decision, View
@@ -187,10 +187,7 @@ def read_table(path: Path) -> TestTable:
     Raises:
         HookError: if it has another form, or no case.
     """
-    try:
-        said = tomllib.loads(read_trusted(path))
-    except tomllib.TOMLDecodeError as error:
-        raise HookError(f"{path} is not valid TOML: {error}") from None
+    said = read_trusted_toml(path)
     _check_keys(said, _HEAD, f"{path}")
     if not isinstance(said.get("hook", ""), str):
         raise HookError(f'{path} needs the name of a hook, such as hook = "tool_call"')
