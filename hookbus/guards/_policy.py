@@ -149,13 +149,7 @@ class policy(ReadyGuard):
 
     def _verdict(self, decision: Decision, ctx: HookContext) -> Block | Ask | None:
         verdict = None if decision.effect == "allow" else _verdict_of(decision)
-        if self._outermost is None:
-            pass
-        elif not isinstance(verdict, Ask):
-            self._outermost.leaves(ctx)
-        elif not self._outermost.asks(ctx, verdict):
-            return None  # the enclosing call was approved
-        return verdict
+        return verdict if self._outermost is None else self._outermost.apply(ctx, verdict)
 
     def _view(
         self, found: Policies, ctx: HookContext, name: str, arguments: Mapping[Any, Any]
