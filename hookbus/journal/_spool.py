@@ -16,7 +16,7 @@ from secrets import randbelow, token_hex
 from typing import Final
 from zlib import crc32
 
-from .._ground.platform import BINARY, lock_file, read_at
+from .._ground.platform import BINARY, NoLocks, lock_file, read_at
 from ._chain import Row, encoded
 from ._lines import MAGIC, line_of, read_lines
 from ._run import Run
@@ -210,11 +210,9 @@ class Spool:
             raise OSError("other processes lock every new file")
         except OSError as error:
             self._report(error)
+            self._is_closed = self._is_closed or isinstance(error, NoLocks)
             if self._file >= 0:
                 self._discard()
-        except ImportError:  # this system cannot lock files: records are queued in memory
-            self._is_closed = True
-            os.unlink(self._path)
         self._release()
         return False
 

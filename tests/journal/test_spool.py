@@ -526,6 +526,27 @@ def test_where_no_spool_can_be_made_records_wait_in_memory_and_it_is_said_once(
     assert types(path) == CALL * 2 and caplog.text.count("are queued in memory") == 1
 
 
+def has_no_locks(file):
+    raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+
+def test_where_files_cannot_be_locked_no_spool_is_written_and_it_is_said_once(
+    path, bank, journal, monkeypatch, caplog
+):
+    die(path)
+    for name in ("_lock_on_posix", "_lock_on_windows"):
+        monkeypatch.setattr(f"hookbus._ground.platform.{name}", has_no_locks)
+    journal.attach(bank.bus)
+    bank.pay("ada")
+    bank.pay("ada")
+    assert len(spools(path)) == 1 and caplog.text.count("are queued in memory") == 1
+    assert f"cannot lock files ({os.strerror(errno.ENOLCK)})" in caplog.text
+    with Journal(path) as other:  # a spool is left alone if its process may be running
+        assert list(other.records()) == []
+    journal.close()
+    assert types(path) == CALL * 2 and journal.lost == 0
+
+
 # -- the text of a record --------------------------------------------------------------------------
 
 
