@@ -1630,7 +1630,7 @@ APPROVALS = [
         'UNIQUE (number, folded)',
         'tests/approvals/test_people.py'),
     Bug('people: a role that was lost since still counts', 'approvals/_store.py',
-        'case.state == "approved" and case.missing',
+        'case.state == "approved" and left',
         'case.state == "approved" and False',
         'tests/approvals/test_people.py'),
     Bug('people: the approver of any user may use the approval', 'approvals/_answering.py',
