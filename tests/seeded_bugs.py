@@ -2123,7 +2123,7 @@ PAGE = [
         ' and "x-hookbus" in headers',
         '',
         'tests/page/test_door.py'),
-    Bug('the page: of a key that stands twice the last counts', 'page/_asked.py',
+    Bug('the page: of a key that stands twice the last counts', '_ground/strict_json.py',
         'if name in made:',
         'if False:',
         'tests/page/test_page.py'),
