@@ -19,7 +19,8 @@ def guard(tool, name, arguments):
 
 def changed(tool, arguments):
     if "OLD" in str(arguments):
-        return {"arguments": {"command": "echo NEW"}}
+        place = "input" if "input" in arguments else "command"
+        return {"arguments": {place: arguments[place].replace("OLD", "NEW")}}
 
 
 def redacted(tool, result):
