@@ -19,7 +19,7 @@ from ._marks.marks import marked
 from .exceptions import HookError
 
 if TYPE_CHECKING:
-    from ._background.running import UnderWay
+    from ._background.running import BackgroundTasks
     from ._checks.checks import Checks
     from ._marks.globs import Globs
     from ._program.operator import Operator
@@ -47,7 +47,7 @@ class Bus:
     timeout: float | None
     values: bool
 
-    _background: Port[UnderWay] = Port("hookbus._background.starting", "Background")
+    _background: Port[BackgroundTasks] = Port("hookbus._background.starting", "Background")
     _checks: Port[Checks] = Port("hookbus._checks.checks", "Checks")
     _operator: Port[Operator] = Port("hookbus._program.operator", "Operator")
     _globs: Port[Globs] = Port("hookbus._marks.globs", "Globs")

@@ -16,7 +16,7 @@ from ._ground.keywords import check_bus, named_options
 from ._ground.signatures import signature_of
 from ._hooks.hook import Hook, hook_of
 from ._hooks.signature import kind_of
-from ._hooks.site import NOTHING_SAID, Given, given_of
+from ._hooks.site import DEFAULTS, HookSettings, settings_of
 from .exceptions import HookBlocked, HookError
 
 F = TypeVar("F", bound="Callable[..., Any] | classmethod[Any, ..., Any] | staticmethod[..., Any]")
@@ -32,9 +32,9 @@ class Hookable(Hook):
         """Return the function that runs a call with these values. It takes the arguments of the
         body.
         """
-        from ._calls.runner import choose  # imported on the first hooked call
+        from ._calls.runner import make_run  # imported on the first hooked call
 
-        return choose(self, values)
+        return make_run(self, values)
 
 
 @overload
@@ -104,7 +104,7 @@ def hookable(
             it has no argument named by `sender`, or if it is async and `async_receivers` is set.
     """
     check_bus(bus)
-    given = given_of(
+    given = settings_of(
         require_guard=require_guard, on_block=on_block, sender=sender,
         async_receivers=async_receivers, sealed=sealed, identity=identity, passes=passes,
         labels=labels,
@@ -115,10 +115,10 @@ def hookable(
 
 
 def hooked(
-    function: Any, name: str | None, bus: Bus, given: Given, *, is_said: bool = False
+    function: Any, name: str | None, bus: Bus, given: HookSettings, *, is_kind_set: bool = False
 ) -> Any:
-    """Make a function hookable and return the result. `is_said` means that the caller has set its
-    kind.
+    """Make a function hookable and return the result. `is_kind_set` means that the caller has set
+    its kind.
     """
     if isinstance(function, (classmethod, staticmethod)):
         return type(function)(hooked(function.__func__, name, bus, given))
@@ -126,7 +126,7 @@ def hooked(
     name = str(function.__name__ if name is None else name)
     present = hook_of(function)
     if present is not None:
-        is_same = given in (NOTHING_SAID, present.given)
+        is_same = given in (DEFAULTS, present.settings)
         if present.name == name and present.bus is bus and is_same:
             return function
         hint = "" if is_same else ": pass its options where it is first made hookable"
@@ -136,7 +136,7 @@ def hooked(
         )
     _check_fit(function, given)
     inside, outside = kind_of(inspect.unwrap(function)), kind_of(function)
-    if not is_said and inside != outside:
+    if not is_kind_set and inside != outside:
         warn(
             f"{function.__qualname__} is {inside} below a decorator, but {outside} above it: "
             "put @hookable directly above the function, below the other decorator"
@@ -146,7 +146,7 @@ def hooked(
     return hook.shell
 
 
-def _check_fit(function: Any, given: Given) -> None:
+def _check_fit(function: Any, given: HookSettings) -> None:
     """Reject options that do not fit the function."""
     kinds = {p.name: p.kind for p in signature_of(function).parameters.values()}
     kind = kinds.get(given.sender or "")

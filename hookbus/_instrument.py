@@ -18,7 +18,7 @@ from ._hookable import hooked
 from ._hooks.awaitables import awaited, deferred
 from ._hooks.hook import Hook, held_in, hook_of
 from ._hooks.signature import kind_of
-from ._hooks.site import NOTHING_SAID, Given, HookOptions, given_of
+from ._hooks.site import DEFAULTS, HookOptions, HookSettings, settings_of
 from ._hooks.statics import with_subclasses
 from .exceptions import HookError
 
@@ -56,7 +56,7 @@ def instrument(
             In that case, nothing has changed.
     """
     check_bus(bus)
-    return _put_in(owner, names, _Made(bus, given=given_of(**options)), subclasses=subclasses)
+    return _put_in(owner, names, _Made(bus, settings=settings_of(**options)), subclasses=subclasses)
 
 
 def instrument_with(
@@ -82,7 +82,7 @@ def instrument_with(
     check_bus(bus)
     if kind not in (None, "async"):
         raise HookError(f"kind={kind!r} must be 'async'; otherwise leave it out")
-    made = _Made(bus, above, kind, given_of(**options))
+    made = _Made(bus, above, kind, settings_of(**options))
     return _put_in(owner, names, made, subclasses=subclasses)
 
 
@@ -167,7 +167,7 @@ class _Made(NamedTuple):
     bus: Bus
     above: Callable[[Any], Any] | None = None
     kind: str | None = None
-    given: Given = NOTHING_SAID
+    settings: HookSettings = DEFAULTS
 
     def of(self, raw: Any, name: str) -> tuple[Any, Hook]:
         """Return the replacement for `raw`, and its hook."""
@@ -175,7 +175,7 @@ class _Made(NamedTuple):
             inner, below = self.of(raw.__func__, name)
             return type(raw)(inner), below
         body = raw if self.kind is None else awaited(raw)
-        shell: Any = hooked(body, name, self.bus, self.given, is_said=self.kind is not None)
+        shell: Any = hooked(body, name, self.bus, self.settings, is_kind_set=self.kind is not None)
         hook: Hook = shell.__hookbus__
         for layer in (deferred if self.kind else None, self.above):
             if layer is not None:

@@ -17,7 +17,7 @@ import pytest
 import hookbus
 from hookbus import adapters
 from hookbus._connections.options import ROLES
-from hookbus._connections.phases import OFFERED, PHASES
+from hookbus._connections.phases import EXTRA_NAMES, PHASES
 
 from . import floors
 from .docs_site import Page, cells_of, problems_of, problems_of_notebooks
@@ -219,7 +219,8 @@ def test_the_table_of_phases_is_that_of_the_code():
     )
     roles = {phase: ", ".join(ROLES[phase]).replace("around", "(none)") for phase in PHASES}
     assert [
-        (phase, roles[phase], ", ".join(f"`{name}`" for name in OFFERED[phase])) for phase in PHASES
+        (phase, roles[phase], ", ".join(f"`{name}`" for name in EXTRA_NAMES[phase]))
+        for phase in PHASES
     ] == rows
 
 

@@ -221,7 +221,7 @@ class Approval(Unapproved):
         """Return the facts of a call with these arguments, for the approver."""
         call, hook = self.call, self.call.plan.hook
         # The objects that an adapter uses to make the call are not arguments of the common hooks.
-        not_asked = hook.given.sender, *getattr(hook.body, "__hookbus_carriers__", ())
+        not_asked = hook.settings.sender, *getattr(hook.body, "__hookbus_carriers__", ())
         given = zip(call.plan.signature.names, values)
         events = hook.bus.events
         return {
@@ -273,7 +273,7 @@ class Approval(Unapproved):
             )  # fmt: skip
 
     def _on_own_loop(self, seat: Seat, answer: Any) -> Any:
-        if not self.call.plan.hook.given.async_receivers:
+        if not self.call.plan.hook.settings.async_receivers:
             said = "the approver is async, but the hook is a plain def: write a plain def approver"
             not_awaited(answer, said)
         return run_on_loop_thread(seat, lambda: answer)

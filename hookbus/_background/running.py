@@ -28,10 +28,10 @@ SWEEP_SECONDS: Final = 1.0
 _RUN: ContextVar[Any] = ContextVar("hookbus_background", default=None)
 """The background run to which the running code belongs."""
 
-_all: Final[weakref.WeakSet[UnderWay]] = weakref.WeakSet()
+_all: Final[weakref.WeakSet[BackgroundTasks]] = weakref.WeakSet()
 
 
-class UnderWay:
+class BackgroundTasks:
     """The background runs of one bus, including those that wait for a thread.
 
     A run has a `label`, a `loop` after an event loop has started it, and `ended(answer, error)`.
@@ -150,12 +150,12 @@ def belong_to(run: Any) -> None:
     _RUN.set(run)
 
 
-def _wait(under_way: UnderWay, seconds: float) -> int:
+def _wait(tasks: BackgroundTasks, seconds: float) -> int:
     from concurrent.futures import wait
 
-    with under_way.awaited() as (future, run):
+    with tasks.awaited() as (future, run):
         wait([future], seconds)
-        return under_way.left(run)
+        return tasks.left(run)
 
 
 def _check(seconds: float) -> None:
@@ -167,12 +167,12 @@ def _check(seconds: float) -> None:
 def _at_exit() -> None:
     """Wait briefly for background observers, and log those that have not finished by then."""
     end = time.monotonic() + EXIT_SECONDS
-    busy = [under_way for under_way in list(_all) if under_way.left()]
-    left = sum(_wait(under_way, max(0.0, end - time.monotonic())) for under_way in busy)
+    busy = [tasks for tasks in list(_all) if tasks.left()]
+    left = sum(_wait(tasks, max(0.0, end - time.monotonic())) for tasks in busy)
     if left:
         import logging
 
-        labels = [label for under_way in busy for label in under_way.labels]
+        labels = [label for tasks in busy for label in tasks.labels]
         logging.getLogger("hookbus").warning(
             "%d background observer%s had not finished when the interpreter exited: %s; "
             "call bus.drain(seconds) before the end to wait for them",
@@ -182,8 +182,8 @@ def _at_exit() -> None:
 
 def _at_fork() -> None:
     # Background observers continue only in the parent process.
-    for under_way in list(_all):
-        under_way.reset()
+    for tasks in list(_all):
+        tasks.reset()
 
 
 run_at_fork(after_in_child=_at_fork)

@@ -18,10 +18,10 @@ from .._ground.running_loop import running_asyncio
 from .._waiting.deadline import late, within
 from .._waiting.workers import background
 from ..exceptions import HookError
-from .running import UnderWay, belong_to
+from .running import BackgroundTasks, belong_to
 
 
-class Background(UnderWay):
+class Background(BackgroundTasks):
     """The background observers of a bus."""
 
     def __init__(self, bus: Any) -> None:

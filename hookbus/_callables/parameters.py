@@ -16,7 +16,7 @@ from .callables import code_of, is_plain, name_of, place_of, written
 Connectable = Callable[..., Any]
 
 
-class Asks(NamedTuple):
+class Parameters(NamedTuple):
     """The parameters of a callable.
 
     Attributes:
@@ -38,7 +38,7 @@ class Asks(NamedTuple):
     leading: int = 0
 
     @classmethod
-    def of(cls, function: Connectable, *, with_sender: bool = True) -> Asks:
+    def of(cls, function: Connectable, *, with_sender: bool = True) -> Parameters:
         code = code_of(function)
         is_bound = type(function) is MethodType
         if code is None or (is_bound and not (code.co_argcount or code.co_flags & CO_VARARGS)):
@@ -90,20 +90,20 @@ class When(NamedTuple):
     """
 
     condition: Callable[..., Any] | Mapping[str, str]
-    asks: Asks
+    asks: Parameters
 
     @classmethod
     def of(cls, condition: Callable[..., Any] | Mapping[str, str]) -> When:
         if callable(condition):
-            return cls(condition, Asks.of(condition, with_sender=False))
-        asks = Asks(None, (), tuple(condition), frozenset(condition), False)
+            return cls(condition, Parameters.of(condition, with_sender=False))
+        asks = Parameters(None, (), tuple(condition), frozenset(condition), False)
         return cls(dict(condition), asks)
 
 
 @lru_cache(maxsize=1024)
 def _asked_by_code(
     code: CodeType, defaults: int, by_keyword: tuple[str, ...], is_bound: bool, with_sender: bool
-) -> Asks | None:
+) -> Parameters | None:
     """Return the parameters that all functions with this code share. The values of their defaults
     do not matter.
     """
@@ -117,7 +117,7 @@ def _asked_by_code(
     )  # fmt: skip
 
 
-def _asked(function: Connectable, with_sender: bool) -> Asks | None:
+def _asked(function: Connectable, with_sender: bool) -> Parameters | None:
     """Return the parameters of a callable, or None if no parameter takes the sender."""
     try:
         parameters = list(signature_of(function).parameters.values())
@@ -137,7 +137,7 @@ def _asked(function: Connectable, with_sender: bool) -> Asks | None:
 def _with_sender(
     with_sender: bool, only: tuple[str, ...], either: tuple[str, ...], has_star: bool,
     keyword_only: tuple[str, ...], takes_all: bool, optional: set[str], *, leads: bool,
-) -> Asks | None:  # fmt: skip
+) -> Parameters | None:  # fmt: skip
     """Return these parameters, the first of which takes the sender, or None if no parameter takes
     it. `leads` means that parameters are passed by position if possible, even if keywords are
     allowed.
@@ -152,7 +152,7 @@ def _with_sender(
     by_name = either + keyword_only
     leading = len(either) if leads and (sender or not with_sender) else 0
     needed = frozenset(only + by_name) - optional
-    return Asks(sender, only, by_name, needed, takes_all, leading)
+    return Parameters(sender, only, by_name, needed, takes_all, leading)
 
 
 def by_kind(parameters: Collection[Parameter]) -> list[tuple[str, ...]]:

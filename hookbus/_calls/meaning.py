@@ -80,7 +80,7 @@ def _changed_values(
     call: Call, seat: Seat, before: dict[str, Any], after: dict[str, Any]
 ) -> tuple[Any, ...]:
     """Return the values of the arguments. Record and emit the changes."""
-    shown, is_approval = call.plan.hook.given.read_only, seat.receiver.role == "guard"
+    shown, is_approval = call.plan.hook.settings.read_only, seat.receiver.role == "guard"
     for name, value in before.items():
         if after[name] is not value:
             if not is_approval and issubclass(type(value), dict):  # an approver may remove any key

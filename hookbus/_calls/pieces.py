@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .._connections.phases import OFFERED
+from .._connections.phases import EXTRA_NAMES
 from .._hooks.shell import declared, passed
 from .first import first_call
 from .plan import Plan, Seat
@@ -52,13 +52,13 @@ class Pieces:
         self.is_in_star = is_method and not whole.positional  # the object is first in `*args`
         self.star = mine(whole.star or "")
         sender = ("first" if self.is_in_star else mine(whole.names[0])) if is_method else "sender"
-        if not is_method and not self.hook.given.sender:
+        if not is_method and not self.hook.settings.sender:
             self.given["sender"] = self.hook.shell
         # The code of an attempt gets the sender, because no variable may refer to it any more.
-        owner = f"{sender}, " if is_method or self.hook.given.sender else ""
-        owner += "".join(f"{mine(name)}, " for name in self.hook.given.hidden)
+        owner = f"{sender}, " if is_method or self.hook.settings.sender else ""
+        owner += "".join(f"{mine(name)}, " for name in self.hook.settings.hidden)
         given = self.hook.parameters
-        labels = [name for name in self.hook.given.labels if name in self.names]
+        labels = [name for name in self.hook.settings.labels if name in self.names]
         arguments = "".join(f"{mine(name)}, " for name in self.names)
         passes = passed(given, mine, self._run_with)
         is_guarded = bool(self.plan.phases["pre"].guard)
@@ -76,17 +76,17 @@ class Pieces:
 
     def _run_with(self, name: str) -> str:
         """Write the value that the method gets for an argument."""
-        is_shown = name in self.hook.given.read_only
+        is_shown = name in self.hook.settings.read_only
         return f"plain_copy({mine(name)})" if is_shown else mine(name)
 
     def shown(self, name: str, value: str) -> str:
         """Write the value that receivers get for an argument with this value."""
-        is_shown = name in self.hook.given.read_only
+        is_shown = name in self.hook.settings.read_only
         return f"read_only({value}, {name!r})" if is_shown else value
 
     def _seal(self) -> str:
         """Write the code that seals the arguments; it gives None if none is a container."""
-        objects = [name for name in self.hook.given.sealed_fields if name in self.names]
+        objects = [name for name in self.hook.settings.sealed_fields if name in self.names]
         others = [name for name in self.names if name not in objects]
         values = f"({''.join(f'{mine(name)}, ' for name in others)})"
         if objects:
@@ -161,7 +161,7 @@ class Pieces:
 
     def offered(self, seat: Seat) -> tuple[str, ...]:
         """Return the names besides the arguments that a receiver may have as parameters."""
-        return OFFERED[seat.phase]
+        return EXTRA_NAMES[seat.phase]
 
     def _values(self, seat: Seat, call_next: str = "") -> dict[str, str]:
         """Write the value of each name that a receiver may have as a parameter. Names of the phase

@@ -127,7 +127,7 @@ def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
     listened_kinds = bus.events.listened_kinds
     return Plan(
         hook, site, phases, unaskable, listened_kinds, bus.values, signature,
-        describe_sender=description_of(sender, is_named=hook.given.sender is not None),
+        describe_sender=description_of(sender, is_named=hook.settings.sender is not None),
         templates={kind: _template(kind, hook.name, signature.names) for kind in listened_kinds},
     )  # fmt: skip
 

@@ -14,10 +14,10 @@ from .._hooks.hook import Hook
 from .._hooks.placement import Placement
 from .._hooks.site import Site
 from .plan import Plan, build_plan
-from .writer import Writer, Written
+from .writer import CompiledPlan, Writer
 
 
-def choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
+def make_run(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
     """Return the function that runs a call with these values, and cache it for similar calls."""
     bus = hook.bus
     if not hook.is_looked_at:
@@ -28,7 +28,7 @@ def choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
     if place.site.is_owner:
         for other in place.below():
             bus._switchboard.discard_plans(other)
-        plan, written = written_for(hook, place.site, place.sender)
+        plan, written = compile_plan(hook, place.site, place.sender)
         _meet(plan, place.sender)
         run = run if written is None else written.run
     place.keep(run)
@@ -51,7 +51,7 @@ def _meet(plan: Plan, sender: Any) -> None:
             bus._checks.report_overrides(closing, plan.hook.name, [cls], say)
 
 
-def written_for(hook: Hook, site: Site, sender: Any) -> tuple[Plan, Written | None]:
+def compile_plan(hook: Hook, site: Site, sender: Any) -> tuple[Plan, CompiledPlan | None]:
     """Return the plan of a sender and the function that runs its calls, or None if there are no
     receivers.
     """

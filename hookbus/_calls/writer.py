@@ -26,7 +26,7 @@ _ASYNC_GENERATOR: Final = {
 }  # fmt: skip
 
 
-class Written(NamedTuple):
+class CompiledPlan(NamedTuple):
     """What was written for a plan.
 
     Attributes:
@@ -110,9 +110,9 @@ class Writer(Turns):
 
     @property
     def _users_names(self) -> tuple[str, ...]:
-        return (*self.hook.function_signature.names, *self.hook.given.hidden)
+        return (*self.hook.function_signature.names, *self.hook.settings.hidden)
 
-    def written(self) -> Written:
+    def written(self) -> CompiledPlan:
         """Return the compiled function."""
         self._write_parts()
         source, run = self._made(self.fill(story.FUNCTION, {"main"}))
@@ -121,14 +121,14 @@ class Writer(Turns):
             name: value.function if isinstance(value, FirstCall) else value
             for name, value in self.given.items() if name[-1].isdigit()
         }  # fmt: skip
-        return Written(run, source, named)
+        return CompiledPlan(run, source, named)
 
     def guards(self) -> Callable[[Call, tuple[Any, ...]], Any]:
         """Return a function that calls only the guards of `pre`, given the call and the arguments
         that receivers may have as parameters.
         """
         self.flags.add("eager")
-        is_given_sender = self.plan.site.attribute is not None or self.hook.given.sender
+        is_given_sender = self.plan.site.attribute is not None or self.hook.settings.sender
         own = f"{self.pieces['sender']}, " if is_given_sender else ""
         turns = self.turns(self.plan.phases["pre"].guard, "weigh")
         run = self._made(self.fill(story.GUARDS_NOW, parts={"guards": turns}, own=own))[1]
@@ -163,11 +163,11 @@ class Writer(Turns):
 
     def _write_parts(self) -> None:
         phases, given = self.plan.phases, []
-        if self.hook.given.sender:  # which stays the same when the arguments change
-            given.append(f"sender = {mine(self.hook.given.sender)}")
+        if self.hook.settings.sender:  # which stays the same when the arguments change
+            given.append(f"sender = {mine(self.hook.settings.sender)}")
         if self.is_in_star:
             given.append(f"first, {self.star} = {self.star}[0], {self.star}[1:]")
-        shown = (name for name in self.hook.given.read_only if name in self.names)
+        shown = (name for name in self.hook.settings.read_only if name in self.names)
         given += [f"{mine(name)} = {self.shown(name, mine(name))}" for name in shown]
         self.parts |= {
             "given": lines(*given),
@@ -204,7 +204,7 @@ class Writer(Turns):
         if f"{name}_sealed" not in self.flags:
             return turns
         take = f"{seal} = sealed_contents(({name},)) if type({name}) in CONTAINERS else None"
-        if "result" in self.hook.given.sealed_fields:
+        if "result" in self.hook.settings.sealed_fields:
             take = f"{seal} = sealed_objects(({name},))"
         facts = f"{self.call}, {seal}, {{{name!r}: {name}}}, {phase!r}"
         check = f"if {seal} is not None and is_broken({seal}): break_seal({facts})"

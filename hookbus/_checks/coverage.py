@@ -64,7 +64,7 @@ def check_guarded(
     if phase not in PHASES_WITH_GUARDS:
         raise HookError(f"phase={phase!r} cannot have guards: write 'pre', 'item' or 'post'")
     name, bus = hooks[0].name, hooks[0].bus
-    here = [signal for signal in signals if signal.phase == phase and signal._home is bus]
+    here = [signal for signal in signals if signal.phase == phase and signal._bus is bus]
     holders = _holders(hooks) if sender is None else []
     found = _callers(hooks, holders) if sender is None else [_caller(hooks, sender)]
     bare = [who for who, whose in found if not any(_watches(each, whose) for each in here)]
@@ -127,10 +127,10 @@ def _callers(hooks: list[Hook], holders: list[Held]) -> Iterator[tuple[str, Whos
             _, more = inherited(hook, site_as(hook, attribute), cls)
             yield cls.__qualname__, (cls, None if is_classmethod else cls.__mro__, *more)
         if not own:
-            is_of_any = hook.is_question or hook.given.sender
+            is_of_any = hook.is_question or hook.settings.sender
             sender = None if is_of_any else hook.shell
             _, more = inherited(hook, site_as(hook, None), sender)
-            argument = hook.given.sender
+            argument = hook.settings.sender
             who = f"any {argument}" if argument else hook.body.__qualname__
             yield who, (sender, None, *more)
 
@@ -160,7 +160,7 @@ def _caller(hooks: list[Hook], sender: Any) -> tuple[str, Whose]:
     mro = sender.__mro__ if is_class(sender) else None
     if mro and any(hook in hooks for _, hook in hooks_in(mro, as_class=True)):
         return describe(sender), (sender, None, *more)
-    named = describe(sender, is_named=any(hook.given.sender for hook in hooks))
+    named = describe(sender, is_named=any(hook.settings.sender for hook in hooks))
     return named, (sender, mro, *more)
 
 
@@ -194,7 +194,7 @@ def may_block(receiver: Connected) -> bool:
 
 
 def _why(receiver: Connected, signal: HookSignal, phase: str) -> str:
-    if not signal._home._switchboard.declared(signal.hook):
+    if not signal._bus._switchboard.declared(signal.hook):
         return "is on another bus, where nothing declares the hook"
     if signal.phase != phase:
         return f"is on {signal.name}"

@@ -27,11 +27,11 @@ def check_sender(
         HookError: with a message that says why, and what to write instead.
     """
     named, own = sender.__qualname__, hook_of(sender)
-    by_argument = next((hook for hook in hooks if hook.given.sender), None)
+    by_argument = next((hook for hook in hooks if hook.settings.sender), None)
     if own is None and by_argument is not None:
         raise HookError(
             f"{named} is a function, which is never the sender of {by_argument.name}: connect to "
-            f"the {by_argument.given.sender} that is made from it, or to the class of that object"
+            f"the {by_argument.settings.sender} made from it, or to the class of that object"
         )
     if own is None and hooks:
         raise HookError(
@@ -99,7 +99,7 @@ def hooks_called_by(hooks: list[Hook], sender: Any) -> Iterator[tuple[Hook, bool
     own = hook_of(sender)
     if not isinstance(sender, FunctionType):
         for hook in hooks:
-            if hook.given.sender:
+            if hook.settings.sender:
                 yield hook, False
     if own is not None:
         if own in hooks:
@@ -121,7 +121,7 @@ def may_call(sender: Any, declared: list[Hook]) -> bool:
     """Return whether a sender, or an object made from it, has one of these hookables."""
     if isinstance(sender, FunctionType):
         return hook_of(sender) in declared
-    if any(hook.given.sender for hook in declared):
+    if any(hook.settings.sender for hook in declared):
         return True
     own = {} if is_class(sender) else getattr(sender, "__dict__", {})
     if any(hook_of(each) in declared for each in list(own.values())):

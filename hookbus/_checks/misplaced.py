@@ -74,10 +74,10 @@ class MisplacedGuards:
         sender = guard.sender() if guard.sender is not None else None
         if sender is None or may_call(sender, declared):
             return None
-        if hook.given.sender:
+        if hook.settings.sender:
             return (
                 f"{guard.label} guards {describe(sender)}, which is never the sender of "
-                f"{hook.name}: connect it to the {hook.given.sender} that is made from it"
+                f"{hook.name}: connect it to the {hook.settings.sender} that is made from it"
             )
         owner = hook.body.__qualname__
         if hook.looks_like_method:

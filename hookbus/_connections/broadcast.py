@@ -18,9 +18,9 @@ class Broadcast(NamedSignal):
     not use `send`.
     """
 
-    def __init__(self, name: str, home: Any, doc: str | None = None) -> None:
+    def __init__(self, name: str, bus: Any, doc: str | None = None) -> None:
         super().__init__(name, doc)
-        self._home = home
+        self._bus = bus
         self._muted_by: dict[object, object] = {}
 
     # blinker has a plain attribute here, which applies to every task.
@@ -47,13 +47,13 @@ class Broadcast(NamedSignal):
         try:
             try:
                 self._muted_by[block] = _current_owner()
-                self._home._switchboard.muting(self)
+                self._bus._switchboard.muting(self)
                 yield
             finally:
                 self._muted_by.pop(block, None)
         finally:  # an interrupt may have arrived before the change
             self._muted_by.pop(block, None)
-            self._home._switchboard.muting(self)
+            self._bus._switchboard.muting(self)
 
     @property
     def _is_muted_somewhere(self) -> bool:

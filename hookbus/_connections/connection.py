@@ -33,7 +33,7 @@ class Connection:
 
     def _switch(self, on: bool) -> None:
         connected, signal = self._receiver, self._signal
-        board = signal._home._switchboard
+        board = signal._bus._switchboard
         board.changing(signal, connected.owner)
         connected.is_on = on
         board.changed(signal, connected.owner)

@@ -14,7 +14,7 @@ ANSWER: Final = "answer"
 """The phase in which the receivers of a hookspec answer; its signal has the name of the hookspec.
 """
 
-OFFERED: Final[dict[str, tuple[str, ...]]] = {
+EXTRA_NAMES: Final[dict[str, tuple[str, ...]]] = {
     "pre": ("ctx", "baggage"),
     "around": ("ctx", "baggage", "call_next"),
     "item": ("ctx", "baggage", "item"),

@@ -24,12 +24,12 @@ from .._callables.callables import (
     place_of,
     written,
 )
-from .._callables.parameters import Asks, Connectable, When
+from .._callables.parameters import Connectable, Parameters, When
 from .._ground.errors import did_you_mean
 from ..exceptions import HookError
 from .failures import ERROR, WARNING, log
 from .options import Options, resolve_role
-from .phases import ANSWER, OFFERED, FunctionKind, Served
+from .phases import ANSWER, EXTRA_NAMES, FunctionKind, Served
 from .senders import NamedSender
 from .tally import Tally
 
@@ -105,7 +105,7 @@ class Connected(Tally):
         if options.background and self.role != "observe":
             only = 'only a receiver with role="observe" can run in the background'
             problem = f"has background=True: {only}"
-        self.asks = asks = Asks.of(function, with_sender=signal.phase != ANSWER)
+        self.asks = asks = Parameters.of(function, with_sender=signal.phase != ANSWER)
         if signal.phase == "around" and "call_next" not in (asks.sender, *asks.names):
             instead = f"a modifier of pre_{signal.hook} that returns Replace(result)"
             asked = "does not take call_next: write (agent, call_next)"
@@ -212,7 +212,7 @@ class Connected(Tally):
             self.on_error = "block"
         function = self.function
         if function is not None:
-            self.asks = Asks.of(function, with_sender=False)
+            self.asks = Parameters.of(function, with_sender=False)
 
     def log_failure(self, what_then: str, *, is_open: bool) -> None:
         """Log the first failure that no listener receives."""
@@ -284,7 +284,7 @@ def _available(arguments: tuple[str, ...], phase: str | None) -> frozenset[str]:
     """Return the names that a receiver of a hook with these arguments may have as parameters in a
     phase.
     """
-    return frozenset((*arguments, *OFFERED.get(phase or "", ())))
+    return frozenset((*arguments, *EXTRA_NAMES.get(phase or "", ())))
 
 
 def _weakly(function: Connectable, on_death: Callable[[Any], None] | None) -> Callable[[], Any]:

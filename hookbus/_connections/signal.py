@@ -46,14 +46,14 @@ class HookSignal(Sending):
     defined order, and a class as sender includes its instances.
     """
 
-    _home: Any
+    _bus: Any
 
-    def __init__(self, name: str, home: Any, doc: str | None = None) -> None:
-        super().__init__(name, home, doc)
+    def __init__(self, name: str, bus: Any, doc: str | None = None) -> None:
+        super().__init__(name, bus, doc)
         split = split_signal_name(name)
         self.phase: str | None = split[0] if split else None
         self.hook: str = split[1] if split else name
-        self._board: Switchboard = home._switchboard
+        self._board: Switchboard = bus._switchboard
         registry = self._registry = Registry(self._drop_dead)
         self._matching, self.connections = registry.matching, registry.connections
         self._has_own, self._own_senders = registry.has_own, registry.own_senders
@@ -76,7 +76,7 @@ class HookSignal(Sending):
         """Ignore the dict that blinker assigns."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self._home).signal, (self._home, self.name)
+        return type(self._bus).signal, (self._bus, self.name)
 
     # -- connecting --------------------------------------------------------------------------------
 
@@ -154,7 +154,7 @@ class HookSignal(Sending):
         """
         check_weak(weak)
         if sender is not ANY:
-            self._home._checks.check_sender(self, sender)
+            self._bus._checks.check_sender(self, sender)
 
         def decorate(receiver: F) -> F:
             return self.connect(receiver, sender, weak, **options)
@@ -188,8 +188,8 @@ class HookSignal(Sending):
         self, function: Connectable, sender: Any, weak: bool | None, options: Options, *,
         is_layer: bool = False,
     ) -> Connected:  # fmt: skip
-        home, registry = self._home, self._registry
-        board, checks, is_of_events = self._board, home._checks, self is home.events
+        bus, registry = self._bus, self._registry
+        board, checks, is_of_events = self._board, bus._checks, self is bus.events
         check_weak(weak)
         if options.kinds is not None:
             self._check_kinds(options)
@@ -209,7 +209,7 @@ class HookSignal(Sending):
         check_key = self._generation, new.asks, new.is_async, new.role
         if new.when is not None or check_key not in scope.checked:
             if is_of_events:
-                home.events.check(new)
+                bus.events.check(new)
             else:
                 checks.check(new, sender)
             is_said_once = sender is ANY or (new.role != "guard" and is_of_many)
@@ -272,7 +272,7 @@ class HookSignal(Sending):
         for connected in lost:
             if not connected.has_fired:
                 self._lost_uncalled = (self._lost_uncalled[0] + 1, connected.label)
-            self._home.events.emit_about(Lost, connected)
+            self._bus.events.emit_about(Lost, connected)
 
     # -- which receivers run -----------------------------------------------------------------------
 

@@ -88,7 +88,7 @@ class EventSignal(HookSignal):
                 continue
             connected.is_by_name = is_by_name
             if (note_bus := getattr(type(function), "_note_bus", None)) is not None:
-                note_bus(function, self._home)  # for example an exporter
+                note_bus(function, self._bus)  # for example an exporter
             return
         raise HookError(
             f"{connected.label} cannot be called with a bus and an event; write "
@@ -137,7 +137,7 @@ class EventSignal(HookSignal):
         from ..events import new_event, set_fields
 
         listener: Any = connected.held
-        mark, bus, here = id(connected), self._home, self._busy
+        mark, bus, here = id(connected), self._bus, self._busy
         redactors, muted_by = self.redactors, self._muted_by
 
         def emit(fields: dict[str, Any]) -> bool:
@@ -217,7 +217,7 @@ class EventSignal(HookSignal):
         """
         from ..events import make_event
 
-        bus, emitted = self._home, make_event(kind, fields)
+        bus, emitted = self._bus, make_event(kind, fields)
         busy = self._busy.listeners
         fatal: BaseException | None = None
         is_taken = False

@@ -14,11 +14,11 @@ from ..exceptions import HookError
 from .identity import Run, RunTable, Unshipped, attributes_of_class, place_of_class
 from .shell import Shell
 from .signature import Signature, kind_of
-from .site import NOTHING_SAID, Given
+from .site import DEFAULTS, HookSettings
 
 _SHIPPED: Final = (
     "name", "bus", "body", "shell", "kind", "function_signature", "method_signature", "routes",
-    "given",
+    "settings",
 )  # fmt: skip
 
 _DICT: Final = re.compile(r"\b(?:[dD]ict|(?:Mutable)?Mapping|JSON|TypedDict)\b")
@@ -37,7 +37,7 @@ class Hook:
         looks_like_method: whether its qualified name is that of a method. Only a call shows whether
             it is one.
         is_question: whether it is a hookspec, which has receivers instead of a body.
-        given: its settings.
+        settings: the options of `@hookable`.
         parameters: its parameters.
         is_async, is_stream: whether its kind is async, and whether it is a generator.
         is_looked_at: whether it has been compared with all misplaced guards.
@@ -53,15 +53,15 @@ class Hook:
     body: Callable[..., Any]
 
     def __init__(
-        self, name: str, bus: Any, body: Callable[..., Any], given: Given = NOTHING_SAID
+        self, name: str, bus: Any, body: Callable[..., Any], settings: HookSettings = DEFAULTS
     ) -> None:
         if not name.isidentifier():
             raise HookError(f"a hook's name must be an identifier, such as 'reply', not {name!r}")
-        self.name, self.bus, self.body, self.given = name, bus, body, given
+        self.name, self.bus, self.body, self.settings = name, bus, body, settings
         self.kind: FunctionKind = kind_of(body)
         signature = signature_of(body)
-        self.function_signature: Signature = Signature.of(signature, given.hidden)
-        first = given.sender or next(iter(self.function_signature.positional), "")
+        self.function_signature: Signature = Signature.of(signature, settings.hidden)
+        first = settings.sender or next(iter(self.function_signature.positional), "")
         self.routes = Shell(body, signature, self.kind, None if self.is_question else first)
         self.shell: FunctionType = self.routes.function
         self.shell.__hookbus__ = self  # type: ignore[attr-defined]
@@ -82,7 +82,7 @@ class Hook:
 
     def _make_caches(self) -> None:
         outer = self.body.__qualname__.rpartition(".")[0]
-        is_inside = outer and not outer.endswith("<locals>") and self.given.sender is None
+        is_inside = outer and not outer.endswith("<locals>") and self.settings.sender is None
         self.looks_like_method = bool(is_inside)
         self.is_retired = False
         self.parameters = self.routes.parameters
@@ -93,8 +93,8 @@ class Hook:
     def served(self, *, as_method: bool) -> Served:
         """Return the facts that receivers must fit, for a method or for a function."""
         signature = self.method_signature if as_method else self.function_signature
-        given = self.given
-        return Served(self.name, self.kind, signature.names, given.sender, given.async_receivers)
+        sender, async_receivers = self.settings.sender, self.settings.async_receivers
+        return Served(self.name, self.kind, signature.names, sender, async_receivers)
 
     @property
     def whole(self) -> Any:
@@ -111,7 +111,7 @@ class Hook:
         """The functions that run the calls of objects without their own receivers. The shell has
         the only reference.
         """
-        table: RunTable = self.routes.given("runs").__self__
+        table: RunTable = self.routes.value_of("runs").__self__
         return table
 
     @property
@@ -119,7 +119,7 @@ class Hook:
         """The functions that run the calls of single objects with their own receivers. Here, too,
         the shell has the only reference, because a pickler restores the shell last.
         """
-        own: dict[int, Any] = self.routes.given("own").__self__
+        own: dict[int, Any] = self.routes.value_of("own").__self__
         return own
 
     def find(self, values: tuple[Any, ...]) -> Run:

@@ -44,7 +44,7 @@ class Placement:
         # Read the MROs before anything else of the classes: the plan is valid only for these MROs.
         self._mros = lines_of(self._first)
         self.site = site_of(hook, self._first[0]) if self._first else site_as(hook, None)
-        is_function = self.site.attribute is None and hook.given.sender is None
+        is_function = self.site.attribute is None and hook.settings.sender is None
         self.sender: Any = hook.shell if is_function else self._first[0]
 
     def keep(self, run: Run) -> None:
@@ -54,7 +54,7 @@ class Placement:
             table[NO_SENDER] = run
             return
         (first,) = self._first
-        by_argument = hook.given.sender is not None
+        by_argument = hook.settings.sender is not None
         if not (hook.function_signature.positional or by_argument) or (
             by_argument and type(first) is FunctionType
         ):
@@ -92,8 +92,8 @@ def first_of(hook: Hook, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a tuple with the object that determines the plan of a call: the first argument, or the
     argument that is the sender. Return an empty tuple without such an argument.
     """
-    if hook.given.sender is not None:
-        return (values[hook.function_signature.names.index(hook.given.sender)],)
+    if hook.settings.sender is not None:
+        return (values[hook.function_signature.names.index(hook.settings.sender)],)
     if hook.function_signature.positional:
         return values[:1]
     return tuple(values[0][:1]) if hook.function_signature.star else ()
@@ -125,7 +125,7 @@ def _has_runs(hook: Hook, first: Any) -> bool:
 
 def site_of(hook: Hook, first: Any) -> Site:
     """Return the site of a hookable for this first argument or sender."""
-    if is_sender := hook.given.sender is not None:
+    if is_sender := hook.settings.sender is not None:
         site = site_as(hook, None)
     else:
         site = _find_site(hook, type(first).__mro__, first.__mro__ if is_class(first) else ())
@@ -168,5 +168,5 @@ def site_as(hook: Hook, attribute: str | None, kin: list[Hook] | None = None) ->
     """
     kin = kin or [hook]
     is_required = hook.name in hook.bus._switchboard.required
-    settings = [*map(attrgetter("given"), kin)]
+    settings = [*map(attrgetter("settings"), kin)]
     return make_site(settings, attribute, kin[0] is hook, is_required)

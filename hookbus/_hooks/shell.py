@@ -114,7 +114,7 @@ class Shell:
         given = {"body": self._body, "type": type, "id": id, **_OUT, **given}
         self.function.__globals__.update({self._names[key]: given[key] for key in given})
 
-    def given(self, name: str) -> Any:
+    def value_of(self, name: str) -> Any:
         return self.function.__globals__[self._names[name]]
 
     def code(self, *, is_on: bool, has_own: bool) -> CodeType:
@@ -152,7 +152,7 @@ class Shell:
         return self._forward(way, run=run, len=len, had=had, name=self._body.__name__)
 
     def _forward(self, way: str, **given: Any) -> Callable[..., Any]:
-        given = {"find": self.given("find"), "id": id, "type": type, **_OUT, **given}
+        given = {"find": self.value_of("find"), "id": id, "type": type, **_OUT, **given}
         names = {self._names[name]: value for name, value in given.items()}
         forward: Callable[..., Any] = maker(self._text(way, [*names]))(**names)
         return forward

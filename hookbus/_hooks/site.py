@@ -37,7 +37,7 @@ class Site(NamedTuple):
     identity: Callable[[Any], str] | None = None
 
 
-class Given(NamedTuple):
+class HookSettings(NamedTuple):
     """The settings of a hookable besides its name and its bus. None inherits a setting.
 
     Attributes:
@@ -69,11 +69,11 @@ class Given(NamedTuple):
     identity: Callable[[Any], str] | None = None
 
 
-NOTHING_SAID: Final = Given()
+DEFAULTS: Final = HookSettings()
 
 
 def make_site(
-    settings: list[Given], attribute: str | None, is_owner: bool, is_required: bool
+    settings: list[HookSettings], attribute: str | None, is_owner: bool, is_required: bool
 ) -> Site:
     """Return the site of a hookable, from its own settings and those of the hookables that it
     overrides.
@@ -108,11 +108,11 @@ class HookOptions(TypedDict, total=False):
     identity: Callable[[Any], str] | None
 
 
-_OPTIONS: Final = frozenset(Given._fields)
+_OPTIONS: Final = frozenset(HookSettings._fields)
 _LISTS: Final = frozenset({"passes", "labels", "read_only", "sealed_fields", "hidden"})
 
 
-def given_of(**options: Unpack[HookOptions]) -> Given:
+def settings_of(**options: Unpack[HookOptions]) -> HookSettings:
     """Check the settings of a hookable and return them.
 
     Raises:
@@ -125,29 +125,29 @@ def given_of(**options: Unpack[HookOptions]) -> Given:
         name: _listed(name, options[name])  # type: ignore[literal-required]
         for name in _LISTS & options.keys()
     }
-    given = Given(**{**options, **lists})  # type: ignore[arg-type]
+    settings = HookSettings(**{**options, **lists})  # type: ignore[arg-type]
     flags = (("require_guard", True), ("sealed", True), ("async_receivers", False))
     for name, is_optional in flags:
-        value = getattr(given, name)
+        value = getattr(settings, name)
         if not isinstance(value, bool) and not (is_optional and value is None):
             raise HookError(f"{name}={value!r:.60} must be True or False")
-    if given.on_block is not None and (
-        not callable(given.on_block) or is_async_callable(given.on_block)
+    if settings.on_block is not None and (
+        not callable(settings.on_block) or is_async_callable(settings.on_block)
     ):
         raise HookError(
-            f"on_block={given.on_block!r:.60} must be a plain function that takes the HookBlocked "
-            "and returns what the caller gets"
+            f"on_block={settings.on_block!r:.60} must be a plain function that takes the "
+            "HookBlocked and returns what the caller gets"
         )
-    for each in given.passes or ():
+    for each in settings.passes or ():
         _check_pause(each)
-    if given.identity is not None and (
-        not callable(given.identity) or is_async_callable(given.identity)
+    if settings.identity is not None and (
+        not callable(settings.identity) or is_async_callable(settings.identity)
     ):
         raise HookError(
-            f"identity={given.identity!r:.60} must be a plain function that takes the sender and "
-            "returns a string"
+            f"identity={settings.identity!r:.60} must be a plain function that takes the sender "
+            "and returns a string"
         )
-    return given
+    return settings
 
 
 def _listed(name: str, value: Any) -> tuple[Any, ...] | None:

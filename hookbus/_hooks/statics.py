@@ -107,7 +107,7 @@ def inherited(hook: Hook, site: Site, sender: Any) -> tuple[Site, list[Any]]:
     if site.attribute is not None:
         line, attribute = own_class(sender).__mro__, site.attribute
     else:
-        holder, attribute = (None, "") if hook.given.sender else _place_of(hook)
+        holder, attribute = (None, "") if hook.settings.sender else _place_of(hook)
         if holder is None:
             return site, []
         line = holder.__mro__[1:]
@@ -117,7 +117,7 @@ def inherited(hook: Hook, site: Site, sender: Any) -> tuple[Site, list[Any]]:
     if site.attribute is None:
         statics = [each for each, _ in kin]
         senders += line[:-1] if any(not is_static for _, is_static in kin) else ()
-    settings = [each.given for each in (hook, *statics)]
+    settings = [each.settings for each in (hook, *statics)]
     made = make_site(settings, site.attribute, site.is_owner, site.is_guarded)
     return site._replace(
         is_guarded=made.is_guarded, on_block=site.on_block or made.on_block

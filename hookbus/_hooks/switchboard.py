@@ -32,7 +32,7 @@ _all: Final[weakref.WeakSet[Switchboard]] = weakref.WeakSet()
 
 def buses() -> list[Any]:
     """Return every bus that exists."""
-    return [board.events._home for board in list(_all)]
+    return [board.events._bus for board in list(_all)]
 
 
 class Switchboard:
@@ -233,7 +233,7 @@ class Switchboard:
         if hook.name in self.required or not hook.is_looked_at:
             return True
         for each in self.declared(hook.name):
-            if each.given.require_guard:
+            if each.settings.require_guard:
                 return True  # it may override this one
         for signal in self.signals_of(hook.name):
             if signal._registry.has_shared():

@@ -45,7 +45,7 @@ def answered(call: Call, seat: Seat, answer: Any) -> Any:
 
 
 @attrs.define(eq=False)
-class Round:
+class Asking:
     """The state of asking a question once. An around that asks again uses a new state.
 
     Attributes:
@@ -143,24 +143,24 @@ class Round:
             self.fail(call, seat, error)
 
 
-def ask(round_: Round, call: Call, values: Values) -> Coroutine[Any, Any, Any]:
+def ask(asking: Asking, call: Call, values: Values) -> Coroutine[Any, Any, Any]:
     """Ask the question, and return the result that the mode computes from the answers."""
-    return (_everyone if round_.asks_all else _led)(round_, call, values)
+    return (_everyone if asking.asks_all else _led)(asking, call, values)
 
 
-async def _everyone(round_: Round, call: Call, values: Values) -> Any:
+async def _everyone(asking: Asking, call: Call, values: Values) -> Any:
     """Ask as the mode decides, and then call the remaining receivers. An exception is raised after
     all calls.
     """
     result: Any = None
     out: BaseException | None = None
     try:
-        result = await _led(round_, call, values)
+        result = await _led(asking, call, values)
     except Exception as error:
         out = error
-    for seat in list(round_.waits):
-        await _several(round_, call, [seat], values)
-    out, round_.ending = first_error(round_.ending, out), None
+    for seat in list(asking.waits):
+        await _several(asking, call, [seat], values)
+    out, asking.ending = first_error(asking.ending, out), None
     if out is not None:
         try:
             raise out
@@ -169,9 +169,9 @@ async def _everyone(round_: Round, call: Call, values: Values) -> Any:
     return result
 
 
-async def _led(round_: Round, call: Call, values: Values) -> Any:
+async def _led(asking: Asking, call: Call, values: Values) -> Any:
     """Ask as the mode decides."""
-    steps, answers = round_.steps_for(call, values), None
+    steps, answers = asking.steps_for(call, values), None
     is_async = hasattr(type(steps), "asend")
     try:
         while True:
@@ -187,9 +187,9 @@ async def _led(round_: Round, call: Call, values: Values) -> Any:
                 break
             answers = None
             if isinstance(request, modes.Reject):
-                round_.reject(call, request)
+                asking.reject(call, request)
             else:
-                answers = await _several(round_, call, *round_.wanted(call, request, values))
+                answers = await _several(asking, call, *asking.wanted(call, request, values))
     finally:
         await steps.aclose() if is_async else steps.close()
     if not call.plan.hook.is_async:
@@ -198,18 +198,18 @@ async def _led(round_: Round, call: Call, values: Values) -> Any:
 
 
 async def _several(
-    round_: Round, call: Call, seats: Sequence[Seat], values: Values
+    asking: Asking, call: Call, seats: Sequence[Seat], values: Values
 ) -> list[modes.Answer[Any]]:
     """Call several receivers, in parallel if possible. Then raise the most urgent exception."""
     call.said = "nothing"
     pairs: Sequence[Any] = [None] * len(seats)
     began, out = time.perf_counter(), None
     if len(seats) > 1 and call.plan.hook.is_async:
-        pairs, out = await _beside(round_, call, seats, values)
+        pairs, out = await _beside(asking, call, seats, values)
     found = []
     for seat, pair in zip(seats, pairs):
         try:
-            found.append(await _one(round_, call, seat, values, pair))
+            found.append(await _one(asking, call, seat, values, pair))
         except BaseException as ending:
             out = outcome.more_urgent(out, ending)
         finally:
@@ -225,16 +225,16 @@ async def _several(
 
 
 async def _beside(
-    round_: Round, call: Call, seats: Sequence[Seat], values: Values
+    asking: Asking, call: Call, seats: Sequence[Seat], values: Values
 ) -> tuple[list[Any], BaseException | None]:
     """Call several receivers in parallel, with a task for each one that awaits."""
     found: list[Any] = [None] * len(seats)
     waiting: dict[int, Any] = {}
     for index, seat in enumerate(seats):
-        if round_.scope is not None or not answers_at_once(seat):
-            waiting[index] = _turn(round_, call, seat, values)
+        if asking.scope is not None or not answers_at_once(seat):
+            waiting[index] = _turn(asking, call, seat, values)
             continue
-        round_.waits.pop(seat, None)
+        asking.waits.pop(seat, None)
         found[index] = _at_once(call, seat, values)
         if is_awaitable(found[index][0]):
             waiting[index] = found[index][0]
@@ -259,22 +259,22 @@ def _at_once(call: Call, seat: Seat, values: Values) -> tuple[Any, BaseException
 
 
 async def _one(
-    round_: Round, call: Call, seat: Seat, values: Values, pair: Any
+    asking: Asking, call: Call, seat: Seat, values: Values, pair: Any
 ) -> modes.Answer[Any]:
     """Call one receiver, or use its result if it was called before."""
     try:
-        value, error = pair or (await _turn(round_, call, seat, values), None)
+        value, error = pair or (await _turn(asking, call, seat, values), None)
         del pair
         if error is not None:
             raise error
-        return round_.keep(call, seat, value)
+        return asking.keep(call, seat, value)
     except BaseException as error:
-        return round_.fail(call, seat, error)
+        return asking.fail(call, seat, error)
 
 
-async def _turn(round_: Round, call: Call, seat: Seat, values: Values) -> Any:
-    scope = round_.scope
-    round_.waits.pop(seat, None)
+async def _turn(asking: Asking, call: Call, seat: Seat, values: Values) -> Any:
+    scope = asking.scope
+    asking.waits.pop(seat, None)
     key = seat.receiver.key
     if scope is not None and key in scope.provided and seat.receiver.function is not None:
         return scope.provided[key]

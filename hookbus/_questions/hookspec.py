@@ -20,7 +20,7 @@ from .._hooks.hook import hook_of
 from .._hooks.signature import kind_of
 from ..exceptions import HookError
 from . import protocols
-from .asking import Round
+from .asking import Asking
 from .protocols import Declared, Of, R
 from .providers import AsyncScope, SyncScope
 from .spec import Panel, Rules, Spec
@@ -135,7 +135,7 @@ def _by(spec: Spec, way: str, /, *args: Any, **kwargs: Any) -> Any:
 
 def _ask(spec: Spec, /, *args: Any, **kwargs: Any) -> Any:
     panel = spec.panel()
-    return _answers(spec, panel, Round(panel.seats, asks_all=True), args, kwargs)
+    return _answers(spec, panel, Asking(panel.seats, asks_all=True), args, kwargs)
 
 
 def _replay(spec: Spec) -> Any:
@@ -157,24 +157,24 @@ def _asked_anew(spec: Spec) -> Iterator[Any]:
         if seats:
             call = inspect.Signature(spec.parameters).bind_partial()
             call.arguments.update(spec.function_signature.bind(past.values))
-            round_ = Round(seats, past, asks_all=True)
-            yield _answers(spec, panel, round_, call.args, call.kwargs)
+            asking = Asking(seats, past, asks_all=True)
+            yield _answers(spec, panel, asking, call.args, call.kwargs)
 
 
 async def _replay_later(asked: Iterator[Any]) -> tuple[modes.Answers[Any, Any], ...]:
     return tuple([await answers for answers in asked])
 
 
-def _answers(spec: Spec, panel: Panel, round_: Round, args: Any, kwargs: Any) -> Any:
+def _answers(spec: Spec, panel: Panel, asking: Asking, args: Any, kwargs: Any) -> Any:
     """Ask all receivers, and return their answers."""
-    result = panel.run_round(round_, *args, **kwargs)
-    return _answers_later(round_, result) if spec.is_async else _told(round_, result)
+    result = panel.run_round(asking, *args, **kwargs)
+    return _answers_later(asking, result) if spec.is_async else _told(asking, result)
 
 
-async def _answers_later(round_: Round, result: Any) -> modes.Answers[Any, Any]:
-    return _told(round_, await result)
+async def _answers_later(asking: Asking, result: Any) -> modes.Answers[Any, Any]:
+    return _told(asking, await result)
 
 
-def _told(round_: Round, result: Any) -> modes.Answers[Any, Any]:
-    answers = tuple(answer for _, answer in round_.answers)
-    return modes.Answers(answers, tuple(round_.failures), result)
+def _told(asking: Asking, result: Any) -> modes.Answers[Any, Any]:
+    answers = tuple(answer for _, answer in asking.answers)
+    return modes.Answers(answers, tuple(asking.failures), result)

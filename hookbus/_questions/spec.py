@@ -136,7 +136,7 @@ class Panel:
 
     @cached_property
     def run_round(self) -> Callable[..., Any]:
-        """The function that asks the question. Its first argument is the `Round`."""
+        """The function that asks the question. Its first argument is the `Asking`."""
         run: Any = QuestionWriter(self.plan, self.seats, has_round=True).written().run
         shell = self.plan.hook.shell
         run.__defaults__, run.__kwdefaults__ = shell.__defaults__, shell.__kwdefaults__

@@ -12,7 +12,7 @@ from .._calls.plan import Plan, Seat
 from .._calls.text import story
 from .._calls.turns import lines
 from .._calls.writer import Writer
-from .asking import NOT_ASKED, Round, answered, answers_at_once, ask
+from .asking import NOT_ASKED, Asking, answered, answers_at_once, ask
 
 ASKED: Final = """
 result = {empty}
@@ -74,9 +74,9 @@ class QuestionWriter(Writer):
         self.tools = {"answered": answered, "NOT_ASKED": NOT_ASKED}
         if self._is_led:
             self.flags.add("eager")
-        self._round = "Round(seats)"
+        self._asking = "Asking(seats)"
         if has_round:
-            self._round, parameters = "round", self.pieces["parameters"]
+            self._asking, parameters = "round", self.pieces["parameters"]
             self.pieces["owner"] = f"round, {self.pieces['owner']}"
             only = "" if "/" in parameters else "/, "
             self.pieces["parameters"] = f"round, {only}{parameters}".rstrip(", ")
@@ -107,13 +107,13 @@ class QuestionWriter(Writer):
 
     def _led(self) -> str:
         self.tools |= {
-            "ask": ask, "run_without_waiting": run_without_waiting, "Round": Round,
+            "ask": ask, "run_without_waiting": run_without_waiting, "Asking": Asking,
             "seats": self._seats,
         }  # fmt: skip
         for seat in self.plan.answers:
             alone = QuestionWriter(self.plan, self._seats, has_round=True)
             self.plan.turns[seat] = alone._alone(seat)
-        return self.fill(MODE, round=self._round)
+        return self.fill(MODE, round=self._asking)
 
     def _alone(self, seat: Seat) -> Callable[..., Any]:
         """Return a function that calls one receiver, given the arguments and the call."""

@@ -11,8 +11,8 @@ import attrs
 from .._bus import Bus, default_bus
 from .._callables.callables import layers, name_of, place_of, written
 from .._calls.plan import Plan, Seat
-from .._calls.runner import written_for
-from .._calls.writer import Written
+from .._calls.runner import compile_plan
+from .._calls.writer import CompiledPlan
 from .._connections.phases import ANSWER
 from .._connections.receiver import Connected
 from .._connections.senders import describe
@@ -171,15 +171,15 @@ def explain(
     cls = None if owner is not None else hook.bus._checks.class_of(hook)
     if owner is not None:
         site, sender = site_of(hook, owner), owner
-        by_argument = hook.given.sender is not None
+        by_argument = hook.settings.sender is not None
         who = describe(owner, is_named=by_argument).partition(" at 0x")[0]
-    elif hook.given.sender:
-        site, sender, who = site_as(hook, None), None, f"any {hook.given.sender}"
+    elif hook.settings.sender:
+        site, sender, who = site_as(hook, None), None, f"any {hook.settings.sender}"
     elif cls is None:
         site, sender, who = site_as(hook, None), hook.shell, describe(hook.shell)
     else:  # a class represents its instances
         site, sender, who = site_of_class(hook, cls), cls, f"any {cls.__qualname__}"
-    plan, made = written_for(hook, site, sender)
+    plan, made = compile_plan(hook, site, sender)
     title = f"{hook.name} of {who} ({hook.kind})"
     text = _source_of(made) if source else None
     return Explanation(title, tuple(_rows(plan)), source=text, body=f"{hook.name}()")
@@ -193,7 +193,7 @@ def hook_for(hookable: Any, bus: Bus = default_bus) -> Hook:
     """
     if isinstance(hookable, str):
         hooks = list(bus._switchboard.hooks())
-        named = {hook.name: hook for hook in reversed(hooks) if hook.given.sender}
+        named = {hook.name: hook for hook in reversed(hooks) if hook.settings.sender}
         if hookable not in named:
             if hookable not in (known := bus.hook_names()):
                 raise HookError(f"there is no hook {hookable!r}{undeclared(hookable, known)}")
@@ -219,7 +219,7 @@ def _of_question(spec: Spec, source: bool) -> Explanation:
     return Explanation(title, tuple(_rows(asked.plan)), "no receivers are connected", source=text)
 
 
-def _source_of(made: Written | None) -> str:
+def _source_of(made: CompiledPlan | None) -> str:
     if made is None:
         return "\nno receivers are connected: the method runs directly"
     named = {name: value for name, value in made.named.items() if not isinstance(value, Seat)}
@@ -255,7 +255,7 @@ def _row(phase: str, position: int, seat: Seat) -> Row:
 
 def origin_of(signal: HookSignal, receiver: Connected) -> tuple[str | None, str | None]:
     """Return the plugin that connected a receiver, and the operator's overrides for it."""
-    plugins = signal._home.plugins
+    plugins = signal._bus.plugins
     origin: tuple[str, str | None] | None = plugins.origin_of(receiver) if plugins else None
     return origin or (None, None)
 

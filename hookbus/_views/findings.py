@@ -15,7 +15,7 @@ from .._checks.coverage import check_guarded, may_block
 from .._checks.fit import may_call
 from .._checks.misplaced import likely_target
 from .._connections.options import odd_timeout
-from .._connections.phases import OFFERED, PHASES
+from .._connections.phases import EXTRA_NAMES, PHASES
 from .._connections.receiver import Connected
 from .._connections.senders import describe, name_of_sender
 from .._connections.signal import ORPHANED, HookSignal
@@ -30,7 +30,7 @@ class Note(str):
     """A finding that is useful to know, but is not a mistake."""
 
 
-_TAKEN = frozenset(name for names in OFFERED.values() for name in names)
+_TAKEN = frozenset(name for names in EXTRA_NAMES.values() for name in names)
 
 
 def arguments(hook: Hook) -> tuple[str, ...]:
@@ -144,7 +144,7 @@ def unguarded(bus: Bus, hook: Hook) -> Iterator[str]:
     """Yield a message if the calls to a hook with `require_guard=True` are blocked because it has
     no guard.
     """
-    if hook.given.require_guard:
+    if hook.settings.require_guard:
         try:
             check_guarded([hook], bus._switchboard.signals_of(hook.name), "pre")
         except HookError as error:

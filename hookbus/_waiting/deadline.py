@@ -42,7 +42,7 @@ def timed(seat: Timed, function: Callable[..., Any], /, *args: Any, **kwargs: An
     except TimeoutError:
         raise late(seat) from None
     finally:
-        workers.abandon(job, seat.signal._home)
+        workers.abandon(job, seat.signal._bus)
     _bring_back(before, context)
     if error is not None:
         try:
@@ -70,7 +70,7 @@ async def timed_async(
             raise late(seat)
         value, error = waiter.result()
     finally:
-        workers.abandon(job, seat.signal._home)
+        workers.abandon(job, seat.signal._bus)
         waiter.cancel()
     _bring_back(before, context)
     if error is not None:

@@ -18,7 +18,7 @@ from .._ground.locks import Lock
 from .._views.values import title
 from ..events import HIDDEN, Event, Finished, Started
 from ._file import Lines
-from ._under_way import UnderWay
+from ._open_calls import OpenCalls
 
 __all__ = ["ChromeTrace"]
 
@@ -72,7 +72,7 @@ class ChromeTrace(Exporter):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._lines, self._lock = Lines(path, anew=True), Lock()
-        self._calls = UnderWay[_Call]()
+        self._calls = OpenCalls[_Call]()
         self._tasks: WeakKeyDictionary[Any, list[_Lane]] = WeakKeyDictionary()
         self._tracks = 0
         self._began = time.perf_counter()

@@ -13,7 +13,7 @@ from .._ground.errors import name_of_class
 from .._ground.keywords import named_options
 from .._views.values import place_of_change, title
 from ..events import Blocked, Event, Failed, Finished, Mutated, Started
-from ._under_way import UnderWay
+from ._open_calls import OpenCalls
 
 __all__ = ["Logging"]
 
@@ -53,7 +53,7 @@ class Logging(Exporter):
 
     def __init__(self, logger: Any = None, json: bool = False) -> None:
         self._logger = logging.getLogger("hookbus.calls") if logger is None else logger
-        self._is_json, self._calls = json, UnderWay[_Call]()
+        self._is_json, self._calls = json, OpenCalls[_Call]()
 
     def __call__(self, bus: Any, event: Event) -> None:
         self.is_used = True

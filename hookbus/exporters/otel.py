@@ -11,7 +11,7 @@ from .. import HookError, __version__
 from .._events.exporting import Exporter
 from .._ground.keywords import named_options
 from ..events import HIDDEN, Attempted, Blocked, Event, Failed, Finished, Invoked, Mutated, Started
-from ._under_way import UnderWay
+from ._open_calls import OpenCalls
 
 __all__ = ["OpenTelemetry"]
 
@@ -94,7 +94,7 @@ class OpenTelemetry(Exporter):
         self._seconds = meter.create_histogram(
             "hookbus.receiver.duration", "s", "Duration of receiver calls"
         )
-        self._calls, self._is_open = UnderWay[_Call](), True
+        self._calls, self._is_open = OpenCalls[_Call](), True
 
     def __call__(self, bus: Any, event: Event) -> None:
         self.is_used = True

@@ -189,24 +189,34 @@ def _add_own_guards(gate: GateSettings, bus: Bus, calls: Calls, folders: list[Pa
 
 
 def _add_gate_state(bus: Bus, calls: Calls) -> None:
-    """Block the calls of sessions whose past is not known, for the agents where it matters."""
+    """Block the calls of sessions whose past is not known, for the agents where it matters: because
+    of a guard with a memory, or because the server bars sessions after what it cannot withhold.
+    """
+    signal = bus.signal("pre_tool_call")
+    for agent in AGENTS.values():
+        has_memory = any(map(is_remembering, signal.receivers_for(agent.sender(""))))
+        if has_memory or not agent.replaces_results or not agent.refuses_prompts:
+            is_prompt_enough = not has_memory and agent.replaces_results
+            signal.connect(
+                _state_judge(calls, is_prompt_enough=is_prompt_enough), agent.tool,
+                role="guard", name="gate_state", priority=FIRST, weak=False,
+            )  # fmt: skip
 
+
+def _state_judge(calls: Calls, *, is_prompt_enough: bool) -> Any:
     def gate_state(tool: Tool, ctx: HookContext) -> Block | None:
         session = calls.sessions.find(ctx.baggage.get("session"))
         if session is not None and session.is_whole:
             return None
-        return Block(
-            "this session began before the gate's server did, so its limits and what it has read "
-            "are not known: begin a new session",
-            code="lost",
-        )
+        began = "this session began before the gate's server did, so"
+        if not is_prompt_enough:
+            unknown = "its limits and what it has read are not known: begin a new session"
+            return Block(f"{began} {unknown}", code="lost")
+        if session is not None and session.is_prompted:
+            return None
+        return Block(f"{began} its prompt is not known: send another prompt", code="lost")
 
-    signal = bus.signal("pre_tool_call")
-    for agent in AGENTS.values():
-        if any(map(is_remembering, signal.receivers_for(agent.sender("")))):
-            signal.connect(
-                gate_state, agent.tool, role="guard", name="gate_state", priority=FIRST, weak=False
-            )
+    return gate_state
 
 
 def _add_approver(gate: GateSettings, bus: Bus) -> None:

@@ -13,7 +13,7 @@ import threading
 import pytest
 
 from hookbus import Bus, exporters, hookable
-from hookbus.exporters import _under_way
+from hookbus.exporters import _open_calls
 
 from .calls import all_ways, hooks_on
 
@@ -167,7 +167,7 @@ def test_a_trace_of_a_process_that_was_killed_opens(tmp_path):
 
 def test_what_never_ends_is_forgotten_in_the_end(traced, monkeypatch):
     bus, path, exporter = traced
-    monkeypatch.setattr(_under_way, "MOST", 5)
+    monkeypatch.setattr(_open_calls, "MOST", 5)
     hooks = hooks_on(bus)
     streams = [hooks.stream(f"m-{i}", [], {}, None) for i in range(8)]
     for stream in streams:

@@ -18,7 +18,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from hookbus import Bus, HookError, baggage, exporters, hookable
 from hookbus.events import KINDS, Finished
-from hookbus.exporters import _under_way
+from hookbus.exporters import _open_calls
 
 from .calls import Tool, all_ways, guarded, hooks_on
 
@@ -214,7 +214,7 @@ def test_calls_blocks_failures_and_seconds_are_measured(bus, reader):
 
 
 def test_a_call_that_never_ends_is_forgotten_and_its_span_ended(bus, memory, monkeypatch):
-    monkeypatch.setattr(_under_way, "MOST", 2)
+    monkeypatch.setattr(_open_calls, "MOST", 2)
     hooks = hooks_on(bus)
     streams = [hooks.stream(f"m-{i}", [], {}, None) for i in range(3)]
     for stream in streams:

@@ -21,7 +21,10 @@ FILES = {"cursor": ".cursor/hooks.json", "copilot": ".copilot/hooks/hookbus.json
 
 @pytest.fixture(scope="module")
 def asked(module_gates):
-    return Asked(module_gates("others"))
+    found = Asked(module_gates("others"))
+    for agent in AGENTS:
+        found.begin(agent)
+    return found
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """The number of random examples of the property tests, and the form of a failing one.
 
 Every run uses the same few hundred programs, besides the 500 of `test_by_number`, so that it judges
-only the change. `HOOKBUS_LONG=1` runs four times as many (`.ci/run`). `HOOKBUS_EXAMPLES` sets
+only the change. `HOOKBUS_LONG=1` runs four times as many (`.ci/nightly`). `HOOKBUS_EXAMPLES` sets
 another number (nightly: 20000), and draws new programs each time. `tests.properties.many` runs far
 more, and does not shrink them. Nothing is stored: a failure prints its example and a
 `@reproduce_failure` blob, and `pytest --hypothesis-seed=N` repeats a whole run. With

@@ -13,7 +13,7 @@ MOST: Final = 10_000
 """The maximum number of calls. If there are more, the oldest is dropped."""
 
 
-class UnderWay(Generic[T]):
+class OpenCalls(Generic[T]):
     """The data that an exporter keeps for each call in flight, by the id of the call."""
 
     def __init__(self) -> None:
