@@ -178,7 +178,7 @@ BUGS = [
         'tests/plugins/test_plugins_trust.py',
     ),
     Bug(
-        'what anyone could change is trusted', 'plugins/_trust.py',
+        'what anyone could change is trusted', '_ground/trust.py',
         'status.st_mode & stat.S_IWOTH',
         'False',
         'tests/plugins/test_plugins_trust.py',
@@ -646,7 +646,7 @@ ENGINE = [
         'enumerate((sender, *more))',
         'enumerate((sender,))',
         'tests/test_static_overrides.py'),
-    Bug('settings in the folder of another user are obeyed', 'plugins/_trust.py',
+    Bug('settings in the folder of another user are obeyed', '_ground/trust.py',
         '            check_owner(str(path.parent), os.stat(path.parent))\n        check_owner(str(real.parent), os.stat(real.parent))\n',
         '',
         'tests/cli/test_settings_of_others.py'),
