@@ -67,6 +67,7 @@ def answer(
     """
     file = where.file
     from ..gate import hook
+    from ..gate._entries import hook_words
 
     name = event or ""
     try:
@@ -74,9 +75,8 @@ def answer(
             signal.signal(number, _raise_ended)
         event_bytes = sys.stdin.buffer.read()
         name = event if event is not None else _name_in(event_bytes)
-        words = [agent, str(file), f"{_seconds(file, deadline):g}", name]
-        program = [sys.executable, "-I", "-S", hook.__file__, *words]
-        ended = subprocess.run(program, input=event_bytes, capture_output=True, check=False)
+        words = [*hook_words(agent, str(file), _seconds(file, deadline)), name]
+        ended = subprocess.run(words, input=event_bytes, capture_output=True, check=False)
         if ended.returncode not in (hook.GO, hook.REFUSED):
             raise HookError(f"the hook ended with {ended.returncode}")
         code, out, err = ended.returncode, ended.stdout, ended.stderr

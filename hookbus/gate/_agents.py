@@ -87,6 +87,7 @@ class Agent:
         tools: the names of its tools by group.
         has_ids: whether its events have the identifier of the call.
         folder: the environment variable that has the folder of the session.
+        folder_arguments: the arguments of its shells that name the folder of the command.
         is_flat: whether an entry in its file is one hook, and not a list of hooks.
         refuses_prompts: whether a refused prompt reaches no model.
         replaces_results: whether every result can be replaced. If not, only those of MCP can be.
@@ -99,6 +100,7 @@ class Agent:
     tools: Mapping[str, tuple[str, ...]]
     has_ids: bool = True
     folder: str | None = None
+    folder_arguments: tuple[str, ...] = ()
     is_flat: bool = False
     refuses_prompts: bool = True
     replaces_results: bool = True
@@ -133,7 +135,7 @@ _AGENTS: Final = (
         },
     ),
     Agent(
-        "codex", CodexTool,
+        "codex", CodexTool, folder_arguments=("workdir",),
         events={
             "PreToolUse": "before", "PostToolUse": "after", "UserPromptSubmit": "prompt",
             "SessionStart": "begin", "Stop": "turn",
@@ -149,6 +151,7 @@ _AGENTS: Final = (
     ),
     Agent(
         "gemini", GeminiTool, has_ids=False, folder="GEMINI_PROJECT_DIR",
+        folder_arguments=("dir_path", "directory"),
         events={
             "BeforeTool": "before", "AfterTool": "after", "BeforeAgent": "prompt",
             "SessionStart": "begin", "SessionEnd": "end",
@@ -169,7 +172,7 @@ _AGENTS: Final = (
     # By its documents (cursor.com/docs/hooks) and by recorded events; hookbus has not run it.
     Agent(
         "cursor", CursorTool, folder="CURSOR_PROJECT_DIR", is_flat=True, replaces_results=False,
-        replaces_failures=False,
+        replaces_failures=False, folder_arguments=("cwd", "working_directory"),
         events={
             "preToolUse": "before", "postToolUse": "after", "postToolUseFailure": "failed",
             "beforeSubmitPrompt": "prompt", "sessionStart": "begin", "sessionEnd": "end",
@@ -203,7 +206,7 @@ _AGENTS: Final = (
         },
     ),
     Agent(
-        "opencode", OpenCodeTool, folder="OPENCODE_PROJECT_DIR",
+        "opencode", OpenCodeTool, folder="OPENCODE_PROJECT_DIR", folder_arguments=("workdir",),
         events={
             "tool.execute.before": "before", "tool.execute.after": "after",
             "chat.message": "prompt", "session.created": "begin", "session.idle": "turn",

@@ -160,6 +160,7 @@ class Answering:
             denied = await loaded.calls.prompt(event)
         finally:
             if denied is None:
+                session.is_prompted = True
                 session.barred.pop("prompt", None)
             elif not event.agent.refuses_prompts:  # the model reads it all the same
                 session.barred["prompt"] = "the prompt was not let through"

@@ -72,6 +72,8 @@ def let_run(event: Event, arguments: Mapping[str, Any], *, is_stdin_open: bool) 
         return _let_run_in_codex(event, arguments, is_changed, is_stdin_open)
     if not is_changed:
         return go_on(event)
+    if name == "copilot" and event.tool == "apply_patch":  # its arguments can be a plain text
+        return refuse(event, _explain_refusal(event, "changes no argument of this tool"))
     if name in _CHANGED:
         return _print_json(_CHANGED[name](arguments))
     if name == "claude":

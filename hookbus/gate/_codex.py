@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from ._agents import Tool
 
@@ -20,17 +21,29 @@ CLOSED: Final = "exec </dev/null\n"
 its terminal again, for example with `os.dup2(1, 0)`.
 """
 
-
-_PLACES_OF_PATCHES: Final = {"codex": "command", "opencode": "patchText"}
-
-
-def place_of_patch(tool: Tool) -> str | None:
-    """Return the argument of a tool that is a patch; None if it has none."""
-    return _PLACES_OF_PATCHES.get(tool.agent) if tool.name == "apply_patch" else None
+_PLACES_OF_PATCHES: Final = {
+    ("codex", "apply_patch"): "command", ("copilot", "apply_patch"): "input",
+    ("opencode", "apply_patch"): "patchText", ("opencode", "patch"): "patchText",
+}  # fmt: skip
+"""The argument that is a patch, by agent and tool."""
 
 
 class UnreadablePatch(Exception):
     """The text is not a patch whose paths are known."""
+
+
+def find_patch(tool: Tool, arguments: Mapping[str, Any]) -> str | None:
+    """Return the patch in the arguments of a tool; None if it is not a tool for patches.
+
+    Raises:
+        UnreadablePatch: if a tool for patches has none in its arguments.
+    """
+    place = _PLACES_OF_PATCHES.get((tool.agent, tool.name))
+    if place is None:
+        return None
+    if not isinstance(arguments.get(place), str):
+        raise UnreadablePatch(f"{place} of {tool.name} is not a patch")
+    return str(arguments[place])
 
 
 def paths_in(patch: str) -> list[str]:

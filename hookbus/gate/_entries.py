@@ -33,8 +33,20 @@ _KEYS: Final = ("command", "bash")
 
 def command_of(agent: str, event: str, settings: str, seconds: float) -> str:
     """Return the command of an entry. Its shell closes for a hook that cannot even start."""
-    words = [sys.executable, "-I", "-S", hook.__file__, agent, settings, f"{seconds:g}", event]
-    return _with_ending(words)
+    return _with_ending([*hook_words(agent, settings, seconds), event])
+
+
+def hook_words(agent: str, settings: str, seconds: float) -> list[str]:
+    """Return the words that start the hook. The name of an event follows."""
+    return [sys.executable, "-I", "-S", hook.__file__, agent, settings, f"{seconds:g}"]
+
+
+def starts_hook(words: list[str]) -> bool:
+    """Return whether these are `hook_words`. The interpreter, the hook's folder, the agent, the
+    settings and the deadline may be others.
+    """
+    is_isolated = len(words) == 7 and os.path.isabs(words[0]) and words[1:3] == ["-I", "-S"]
+    return is_isolated and words[3].endswith(f"/{MARK}") and words[4] in AGENTS
 
 
 def words_of(command: str) -> list[str]:
@@ -43,8 +55,7 @@ def words_of(command: str) -> list[str]:
         words = shlex.split(command)[:8]
     except ValueError:
         return []
-    is_hook = len(words) == 8 and os.path.isabs(words[0]) and words[1:3] == ["-I", "-S"]
-    if not is_hook or not words[3].endswith(f"/{MARK}") or words[4] not in AGENTS:
+    if len(words) < 8 or not starts_hook(words[:7]):
         return []
     return [*words[:7], words[7].removesuffix(";")]
 

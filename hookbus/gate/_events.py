@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any, Final
@@ -85,7 +86,7 @@ def read_event(
         raise WrongEvent("the event is not valid JSON") from None
     if not isinstance(given, dict):
         raise WrongEvent("the event is not a JSON object")
-    given = with_common_names(agent.name, expected, given)
+    given = _in_folder_of_shell(agent, with_common_names(agent.name, expected, given))
     name = _text(given, "hook_event_name")
     if expected and name != expected:
         raise WrongEvent(f"the hook of {expected} got an event {name!a:.40}")
@@ -110,6 +111,23 @@ def comparable(arguments: Mapping[str, Any]) -> str:
 def _whole_if_equal(number: str) -> float:
     value = float(number)
     return int(value) if value.is_integer() else value
+
+
+def _in_folder_of_shell(agent: Agent, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an event whose `cwd` is the folder in which its shell command will run."""
+    tool, arguments, base = given.get("tool_name"), given.get("tool_input"), given.get("cwd")
+    is_of_shell = isinstance(tool, str) and agent.group_of(tool) == "shell"
+    if not is_of_shell or not isinstance(arguments, dict) or not isinstance(base, str):
+        return given
+    folders = [arguments[name] for name in agent.folder_arguments
+               if arguments.get(name) not in (None, "")]  # fmt: skip
+    if not folders:
+        return given
+    if not all(isinstance(each, str) and each == folders[0] for each in folders):
+        raise WrongEvent("the folder of the command is not one string")
+    if folders[0].startswith("~"):
+        raise WrongEvent("the folder of the command must be a path without ~")
+    return {**given, "cwd": os.path.join(base, folders[0])}
 
 
 def _check(event: Event) -> None:

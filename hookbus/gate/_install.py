@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -15,9 +14,17 @@ import attrs
 from .. import HookError
 from . import hook
 from ._agents import AGENTS, Agent
-from ._entries import WrongShape, add_ours, entry_of, hooks_in, ours_in, remove_ours
+from ._entries import (
+    WrongShape,
+    add_ours,
+    entry_of,
+    hook_words,
+    hooks_in,
+    ours_in,
+    remove_ours,
+)
 from ._files import file_of, read_bytes, read_contents, remove_file, write_json, write_text
-from ._plugin import make_plugin, words_in_plugin
+from ._plugin import is_plugin, make_plugin
 from ._wire import find_older, make_stop_request
 
 CANNOT: Final[dict[str, tuple[str, ...]]] = {
@@ -49,7 +56,7 @@ CANNOT: Final[dict[str, tuple[str, ...]]] = {
         "prompts: the model reads a refused prompt, but every call is refused until another prompt "
         "is let through",
         "two equal calls at once: a call has no id",
-        "the text of a failed tool",
+        "the text of a failed tool, and the arguments of apply_patch: they cannot be changed",
         "the server of a tool of MCP: a tool is named mcp__SERVER-TOOL",
         "repositories whose settings have disableAllHooks: only policy hooks outlive that",
     ),
@@ -87,7 +94,7 @@ class State:
 
 def check(settings: Path) -> State:
     """Return whether the gate of these settings answers."""
-    words = [sys.executable, "-I", "-S", hook.__file__, "", str(settings), "10", ""]
+    words = [*hook_words("", str(settings), 10), ""]
     ended = subprocess.run(words, input=b"{}", capture_output=True, check=False)
     if ended.returncode == hook.GO:
         return State("", **json.loads(ended.stdout))
@@ -131,7 +138,7 @@ def _read_plugin(file: Path) -> bytes | None:
         HookError: if the file is another plugin.
     """
     found = read_bytes(file)
-    if found is not None and not words_in_plugin(found.decode("utf-8", "replace")):
+    if found is not None and not is_plugin(found.decode("utf-8", "replace")):
         raise HookError(f"{file} is left as it is: it is not the plugin of the gate")
     return found
 

@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
+import attrs
+
 from .. import Block, HookContext
 from . import hook
-from ._agents import Tool
-from ._codex import UnreadablePatch, paths_in, place_of_patch
+from ._agent_files import FILES, FOLDERS, find_settings, folded
+from ._agents import AGENTS, Tool
+from ._codex import UnreadablePatch, find_patch, paths_in
 from ._events import CURRENT
 
 _PACKAGE: Final = Path(__file__).parent.parent
@@ -55,22 +58,28 @@ _TO_STREAM: Final = re.compile(
 )
 """Writing to a stream, which gives no command a terminal to read from."""
 
-_FILES_OF_AGENTS: Final = (
-    ".claude/settings", ".codex/hooks.json", ".codex/config.toml", ".gemini/settings.json",
-    ".cursor/hooks.json", ".copilot/hooks", ".copilot/settings", ".copilot/config.json",
-    ".github/hooks", ".github/copilot/settings", ".config/opencode/plugin", ".opencode/plugin",
-)  # fmt: skip
-_FOLDERS_OF_AGENTS: Final = (
-    "/.claude/", "/.codex/", "/.gemini/", "/.cursor/", "/.copilot/", "/.config/opencode/",
-    "/.opencode/",
-)  # fmt: skip
-_NAMES: Final = {
-    "CLAUDE_CONFIG_DIR": ("settings",), "CODEX_HOME": ("hooks.json", "config.toml"),
-    "COPILOT_HOME": ("hooks", "settings", "config.json"), "XDG_CONFIG_HOME": ("opencode/plugin",),
-}  # fmt: skip
-"""How the names of an agent's settings begin, in the folder that a variable names."""
-
 _LONGEST_PATH: Final = 4096
+
+
+@attrs.frozen
+class _Where:
+    """Where a call runs.
+
+    Attributes:
+        base: the folder that relative paths are read from.
+        settings: how the paths of the agents' settings begin.
+    """
+
+    base: str
+    settings: tuple[str, ...]
+
+    @classmethod
+    def of(cls, base: str) -> _Where:
+        event = CURRENT.get()
+        variables = {} if event is None else event.variables
+        projects = (variables.get(each.folder or "") for each in AGENTS.values())
+        known = [each for each in projects if each and os.path.isabs(each)]
+        return cls(base, find_settings(_home(), base, known, variables))
 
 
 class GateItself:
@@ -90,67 +99,72 @@ class GateItself:
         self._secret = None if secret is None else _real(secret)
         named = [*files, *folders, *([] if secret is None else [secret]), hook.folder()]
         forms = (form(each) for each in named for form in (os.path.abspath, os.path.realpath))
-        self._texts = sorted({_folded(text) for text in (*forms, *_FILES_OF_AGENTS)})
+        self._texts = sorted({folded(text) for text in (*forms, *FILES)})
 
     def judge(self, tool: Tool, ctx: HookContext) -> Block | None:
         """Block a call that names what the gate protects."""
         arguments, base = ctx.kwargs["arguments"], ctx.baggage.get("cwd")
         if not isinstance(base, str) or not os.path.isabs(base):
             return Block("the event has no absolute cwd, so its paths are not known", code="gate")
-        place = place_of_patch(tool)
-        if place is not None:
-            try:
-                arguments = {"paths": paths_in(str(arguments.get(place, "")))}
-            except UnreadablePatch as error:
-                return Block(str(error), code="gate")
+        where = _Where.of(base)
+        try:
+            patch = find_patch(tool, arguments)
+            if patch is not None:
+                arguments = {"paths": paths_in(patch)}
+        except UnreadablePatch as error:
+            return Block(str(error), code="gate")
         may_read = tool.group in ("read", "search")
         for name, text in _texts(arguments):
             is_path = not _PATHS.isdisjoint(_words_of(name)[-1:])
             may_be_path = is_path or not _is_contents(text)
-            if may_be_path and self._is_path_of_gate(text, base, may_read=may_read):
+            if may_be_path and self._is_path_of_gate(text, where, may_read=may_read):
                 return _block(f"{name} names a file of the gate")
-            if is_path and _may_take_folder(tool) and self._is_above(text, base):
+            if is_path and _may_take_folder(tool) and self._is_above(text, where):
                 return _block(f"{name} names a folder with files of the gate")
-            if place is None and _is_command(tool, name):
-                why = self._in_command(tool, text, base)
+            if patch is None and _is_command(tool, name):
+                why = self._in_command(tool, text, where)
                 if why is not None:
                     return _block(f"{name} {why}")
         return None
 
-    def _is_path_of_gate(self, text: str, base: str, *, may_read: bool) -> bool:
-        return any(self._is_protected(each, may_read=may_read) for each in _paths(text, base))
+    def _is_path_of_gate(self, text: str, where: _Where, *, may_read: bool) -> bool:
+        return any(
+            self._is_protected(each, where, may_read=may_read) for each in _paths(text, where.base)
+        )
 
-    def _is_protected(self, path: str, *, may_read: bool) -> bool:
+    def _is_protected(self, path: str, where: _Where, *, may_read: bool) -> bool:
         if self._secret is not None and path.startswith(self._secret):  # with its -wal and -shm
             return True
         if may_read:
             return False
         is_below = any(path == each or path.startswith(each + "/") for each in self._folders)
-        is_own = path in self._files or _is_file_of_agent(path) or any(
+        is_own = path in self._files or any(
             path.startswith(f"{each}-") for each in self._files  # such as the journal's spools
-        )  # fmt: skip
-        return is_below or is_own or _OWN_PROCESS.match(path) is not None
+        )
+        is_of_agent = any(f"/{each}" in path for each in FILES)
+        is_of_agent = is_of_agent or f"{path}/".startswith(where.settings)
+        return is_below or is_own or is_of_agent or _OWN_PROCESS.match(path) is not None
 
-    def _is_above(self, text: str, base: str) -> bool:
+    def _is_above(self, text: str, where: _Where) -> bool:
         """Return whether a path is of a folder that protected files are in."""
         protected = [*self._files, *self._folders, *([self._secret] if self._secret else [])]
-        protected += [_real(os.path.join(_home(), each)) for each in _FILES_OF_AGENTS]
-        above = [each.rstrip("/") + "/" for each in _paths(text, base)]
+        protected += where.settings
+        above = [each.rstrip("/") + "/" for each in _paths(text, where.base)]
         return any(path.startswith(each) for path in protected for each in above) or any(
-            each.endswith(_FOLDERS_OF_AGENTS) for each in above
+            each.endswith(FOLDERS) for each in above
         )
 
-    def _in_command(self, tool: Tool, text: str, base: str) -> str | None:
-        folded = _folded(text)
-        if any(each in folded for each in self._texts) or any(
-            self._is_path_of_gate(each, base, may_read=False) for each in _words(text)
+    def _in_command(self, tool: Tool, text: str, where: _Where) -> str | None:
+        plain = folded(text)
+        if any(each in plain for each in self._texts) or any(
+            self._is_path_of_gate(each, where, may_read=False) for each in _words(text)
         ):
             return "names a file of the gate"
-        if any(self._is_above(each, base) for each in _removed(text)):
+        if any(self._is_above(each, where) for each in _removed(text)):
             return "takes a folder away that has files of the gate"
         if _ANSWERS.search(text):
             return "runs a command of the gate, or answers a request for approval"
-        if tool.agent == "codex" and _TERMINAL.search(_TO_STREAM.sub(" ", folded)):
+        if tool.agent == "codex" and _TERMINAL.search(_TO_STREAM.sub(" ", plain)):
             return "opens the terminal, which no hook of Codex sees"
         return None
 
@@ -199,7 +213,7 @@ def _paths(text: str, base: str) -> set[str]:
         whole = os.path.join(base, each)
         plain = "/" + os.path.normpath(whole).lstrip("/")
         written = re.sub(r"/(?:\.?/)*", "/", whole)
-        found |= {_folded(plain)} | ({written} if _OWN_PROCESS.match(written) else set())
+        found |= {folded(plain)} | ({written} if _OWN_PROCESS.match(written) else set())
         if _STREAM.fullmatch(plain) and ".." not in whole:
             continue
         for path in {plain, whole}:
@@ -256,21 +270,4 @@ def _with_home(text: str) -> str:
 
 
 def _real(path: str | Path) -> str:
-    return _folded(os.path.realpath(path))
-
-
-def _folded(text: str) -> str:
-    """Return a path or a command as file systems that ignore case compare it."""
-    return text.casefold()
-
-
-def _is_file_of_agent(path: str) -> bool:
-    """Return whether a path is of a settings file of an agent: the user's or a project's."""
-    if any(f"/{each}" in path for each in _FILES_OF_AGENTS):
-        return True
-    event = CURRENT.get()
-    variables = {} if event is None else event.variables
-    return any(
-        path.startswith(f"{_real(variables[variable]).rstrip('/')}/{name}")
-        for variable, names in _NAMES.items() if variables.get(variable) for name in names
-    )  # fmt: skip
+    return folded(os.path.realpath(path))

@@ -15,11 +15,12 @@ from .._program.preparing import prepare
 from .._program.settings import PLACES, Settings
 from ..guards._call import contents_of
 from ..guards._paths import ARGUMENTS, Within, base_of
+from ..guards._ready import is_remembering
 from ..journal import Journal
-from ._agents import Tool
+from ._agents import AGENTS, Tool
 from ._approver import GateApprover
 from ._calls import Calls
-from ._codex import UnreadablePatch, paths_in, place_of_patch
+from ._codex import UnreadablePatch, find_patch, paths_in
 from ._events import CURRENT
 from ._itself import GateItself
 from ._settings import HERE, GateSettings, load_rules, read_gate_settings
@@ -27,9 +28,6 @@ from ._watch import Watch, files_of, modules_since
 
 FIRST: Final = 2e6
 """The priority of the gate's own guards, above all others."""
-
-_REMEMBERING: Final = ("_rate_limit", "_budget", "_provenance", "_quarantine")
-"""The modules of guards that know what a session did before."""
 
 
 @attrs.frozen
@@ -135,14 +133,15 @@ def _paths_judge(folders: tuple[str, ...], calls: Calls) -> Any:
             allowed = [here if each == HERE and here else each for each in folders]
             made[key] = Within(allowed, (*ARGUMENTS, *key[1:]))
         contents = contents_of(ctx)
-        argument = place_of_patch(tool) or ("command" if tool.agent == "codex" else "")
-        if "*** Begin Patch" in str(contents.get(argument)):
-            try:
-                contents = {**contents, "path": paths_in(contents[argument])}
-            except UnreadablePatch as error:
-                return Block(str(error), code="path")
-        elif tool.name == "apply_patch":
-            return Block("the patch has no beginning", code="path")
+        command = contents.get("command")
+        try:
+            patch = find_patch(tool, contents)
+            if patch is None and tool.agent == "codex" and "*** Begin Patch" in str(command):
+                patch = str(command)
+            if patch is not None:
+                contents = {**contents, "path": paths_in(patch)}
+        except UnreadablePatch as error:
+            return Block(str(error), code="path")
         return made[key].block(contents, base_of(ctx))
 
     return judge
@@ -175,22 +174,9 @@ def _add_own_guards(gate: GateSettings, bus: Bus, calls: Calls, folders: list[Pa
     def gate_itself(tool: Tool, ctx: HookContext) -> Block | None:
         return itself.judge(tool, ctx)
 
-    def gate_state(tool: Tool, ctx: HookContext) -> Block | None:
-        session = calls.sessions.find(ctx.baggage.get("session"))
-        if session is not None and session.is_whole:
-            return None
-        return Block(
-            "this session began before the gate's server did, so its limits and what it has read "
-            "are not known: begin a new session",
-            code="lost",
-        )
-
-    signal = bus.signal("pre_tool_call")
-    if gate.lost == "block" and _remembers(signal):
-        signal.connect(
-            gate_state, Tool, role="guard", name="gate_state", priority=FIRST, weak=False
-        )
-    signal.connect(
+    if gate.lost == "block":
+        _add_gate_state(bus, calls)
+    bus.signal("pre_tool_call").connect(
         gate_itself,
         Tool,
         role="guard",
@@ -201,21 +187,35 @@ def _add_own_guards(gate: GateSettings, bus: Bus, calls: Calls, folders: list[Pa
     )
 
 
-def _remembers(signal: Any) -> bool:
-    """Return whether a guard needs to know what a session did before."""
-    for each in signal.receivers_for(Tool("")):
-        module = getattr(each, "__module__", "").rpartition(".")[2]
-        if module in _REMEMBERING or (module == "_redact" and _is_reversible(each)):
-            return True
-    return False
+def _add_gate_state(bus: Bus, calls: Calls) -> None:
+    """Block the calls of sessions whose past is not known, for the agents where it matters: because
+    of a guard with a memory, or because the server bars sessions after what it cannot withhold.
+    """
+    signal = bus.signal("pre_tool_call")
+    for agent in AGENTS.values():
+        has_memory = any(map(is_remembering, signal.receivers_for(agent.sender(""))))
+        if has_memory or not agent.replaces_results or not agent.refuses_prompts:
+            is_prompt_enough = not has_memory and agent.replaces_results
+            signal.connect(
+                _state_judge(calls, is_prompt_enough=is_prompt_enough), agent.tool,
+                role="guard", name="gate_state", priority=FIRST, weak=False,
+            )  # fmt: skip
 
 
-def _is_reversible(receiver: Any) -> bool:
-    for cell in getattr(receiver, "__closure__", None) or ():
-        guard = cell.cell_contents
-        if isinstance(guard, guards.redact):
-            return bool(guard._back)
-    return False
+def _state_judge(calls: Calls, *, is_prompt_enough: bool) -> Any:
+    def gate_state(tool: Tool, ctx: HookContext) -> Block | None:
+        session = calls.sessions.find(ctx.baggage.get("session"))
+        if session is not None and session.is_whole:
+            return None
+        began = "this session began before the gate's server did, so"
+        if not is_prompt_enough:
+            unknown = "its limits and what it has read are not known: begin a new session"
+            return Block(f"{began} {unknown}", code="lost")
+        if session is not None and session.is_prompted:
+            return None
+        return Block(f"{began} its prompt is not known: send another prompt", code="lost")
+
+    return gate_state
 
 
 def _add_approver(gate: GateSettings, bus: Bus) -> None:

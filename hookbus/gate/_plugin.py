@@ -8,12 +8,10 @@ functions"; `tool.execute.before` gets `output.args`, and throws an error to ref
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Final
 
-from . import hook
-from ._entries import MARK
+from ._entries import hook_words, starts_hook
 
 _TEMPLATE: Final = Path(__file__).with_name("opencode.js")
 _PLACE: Final = "/* the command of the gate */[]"
@@ -21,8 +19,7 @@ _PLACE: Final = "/* the command of the gate */[]"
 
 def make_plugin(settings: str, seconds: float) -> str:
     """Return the text of the plugin for these settings."""
-    words = [sys.executable, "-I", "-S", hook.__file__, "opencode", settings, f"{seconds:g}"]
-    return _with_words(words)
+    return _with_words(hook_words("opencode", settings, seconds))
 
 
 def _with_words(words: list[str]) -> str:
@@ -30,17 +27,26 @@ def _with_words(words: list[str]) -> str:
     return before + json.dumps(words, ensure_ascii=False) + after
 
 
+def is_plugin(text: str) -> bool:
+    """Return whether a text is the gate's plugin, as it was installed or changed."""
+    return _line_of_words(text) is not None
+
+
 def words_in_plugin(text: str) -> list[str]:
-    """Return the words that start the hook; none if the text is not the gate's plugin."""
+    """Return the words that start the hook; none if the plugin does not start it for OpenCode."""
+    try:
+        words = json.loads(_line_of_words(text) or "")
+    except (ValueError, RecursionError):
+        return []
+    is_words = isinstance(words, list) and all(isinstance(each, str) for each in words)
+    return words if is_words and starts_hook(words) and words[4] == "opencode" else []
+
+
+def _line_of_words(text: str) -> str | None:
     before, _ = _TEMPLATE.read_text(encoding="utf-8").split(_PLACE)
     start = before[before.rindex("\n") + 1 :]
-    line = next((each for each in text.splitlines() if each.startswith(start)), "")
-    try:
-        words = json.loads(line.removeprefix(start))
-    except ValueError:
-        return []
-    is_hook = isinstance(words, list) and len(words) == 7 and str(words[3]).endswith(f"/{MARK}")
-    return [str(each) for each in words] if is_hook else []
+    lines = (each.removeprefix(start) for each in text.splitlines() if each.startswith(start))
+    return next(lines, None)
 
 
 def is_plugin_as_installed(text: str) -> bool:

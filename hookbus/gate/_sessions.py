@@ -57,6 +57,7 @@ class Session:
             which it began or was resumed. None if this server has seen neither, because the folder
             of any later event can be the model's choice.
         is_whole: whether this server has seen its beginning.
+        is_prompted: whether this server has let a prompt of it through.
         halves: its calls, by sub-agent; None is the main one.
         open: those that have begun, by their key.
         barred: why no further call may run, by what could not be refused: "prompt" or "result".
@@ -64,6 +65,7 @@ class Session:
 
     folder: str | None = None
     is_whole: bool = False
+    is_prompted: bool = False
     halves: dict[str | None, Halves] = attrs.field(factory=dict)
     open: dict[Hashable, OpenCall] = attrs.field(factory=dict)
     barred: dict[str, str] = attrs.field(factory=dict)
@@ -99,7 +101,8 @@ class Sessions:
         if found.folder is None:
             found.folder = event.variables.get(event.agent.folder or "") or None
         if len(self._kept) > MOST:
-            idle = (name for name, each in self._kept.items() if not each.open)
+            idle = (name for name, each in self._kept.items()
+                    if name != event.session and not each.open and not each.barred)  # fmt: skip
             del self._kept[next(idle, next(iter(self._kept)))]
         return found
 

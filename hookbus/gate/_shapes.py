@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn
 
@@ -61,7 +60,7 @@ def _of_cursor(expected: str, given: Given) -> Given:
         found["cwd"] = roots[0]
     if found.get("hook_event_name") == "sessionStart":
         found["source"] = "startup"  # it comes for new conversations only
-    return _in_folder_of_shell(found, "Shell", "cwd")
+    return found
 
 
 def _of_copilot(expected: str, given: Given) -> Given:
@@ -70,7 +69,9 @@ def _of_copilot(expected: str, given: Given) -> Given:
     if isinstance(tool, str) and "-" in tool:
         found["tool_name"] = f"mcp__{tool}"
     if isinstance(arguments, str):
-        found["tool_input"] = _parsed(arguments)
+        parsed = _parsed(arguments)
+        is_patch = tool == "apply_patch" and isinstance(parsed, str)  # not JSON, but the patch
+        found["tool_input"] = {"input": arguments} if is_patch else parsed
     if isinstance(error, Mapping):
         found["error"] = error.get("message")
     if found.get("source") == "new":
@@ -82,7 +83,7 @@ def _of_opencode(expected: str, given: Given) -> Given:
     found, tool = dict(given), given.get("tool_name")
     if isinstance(tool, str) and tool not in _BUILT_INTO_OPENCODE:
         found["tool_name"] = f"mcp__{tool}"  # SERVER_TOOL, or a tool of another plugin
-    return _in_folder_of_shell(found, "bash", "workdir")
+    return found
 
 
 _CHANGES: Final[Mapping[str, Callable[[str, Given], Given]]] = {
@@ -122,12 +123,3 @@ def _finite(number: str) -> float:
     if math.isinf(value):  # the agent may read it as another number, or not at all
         raise ValueError(f"{number:.20} is too large")
     return value
-
-
-def _in_folder_of_shell(found: dict[str, Any], shell: str, argument: str) -> Given:
-    """Return an event whose `cwd` is the folder in which its shell command will run."""
-    arguments, base = found.get("tool_input"), found.get("cwd")
-    own = arguments.get(argument) if isinstance(arguments, dict) else None
-    if found.get("tool_name") == shell and isinstance(own, str) and isinstance(base, str):
-        found["cwd"] = os.path.join(base, own)
-    return found

@@ -29,12 +29,20 @@ function textOf(parts) {
   return parts.map((part) => (part.type === "text" ? part.text : JSON.stringify(part))).join("\n")
 }
 
+// What the gate answers in place of arguments or of a result; undefined if it changes nothing. An
+// answer that cannot be used refuses.
+function pick(answer, name, kind) {
+  if (answer === "") return undefined
+  const value = JSON.parse(answer)?.[name]
+  if (value === null || Array.isArray(value) || typeof value !== kind) throw new Error(CLOSED)
+  return value
+}
+
 export const hookbus = async ({ directory }) => {
   const begun = new Set()
   const ask = async (name, session, fields) => {
     const event = { hook_event_name: name, session_id: session, cwd: directory, ...fields }
-    const answer = await run(event, directory)
-    return answer ? JSON.parse(answer) : {}
+    return run(event, directory)
   }
   return {
     event: async ({ event }) => {
@@ -45,28 +53,30 @@ export const hookbus = async ({ directory }) => {
     },
     "chat.message": async (input, output) => {
       await begin(input.sessionID)
-      await ask("chat.message", input.sessionID, { prompt: textOf(output.parts) })
+      const answer = await ask("chat.message", input.sessionID, { prompt: textOf(output.parts) })
+      if (answer !== "") throw new Error(CLOSED)
     },
     "tool.execute.before": async (input, output) => {
       await begin(input.sessionID)
       const answer = await ask("tool.execute.before", input.sessionID, {
         tool_name: input.tool, tool_use_id: input.callID, tool_input: output.args,
       })
-      if (answer.arguments) {
-        for (const name of Object.keys(output.args)) delete output.args[name]
-        Object.assign(output.args, answer.arguments)
-      }
+      const changed = pick(answer, "arguments", "object")
+      if (changed === undefined) return
+      for (const name of Object.keys(output.args)) delete output.args[name]
+      Object.assign(output.args, changed)
     },
     "tool.execute.after": async (input, output) => {
       const answer = await ask("tool.execute.after", input.sessionID, {
         tool_name: input.tool, tool_use_id: input.callID, tool_input: input.args,
         tool_response: output.output ?? JSON.stringify(output.content ?? output),
       })
-      if (answer.output === undefined) return
+      const changed = pick(answer, "output", "string")
+      if (changed === undefined) return
       const isMcp = Array.isArray(output.content)
       for (const name of Object.keys(output)) delete output[name]
-      if (isMcp) output.content = [{ type: "text", text: answer.output }]
-      else Object.assign(output, { title: "", metadata: {}, output: answer.output })
+      if (isMcp) output.content = [{ type: "text", text: changed }]
+      else Object.assign(output, { title: "", metadata: {}, output: changed })
     },
   }
 

@@ -58,6 +58,8 @@ class budget(ReadyGuard):
         HookError: for an invalid amount, or if neither amount is given.
     """
 
+    remembers = True
+
     def __init__(
         self, tokens: int | None = None, money: float | Decimal | None = None,
         per: Literal["session", "user"] = "session", *, hook: Hooks = "model_call",

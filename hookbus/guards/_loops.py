@@ -38,6 +38,8 @@ class no_loops(ReadyGuard):
         HookError: for an invalid number or `per`.
     """
 
+    remembers = True
+
     def __init__(
         self, repeats: int = 3, per: Literal["session", "user"] = "session", *,
         hook: Hooks = "tool_call",

@@ -55,6 +55,8 @@ class provenance(ReadyGuard):
         HookError: for an invalid glob, or if `sinks` is empty.
     """
 
+    remembers = True
+
     def __init__(
         self, sinks: Mapping[str, str | Iterable[str]],
         trusted: str | Iterable[str] | Mapping[str, str | Iterable[str]] = (), *,

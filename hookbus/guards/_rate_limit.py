@@ -41,6 +41,8 @@ class rate_limit(ReadyGuard):
         HookError: for an invalid number or storage.
     """
 
+    remembers = True
+
     def __init__(
         self, calls: int, per: Literal["session", "user", "tool"] | float = "session",
         storage: str | None = None, *, hook: Hooks = "tool_call",

@@ -48,10 +48,13 @@ class ReadyGuard:
     Attributes:
         hooks: the names and globs.
         receivers: the functions, each with its signal and options.
+        remembers: whether the guard judges a call by earlier calls.
 
     Raises:
         HookError: for an invalid hook name or glob.
     """
+
+    remembers: bool = False
 
     def __init_subclass__(cls) -> None:
         named_options(cls)
@@ -75,6 +78,8 @@ class ReadyGuard:
         options.setdefault("name", ": ".join([type(self).__name__, *where]))
         for each in [hook] if hook else self.hooks:
             receiver = receives(f"{phase}_{each}", **options)(receiver)
+            if self.remembers:
+                remembering(receiver)
             self.receivers.append((f"{phase}_{each}", receiver, options))
         setattr(self, f"_receiver_{len(vars(self))}", receiver)
 
@@ -161,6 +166,16 @@ def live(around: Callable[..., Any]) -> Callable[..., Any]:
     """
     around.__dict__["__hookbus_live__"] = True
     return around
+
+
+def remembering(receiver: Callable[..., Any]) -> None:
+    """Mark a receiver that judges a call by earlier calls."""
+    receiver.__dict__["__hookbus_remembers__"] = True
+
+
+def is_remembering(receiver: Any) -> bool:
+    """Return whether a receiver judges a call by earlier calls."""
+    return getattr(receiver, "__hookbus_remembers__", False) is True
 
 
 def library(name: str, guard: str) -> Any:

@@ -55,6 +55,7 @@ class redact(ReadyGuard):
         several = [patterns] if isinstance(patterns, str) else list(patterns)
         self._finder = Finder(secrets, personal, several)
         self._back = [glob(each, "reversible=") for each in globs(reversible, "reversible=")]
+        self.remembers = bool(self._back)
         self._sessions = Sessions(lambda: _Tokens(is_kept=True))
         self._unseen = Unseen()
         closed: dict[str, Any] = {"role": "modify", "on_error": "block", "priority": LAST}

@@ -11,7 +11,7 @@ from typing import Any
 from .. import Ask, Block, HookContext, HookError
 from .._ground.errors import did_you_mean
 from .._ground.signatures import signature_of
-from ._ready import Hooks, ReadyGuard
+from ._ready import Hooks, ReadyGuard, is_remembering
 
 
 class together(ReadyGuard):
@@ -36,6 +36,10 @@ class together(ReadyGuard):
         super().__init__(hook)
         if len(guards) < 2:
             raise HookError("together() needs at least two guards")
+        self.remembers = any(
+            each.remembers if isinstance(each, ReadyGuard) else is_remembering(each)
+            for each in guards
+        )
         judges: dict[tuple[str, float], list[_Judge]] = {}
         for guard in guards:
             for name, function, options in self._receivers_of(guard):

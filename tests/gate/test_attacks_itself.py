@@ -184,6 +184,33 @@ def test_a_folder_of_protected_files_cannot_be_taken_away(own, tmp_path):
     assert says(own, command="mv report.pdf ~/", cwd=str(tmp_path)) == "runs"
 
 
+def test_settings_of_agents_are_kept_where_variables_and_links_have_them(own, tmp_path):
+    for each in ("data/codex", "home", "dotfiles/claude", "dotfiles/shared", "project/src",
+                 "plain/.github"):  # fmt: skip
+        (tmp_path / each).mkdir(parents=True)
+    (tmp_path / "home" / ".claude").symlink_to(tmp_path / "dotfiles" / "claude")
+    (tmp_path / "home" / ".gemini").mkdir()
+    (tmp_path / "dotfiles" / "gemini.json").touch()
+    (tmp_path / "home" / ".gemini" / "settings.json").symlink_to(tmp_path / "dotfiles/gemini.json")
+    (tmp_path / "project" / ".cursor").symlink_to(tmp_path / "dotfiles" / "shared")
+    variables = {"HOME": str(tmp_path / "home"), "CODEX_HOME": str(tmp_path / "data" / "codex"),
+                 "CLAUDE_PROJECT_DIR": str(tmp_path / "project")}  # fmt: skip
+
+    def does(command, folder="project/src"):
+        return says(own, command=command, cwd=str(tmp_path / folder), variables=variables)
+
+    for command in (f"rm -rf {tmp_path}/data/codex", f"mv {tmp_path}/data /x", "rm -rf .github",
+                    "mv .github x", f"echo > {tmp_path}/dotfiles/claude/settings.json",
+                    f"echo > {tmp_path}/dotfiles/gemini.json", f"rm -r {tmp_path}/dotfiles",
+                    f"echo > {tmp_path}/dotfiles/shared/hooks.json",
+                    f"rm -r {tmp_path}/project"):  # fmt: skip
+        assert GATE in does(command), command
+    for command in (f"rm -rf {tmp_path}/data/other", f"echo > {tmp_path}/dotfiles/other.json",
+                    f"rm -r {tmp_path}/project/src"):  # fmt: skip
+        assert GATE not in does(command), command
+    assert GATE not in does(f"rm -r {tmp_path}/plain", "plain")
+
+
 def test_globs_of_reading_tools_stay_in_the_allowed_folders(make_gate, tmp_path):
     gate = make_gate()
     gate.write('[gate]\npaths_within = ["."]\n')

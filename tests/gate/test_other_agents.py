@@ -1,17 +1,25 @@
 """Cursor, GitHub Copilot CLI and OpenCode: by their documents and by recorded events."""
 
+import json
+
 import pytest
 
+from hookbus.gate._agents import AGENTS as KNOWN
+from hookbus.gate._events import read_event
+from hookbus.gate._sessions import MOST, Sessions
 from hookbus.journal import Journal
 
-from . import others
+from . import events, others
 from .asked import Asked
 from .others import AGENTS
 
 
 @pytest.fixture(scope="module")
 def asked(module_gates):
-    return Asked(module_gates("others"))
+    found = Asked(module_gates("others"))
+    for agent in AGENTS:
+        found.begin(agent)
+    return found
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -43,6 +51,7 @@ def test_a_result_that_cursor_cannot_withhold_ends_the_calls_of_the_session(aske
         return name, {**given, "conversation_id": "leaking"}
 
     mcp = {"tool": "MCP:read"}
+    asked.begin("cursor", conversation_id="leaking")
     assert asked.outcome("cursor", event(others.before, 1, **mcp))[0] == "runs"
     assert asked.outcome("cursor", event(others.after, 1, text="TOKEN", **mcp))[1] == "[redacted]"
     assert asked.outcome("cursor", event(others.before, 2))[0] == "runs"
@@ -60,6 +69,36 @@ def test_copilot_reads_a_refused_prompt_but_runs_nothing_until_another_is_let_th
     assert what == "blocked" and "the prompt was not let through" in text
     asked.answer("copilot", *others.prompt("copilot"))
     assert asked.outcome("copilot", others.before("copilot"))[0] == "runs"
+
+
+def test_what_a_session_was_barred_for_is_not_forgotten_with_the_server(make_gate):
+    gate = Asked(make_gate())
+    for agent in ("cursor", "copilot"):
+        gate.begin(agent)
+    assert gate.outcome("cursor", others.before("cursor"))[0] == "runs"
+    gate.outcome("cursor", others.after("cursor", text="TOKEN"))
+    gate.answer("copilot", *others.prompt("copilot", "a rude word"))
+    gate.gate.stop()
+    assert "begin a new session" in gate.outcome("cursor", others.before("cursor"))[1]
+    assert "send another prompt" in gate.outcome("copilot", others.before("copilot"))[1]
+    gate.answer("copilot", *others.prompt("copilot"))
+    assert gate.outcome("copilot", others.before("copilot"))[0] == "runs"
+    gate.gate.write(gate.gate.file.read_text() + '[gate]\nlost = "fresh"\n')
+    for agent in ("cursor", "copilot"):
+        assert gate.outcome(agent, others.before(agent))[0] == "runs"
+
+
+def test_barred_sessions_are_kept_before_others():
+    def event(number):
+        name, given = others.before("cursor")
+        given = {**given, "conversation_id": str(number)}
+        return read_event(KNOWN["cursor"], name, json.dumps(given).encode())
+
+    sessions = Sessions()
+    sessions.get(event(0)).barred["result"] = "a leak"
+    for number in range(1, MOST + 1):
+        assert not sessions.get(event(number)).barred
+    assert sessions.get(event(0)).barred and sessions.find(event(1).session) is None
 
 
 @pytest.mark.parametrize("agent", ["cursor", "opencode"])
@@ -117,18 +156,65 @@ def test_relative_paths_are_read_from_the_folder_of_the_command(make_gate, tmp_p
     gate = Asked(make_gate())
     (tmp_path / "home" / ".cursor").mkdir(parents=True)
     folder = str(tmp_path / "home" / ".cursor")
-    for agent, key in (("cursor", "cwd"), ("opencode", "workdir")):
-        arguments = {"command": "echo {} > hooks.json", key: folder}
-        what, text = gate.outcome(agent, others.before(agent, arguments=arguments))
-        assert what == "blocked" and "blocked by gate_itself" in text
+
+    gate.begin("cursor")
+
+    def outcome(agent, key, value, command="echo {} > hooks.json"):
+        arguments = {"command": command, key: value}
+        if agent in AGENTS:
+            return gate.outcome(agent, others.before(agent, arguments=arguments))
+        event = events.before(agent, tool_input=arguments)
+        return gate.gate.outcome(agent, event)
+
+    for agent, key in (("cursor", "cwd"), ("cursor", "working_directory"), ("opencode", "workdir"),
+                       ("gemini", "dir_path"), ("gemini", "directory"),
+                       ("codex", "workdir")):  # fmt: skip
+        assert "blocked by gate_itself" in outcome(agent, key, folder)[1], (agent, key)
+        for wrong in ([folder], 1, "~/.cursor"):
+            assert "folder of the command" in outcome(agent, key, wrong, "ls")[1], wrong
+        for right in (None, "", str(tmp_path)):
+            assert outcome(agent, key, right, "ls")[0] == "runs", (agent, right)
+    both = {"command": "ls", "dir_path": "a", "directory": "b"}
+    assert gate.gate.outcome("gemini", events.before("gemini", tool_input=both))[0] == "blocked"
 
 
-def test_paths_of_opencode_and_of_its_patches_stay_in_the_folders(make_gate, tmp_path):
+PATCH = "*** Begin Patch\n*** Add File: {}\n+a\n*** End Patch"
+PLACES = [("copilot", "apply_patch", "input"), ("opencode", "apply_patch", "patchText"),
+          ("opencode", "patch", "patchText")]  # fmt: skip
+
+
+def test_paths_of_opencode_stay_in_the_folders(make_gate, tmp_path):
     gate = Asked(make_gate())
     gate.gate.write(f'[gate]\npaths_within = ["{tmp_path}"]\n')
-    patch = "*** Begin Patch\n*** Add File: {}\n+a\n*** End Patch"
     for path, expected in ((f"{tmp_path}/a", "runs"), ("/etc/a", "blocked")):
-        for tool, arguments in (("read", {"filePath": path}),
-                                ("apply_patch", {"patchText": patch.format(path)})):  # fmt: skip
-            event = others.before("opencode", tool=tool, arguments=arguments)
-            assert gate.outcome("opencode", event)[0] == expected
+        event = others.before("opencode", tool="read", arguments={"filePath": path})
+        assert gate.outcome("opencode", event)[0] == expected
+
+
+@pytest.mark.parametrize(("agent", "tool", "place"), PLACES)
+def test_the_files_that_a_patch_names_are_judged(make_gate, tmp_path, agent, tool, place):
+    gate = Asked(make_gate())
+    gate.gate.write(f'[gate]\npaths_within = ["{tmp_path}"]\n')
+    gate.begin(agent)
+
+    def outcome(value):
+        return gate.outcome(agent, others.before(agent, tool=tool, arguments={place: value}))
+
+    assert outcome(PATCH.format(f"{tmp_path}/a"))[0] == "runs"
+    assert "outside the allowed folders" in outcome(PATCH.format("/etc/a"))[1]
+    assert "gate_itself" in outcome(PATCH.format("~/.copilot/hooks/hookbus.json"))[1]
+    for wrong in ([PATCH.format(f"{tmp_path}/a")], None, "a text"):
+        assert outcome(wrong)[0] == "blocked"
+
+
+def test_a_patch_that_copilot_sends_as_a_plain_text_is_judged_and_not_changed(asked, tmp_path):
+    def outcome(text):
+        event = others.before("copilot", tool="apply_patch", arguments=text)
+        return asked.outcome("copilot", event)
+
+    asked.begin("copilot")
+    patch = PATCH.format(tmp_path / "a")
+    assert outcome(patch) == ("runs", patch)
+    assert "gate_itself" in outcome(PATCH.format(".github/hooks/hookbus.json"))[1]
+    what, text = outcome(patch + "OLD")
+    assert what == "blocked" and "copilot changes no argument of this tool" in text

@@ -21,7 +21,10 @@ FILES = {"cursor": ".cursor/hooks.json", "copilot": ".copilot/hooks/hookbus.json
 
 @pytest.fixture(scope="module")
 def asked(module_gates):
-    return Asked(module_gates("others"))
+    found = Asked(module_gates("others"))
+    for agent in AGENTS:
+        found.begin(agent)
+    return found
 
 
 @pytest.fixture
@@ -111,6 +114,18 @@ def test_a_plugin_of_opencode_that_is_not_the_gates_is_left_alone(home, run):
     assert file.read_text().startswith("export const mine")
 
 
+def test_a_plugin_of_opencode_whose_words_start_another_program_is_not_sound(home, run):
+    run("install", "opencode")
+    file = home / FILES["opencode"]
+    text = file.read_text()
+    for old, new in (('"-I", "-S"', '"-x", "-y"'), (f'"{sys.executable}"', '"true"'),
+                     ('"opencode"', '"claude"'), ('"10"]', '10]')):  # fmt: skip
+        assert text.count(old) == 1, old
+        file.write_text(text.replace(old, new))
+        assert "is not as install writes it" in problems(run, "opencode"), new
+    assert run("install", "opencode")[0] == 0 and file.read_text() == text
+
+
 BREAKS = {
     "the interpreter is gone": (sys.executable, "/no/python"), "the hook": ("hook.py", "no.py"),
     "an empty hook": (hook.__file__, "/dev/null"), "another program": (sys.executable, "/bin/true"),
@@ -165,3 +180,20 @@ def test_the_plugin_of_opencode_throws_if_its_hook_cannot_start(home, run, what)
         assert "blocked by guard: not this" in play("forbidden")
     file.write_text(file.read_text().replace(*BREAKS[what]))
     assert play("ls") == "blocked hookbus: the gate did not run, so the event is closed"
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_the_plugin_of_opencode_refuses_an_answer_that_it_cannot_use(home, run, tmp_path):
+    run("install", "opencode")
+    (home / "hookbus.mjs").write_text((home / FILES["opencode"]).read_text().replace(
+        f'"{sys.executable}"', f'"{tmp_path}/answers"'))  # fmt: skip
+    (home / "play.mjs").write_text(PLAY.format(file=home / "hookbus.mjs"))
+    for answer, said in (("", "runs ls"), ('{"arguments": {"command": "pwd"}}', "runs pwd"),
+                         ('{"hookSpecificOutput": {"permissionDecision": "deny"}}', "blocked"),
+                         ('{"arguments": ["a"]}', "blocked"), ('{"arguments": null}', "blocked"),
+                         ("null", "blocked"), ("{}", "blocked"), ("text", "blocked")):  # fmt: skip
+        (tmp_path / "answers").write_text(f"#!/bin/sh\nprintf '%s' '{answer}'\nexit {hook.GO}\n")
+        (tmp_path / "answers").chmod(0o700)
+        ended = subprocess.run(["node", str(home / "play.mjs"), "ls"], capture_output=True,
+                               text=True, env={"PATH": os.environ["PATH"]})  # fmt: skip
+        assert ended.stdout.startswith(said), answer

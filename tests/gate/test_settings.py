@@ -6,6 +6,8 @@ import shutil
 import time
 from pathlib import Path
 
+import pytest
+
 from hookbus.gate import hook
 
 from . import events
@@ -177,6 +179,27 @@ def test_a_limit_counts_each_session_and_blocks_those_it_did_not_see_begin(make_
     assert "blocked by gate_state" in said(gate, "claude", event)[1]
     gate.write('[gate]\nrate_limit = 2\nlost = "fresh"\n')
     assert said(gate, "claude", event)[0] == "runs"
+
+
+@pytest.mark.parametrize("guard", [
+    "no_loops()", "together(no_loops(), rate_limit(9))", "together(no_loops(), lambda tool: None)",
+    'redact(reversible="Bash")', 'provenance({"x": "y"})', "rate_limit(9, hook='tool_call')",
+])  # fmt: skip
+def test_a_guard_with_a_memory_blocks_a_session_whose_beginning_was_not_seen(make_gate, guard):
+    gate = make_gate()
+    plugin = f"""\
+from hookbus.gate import Tool
+from hookbus.guards import no_loops, provenance, rate_limit, redact, together
+
+
+def register(api):
+    own = next(each for each in Tool.__subclasses__() if each.agent == "claude")
+    for signal, receiver, options in {guard}.receivers:
+        if signal == "pre_tool_call":
+            api.connect(signal, receiver, own, weak=False, **options)
+"""
+    gate.write(gate.plug(plugin))
+    assert "blocked by gate_state" in said(gate, "claude", events.before("claude"))[1], gate.log
 
 
 def test_redaction_reaches_the_arguments_and_the_results(make_gate):

@@ -1,0 +1,84 @@
+"""Where the agents' own settings are: those of the user, and those of a project."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
+
+_NAMES: Final = {
+    ".claude": ("settings",), ".codex": ("hooks.json", "config.toml"),
+    ".gemini": ("settings.json",), ".cursor": ("hooks.json",),
+    ".copilot": ("hooks", "settings", "config.json"), ".github": ("hooks",),
+    ".github/copilot": ("settings",), ".config/opencode": ("plugin",), ".opencode": ("plugin",),
+}  # fmt: skip
+"""How the names of settings begin, by folder. It is in the home or in a project."""
+
+_VARIABLES: Final = {
+    "CLAUDE_CONFIG_DIR": (".claude", ""), "CODEX_HOME": (".codex", ""),
+    "COPILOT_HOME": (".copilot", ""), "XDG_CONFIG_HOME": (".config/opencode", "opencode"),
+}  # fmt: skip
+"""The variables that name another folder in place of one of these, and which folder in it."""
+
+FILES: Final = tuple(f"{folder}/{name}" for folder, names in _NAMES.items() for name in names)
+"""How the paths of settings begin, in the home or in a project."""
+
+FOLDERS: Final = tuple(f"/{folder}/" for folder in _NAMES)
+"""The folders that have settings."""
+
+
+def find_settings(
+    home: str, base: str, projects: Iterable[str], variables: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return how the paths of the agents' settings begin at present, with and without their links
+    followed, as `folded`. Each is to be compared with a path that ends with a slash.
+
+    Args:
+        home: the home of the agent's user.
+        base: the folder that relative paths are read from.
+        projects: folders that may have settings of a project.
+        variables: the environment variables of the agent.
+    """
+    places = {(os.path.join(home, folder), names) for folder, names in _NAMES.items()}
+    places |= {(os.path.join(base, variables[variable], inner), _NAMES[folder])
+               for variable, (folder, inner) in _VARIABLES.items()
+               if variables.get(variable)}  # fmt: skip
+    places |= {(os.path.join(project, folder), names) for project in {base, *projects}
+               for folder, names in _NAMES.items() if _has_settings(project, folder, names)
+               }  # fmt: skip
+    return tuple({folded(each) for folder, names in places for each in _begin(folder, names)})
+
+
+def _has_settings(project: str, folder: str, names: tuple[str, ...]) -> bool:
+    """Return whether a project has settings, or a link to where they would be. The other folders of
+    a project may be taken away with it.
+    """
+    whole = os.path.join(project, folder)
+    is_link = os.path.realpath(whole) != os.path.join(os.path.realpath(project), folder)
+    return is_link or any(map(_named(names), _entries_of(whole)))
+
+
+def _named(names: tuple[str, ...]) -> Callable[[os.DirEntry[str]], bool]:
+    return lambda entry: folded(entry.name).startswith(names)
+
+
+def _begin(folder: str, names: tuple[str, ...]) -> Iterator[str]:
+    for each in {os.path.abspath(folder), os.path.realpath(folder)}:
+        yield from (os.path.join(each, name) for name in names)
+    for entry in filter(_named(names), _entries_of(folder)):
+        linked = (each for each in (entry, *_entries_of(entry)) if each.is_symlink())
+        yield from (f"{os.path.realpath(each.path)}/" for each in linked)
+
+
+def _entries_of(folder: str | os.DirEntry[str]) -> list[os.DirEntry[str]]:
+    """Return what is in a folder; nothing if it is none, or cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            return [*entries]
+    except OSError:
+        return []
+
+
+def folded(text: str) -> str:
+    """Return a path or a command as file systems that ignore case compare it."""
+    return text.casefold()
