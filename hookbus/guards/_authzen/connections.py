@@ -9,6 +9,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Mapping
+from contextlib import closing
 from http.client import HTTPException
 from typing import Any, Final
 from urllib.parse import SplitResult
@@ -137,6 +138,11 @@ class Server:
             raise NoAnswer(
                 "malformed", "the answer of the policy server is not valid HTTP"
             ) from None
+        with closing(response):  # it holds the socket open, also when the connection is closed
+            return self._body_of(response)
+
+    def _body_of(self, response: Any) -> bytes:
+        """Return the body of an answer, if it is one."""
         if 300 <= response.status < 400:
             raise NoAnswer(
                 "refused", f"the policy server answered with a redirect ({response.status}), which "
