@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -71,6 +70,8 @@ def _tls(certificate: Path | None, key: Path | None) -> dict[str, Any]:
         if key is not None:
             raise HookError("--key needs --certificate")
         return {}
+    import ssl
+
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
     except OSError:  # ssl.SSLError is one

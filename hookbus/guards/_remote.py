@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from typing import Any, Final
 
 from .. import Block, HookContext, HookError
 from .._connections.options import check_timeout
 from .._ground.addresses import place_of
 from ._authzen.answer import Decision, NoAnswer
+from ._authzen.asking import Asking
 from ._call import tool_of
 from ._ready import LAST, Hooks, ReadyGuard, glob, globs, library, shown
 
@@ -65,9 +65,8 @@ class remote(ReadyGuard):
             raise HookError("ca= must be the path of a file, and needs an https address")
         self._only = [glob(each, "only=") for each in globs(only, "only=")]
         library("urllib3", "remote", extra="remote")
-        asking: Any = import_module(f"{__package__}._authzen.asking")
         file = None if ca is None else os.fspath(ca)
-        self._asking = asking.Asking(url, token, deadline, max_bytes, file)
+        self._asking = Asking(url, token, deadline, max_bytes, file)
         if patches:
             self.on(
                 "pre", self._patch_of(), role="modify", on_error="block", priority=LAST,
