@@ -274,12 +274,21 @@ def test_who_reads_no_further_ends_it_quietly(stocked):
 
 
 def test_a_terminal_that_knows_few_characters_is_told_in_those(stocked):
+    bus = Bus()
+
+    @hookable(bus=bus)
+    def größe():
+        """Do nothing."""
+
+    with Journal("night.journal") as journal:
+        journal.attach(bus)
+        größe()
     ran = subprocess.run(
         [sys.executable, "-m", "hookbus", "log", "--limit", "1", *J], cwd=stocked,
         capture_output=True, text=True, env=environment(PYTHONIOENCODING="ascii"),
     )  # fmt: skip
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert r"\xb5s  ring of function" in ran.stdout
+    assert r"gr\xf6\xdfe of function" in ran.stdout
 
 
 def test_reading_with_HOOKBUS_JOURNAL_set_makes_no_journal_and_writes_none(stocked):
