@@ -67,9 +67,9 @@ class Approver(Protocol):
 
     def verdict(
         self, request: Any, answer: Any, facts: Mapping[str, Any]
-    ) -> Block | tuple[str, dict[str, Any], bool]:
+    ) -> Block | tuple[str, dict[str, Any], bool, str]:
         """Return the denial, or a tuple of the approver's name, the arguments edited by the
-        approver, and whether the call has waited for the answer.
+        approver, whether the call has waited for the answer, and the `answer` of the event.
         """
         ...
 

@@ -21,7 +21,7 @@ from ._identity import identity_of
 from ._inner import facts_as_approved
 from ._memory import Memory, check_answer, check_seconds
 from ._redacted import hidden, restored, without
-from ._required import name_mark, required_by
+from ._required import name_mark, needs_people, required_by
 from ._standing import Exact, patterned
 from ._words import Approved, HandedOn, Kept, Parked, Pending, Request
 
@@ -249,7 +249,7 @@ class Answering:
 
 def _people_of(ask: Any) -> list[Any]:
     """Return what an `Ask` requires of the approvers, for the digest; [] for any one approval."""
-    return [[*ask.roles], ask.approvals] if ask.roles or ask.approvals != 1 else []
+    return [[*ask.roles], ask.approvals] if needs_people(ask) else []
 
 
 def _exactly(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -97,8 +97,13 @@ class People:
         person = self.read().get(name)
         if person is None or person.secret is None:
             return False
-        made = hmac.digest(person.secret.encode(), body, "sha256").hex()
-        return hmac.compare_digest(f"sha256={made}".encode(), signature.encode())
+        made = signature_of(person.secret.encode(), body)
+        return hmac.compare_digest(made.encode(), signature.encode())
+
+
+def signature_of(secret: bytes, body: bytes) -> str:
+    """Return the signature of the body of a webhook."""
+    return f"sha256={hmac.digest(secret, body, 'sha256').hex()}"
 
 
 def token_hash(token: str) -> str:

@@ -49,8 +49,13 @@ def required_by(asks: Iterable[tuple[str, Any]]) -> tuple[Required, ...]:
     return tuple(
         Required(name, ask.roles, ask.approvals)
         for name, ask in asks
-        if ask.roles or ask.approvals != 1
+        if needs_people(ask)
     )
+
+
+def needs_people(ask: Any) -> bool:
+    """Return whether an `Ask` does not take any one approval."""
+    return bool(ask.roles) or ask.approvals != 1
 
 
 def read_required(given: Iterable[Any]) -> tuple[Required, ...]:

@@ -46,7 +46,8 @@ class Store:
         answer_within: the number of seconds for which a request can be answered. After that, it is
             `"expired"`, and the same call creates a new request.
         people: a TOML file or mapping of names to roles, for `Ask(..., roles=..., approvals=...)`.
-            Only you and root may be able to write the file. It is read again for every answer.
+            The file, and its folder, must belong to you or root and not be writable by everyone;
+            the members of its group are trusted. It is read again for every answer.
 
     Attributes:
         people: the people, or None.

@@ -145,12 +145,9 @@ class Mover:
             if not self.chain.is_committed:
                 self.queue.put_back(taken, "the write was interrupted")
                 raise
-            self._moved_to(position, moved, taken)
+            self._moved_to(position, moved, taken, damaged)
             raise
-        self._moved_to(position, moved, taken)
-        if damaged:
-            self.queue.lost += damaged
-            _log.error("%s: %d records in its spool are damaged and lost", self._path, damaged)
+        self._moved_to(position, moved, taken, damaged)
 
     def _count_lost(self) -> None:
         """Count the records that were lost with the file of the spool."""
@@ -160,8 +157,13 @@ class Mover:
             self.queue.lost += lost
             _log.error("%s: %d records were lost with its spool", self._path, lost)
 
-    def _moved_to(self, position: int, moved: int, written: list[Waiting]) -> None:
+    def _moved_to(
+        self, position: int, moved: int, written: list[Waiting], damaged: int
+    ) -> None:
         self.spool.position, self.moved = position, moved
+        if damaged:
+            self.queue.lost += damaged
+            _log.error("%s: %d records in its spool are damaged and lost", self._path, damaged)
         for each in written:
             each.settle()
         self.spool.shorten()

@@ -14,7 +14,6 @@ from contextlib import suppress
 from pathlib import Path
 from secrets import randbelow, token_hex
 from typing import Final
-from zlib import crc32
 
 from .._ground.platform import BINARY, NoLocks, lock_file, read_at
 from ._chain import Row, encoded
@@ -69,8 +68,7 @@ class Spool:
 
     def append(self, text: str) -> bool:
         """Write a record. Return False if that is not possible."""
-        data = text.encode()
-        line = b"%08x %b\n" % (crc32(data), data)
+        line = line_of(text)
         with self._lock:
             if self._is_closed or (self._file < 0 and not self._open()):
                 return False
