@@ -91,8 +91,8 @@ def answer(
 
 
 class _Ended(BaseException):
-    """Raised when a signal ends the command. It is not an `Exception`, so that no handler of these
-    swallows it.
+    """Raised when a signal ends the command. It is not an `Exception`, so that `except
+    Exception` does not catch it.
     """
 
 

@@ -94,7 +94,7 @@ def check_rule(rule: Any, request: Request, proof: Proof | None, people: People 
     if rule.arguments.keys() != names:
         raise HookError(f"Rule(arguments=) must contain every argument: {', '.join(names)}")
     if rule.arguments and all(map(_is_unlimited, rule.arguments.values())):
-        raise HookError("the rule matches every call of the tool: write a pattern that is narrower")
+        raise HookError("the rule matches every call of the tool: write a narrower pattern")
     return proof.name
 
 

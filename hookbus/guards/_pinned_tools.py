@@ -88,7 +88,7 @@ class pinned_tools(ReadyGuard):
             return self._undeclared_answer(name)
         mark = _mark_of(name, declared)
         if mark is None:
-            return Block(f"what tool {name[:60]!a} declares cannot be compared", code="pinned")
+            return Block(f"the declaration of tool {name[:60]!a} cannot be compared", code="pinned")
         pinned, is_new = self._pins.compare(name, mark, declared)
         if is_new:
             self._new.setdefault(name)
@@ -97,13 +97,13 @@ class pinned_tools(ReadyGuard):
         text = f"tool {name[:60]!a} has changed since it was first used"
         described = " ".join(str(declared["description"]).split())[:_SHOWN]
         # An approval counts for equal questions: the mark makes it count for this change only.
-        question = f"call it as it is now ({mark})? It says: {described}"
+        question = f"call its current version ({mark})? Its description: {described}"
         return self._changed(text, question, {"tool": name, "pinned": pinned, "now": mark})
 
     def _undeclared_answer(self, name: str) -> Block | Ask | None:
         pinned = self._pins.find(name)
         if pinned is not None:
-            text = f"tool {name[:60]!a} was pinned, but what it declares now is not known"
+            text = f"tool {name[:60]!a} was pinned, but its current declaration is unknown"
             return self._changed(text, "call it?", {"tool": name, "pinned": pinned})
         if len(self._undeclared) < MOST_TOOLS:
             self._undeclared.setdefault(name)
@@ -128,7 +128,7 @@ class pinned_tools(ReadyGuard):
         return None if schema is None else {"description": described or "", "schema": schema}
 
     def _findings(self) -> list[str]:
-        return [f"{name!a} declares no parameters, so its changes are not noticed"
+        return [f"{name!a} declares no parameters, so changes to them are not detected"
                 for name in self._undeclared]  # fmt: skip
 
 

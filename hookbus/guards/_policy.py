@@ -132,7 +132,8 @@ class policy(ReadyGuard):
         """Decide a call. In shadow, allow it unless the policies in shadow change the decision."""
         name, arguments = tool_of(ctx)
         if not isinstance(name, str) or not isinstance(arguments, Mapping):
-            return Decision("block", "the call has no tool name, or its arguments are no mapping")
+            why = "the call has no tool name, or its arguments are not a mapping"
+            return Decision("block", why)
         view = self._view(found, ctx, name, arguments)
         if isinstance(view, Decision):
             return _ALLOW if is_shadow else view
@@ -170,7 +171,7 @@ class policy(ReadyGuard):
         hook, rests = self._hook_and_rests(ctx) if needs_hook else (None, frozenset[str]())
         for rest in rests:
             if ctx.kwargs.get(rest):
-                return Decision("block", f"the schema does not know the arguments in {rest!a}")
+                return Decision("block", f"the schema does not declare the arguments in {rest!a}")
         key = (ctx.hook, name) if is_tool else (ctx.hook, hook, *arguments)
         declared = ctx.kwargs.get("tool") if is_tool else None
         cached = self._views.get(key)
@@ -245,7 +246,7 @@ class policy(ReadyGuard):
     def _note_reload(self, problem: str | None) -> None:
         """Log the result of reading the files again, and emit it."""
         if problem is None:
-            log(INFO, "the policies were read again and are in force")
+            log(INFO, "the policies were reloaded and are in force")
         else:
             log(ERROR, f"the earlier policies remain in force: {problem}")
         for bus in self._buses:

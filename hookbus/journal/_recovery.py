@@ -66,7 +66,7 @@ class LeftSpool:
             if _RUN.fullmatch(self.run.id) is None:
                 raise ValueError("it names no run")
         except (ValueError, KeyError, TypeError):
-            raise ValueError("it has no header of a spool") from None
+            raise ValueError("it has no spool header") from None
         if header.get("journal") != journal_id:
             raise ValueError("it belongs to another journal")
         self._first = self._base + size

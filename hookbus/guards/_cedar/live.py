@@ -102,7 +102,7 @@ class Live:
         gone.difference_update(each.file or "" for each in pieces)
         if gone:
             raise HookError(
-                f"{min(gone)} has no policy any more: write it again, or restart the program "
+                f"{min(gone)} no longer contains a policy: restore it, or restart the program "
                 "without it"
             )
         # In `_reload`, an exception of another class would keep the earlier policies silently.

@@ -120,7 +120,7 @@ class Entities:
             list(_uids_in(attributes))  # each reference must have the form of Cedar, too
         except (TypeError, KeyError, AttributeError, ValueError):
             raise HookError(
-                f"{where} has an entity without the form of Cedar: "
+                f"{where} has an entity that is not in Cedar's JSON format: "
                 '{"uid": {"type": "Tool", "id": "pay"}, "attrs": {}, "parents": []}'
             ) from None
         if uid in self._attributes:

@@ -151,7 +151,7 @@ def _tree_of(piece: Piece) -> Any:
             "would never apply: name the entity"
         )
     if len(trees.static_policies) != 1:
-        raise HookError(f"{piece.place}: this is not one policy")
+        raise HookError(f"{piece.place}: this is not a single policy")
     return next(iter(trees.static_policies.values()))
 
 

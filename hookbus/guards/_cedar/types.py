@@ -66,7 +66,7 @@ def _long(value: Any, path: str) -> int:
         value = value.value
     if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
         return int.__index__(value)
-    raise Mismatch(f"the argument {path!a} is not an integer of 64 bits")
+    raise Mismatch(f"the argument {path!a} is not a 64-bit integer")
 
 
 def _bool(value: Any, path: str) -> bool:
@@ -84,7 +84,7 @@ def decimal_of(value: Any, path: str) -> Any:
             if Decimal(text) == number:
                 return {"__extn": {"fn": "decimal", "arg": text}}
     raise Mismatch(
-        f"the argument {path!a} is not a number with at most four digits after the point"
+        f"the argument {path!a} is not a number with at most four decimal places"
     )
 
 
