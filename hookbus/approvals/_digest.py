@@ -25,7 +25,7 @@ def covered(hook: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def library() -> Any:
-    """Return the module that writes canonical JSON.
+    """Return the module that serializes canonical JSON.
 
     Raises:
         HookError: if it is not installed.

@@ -1,4 +1,4 @@
-"""The guard `gate_itself`: keeps an agent from the files and commands of its own gate."""
+"""The guard `gate_itself`: protects the files and commands of the gate from the agent."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _LONGEST_PATH: Final = 4096
 
 @attrs.frozen
 class _Where:
-    """Where a call runs.
+    """The folders of one call.
 
     Attributes:
         base: the folder that relative paths are read from.
@@ -83,7 +83,7 @@ class _Where:
 
 
 class GateItself:
-    """What the gate protects of itself.
+    """The gate's own files, which it protects from agents.
 
     Args:
         files: the settings, the rules and the journal; agents may read them.
@@ -146,7 +146,7 @@ class GateItself:
         return is_below or is_own or is_of_agent or _OWN_PROCESS.match(path) is not None
 
     def _is_above(self, text: str, where: _Where) -> bool:
-        """Return whether a path is of a folder that protected files are in."""
+        """Return whether a path names a folder that contains protected files."""
         protected = [*self._files, *self._folders, *([self._secret] if self._secret else [])]
         protected += where.settings
         above = [each.rstrip("/") + "/" for each in _paths(text, where.base)]
@@ -170,7 +170,7 @@ class GateItself:
 
 
 def _home() -> str:
-    """Return the home of the agent whose event is answered."""
+    """Return the home folder of the user of the agent whose event is being answered."""
     event = CURRENT.get()
     own = "" if event is None else event.variables.get("HOME", "")
     return own if os.path.isabs(own) else os.path.expanduser("~")
@@ -234,7 +234,7 @@ def _readings(text: str) -> set[str]:
 
 
 def _removed(text: str) -> list[str]:
-    """Return the words of a command that `rm` and `mv` take away."""
+    """Return the words of a command that name files which `rm` or `mv` would remove."""
     found = list[str]()
     for part in re.split(r"[;&|\n()`]+", _with_home(text)):
         words = re.sub(r"['\"]", "", part).split()
@@ -248,7 +248,7 @@ def _removed(text: str) -> list[str]:
 
 
 def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield every string in arguments, with its place; the keys of mappings, too."""
+    """Yield every string in arguments, including keys of mappings, with its location."""
     if isinstance(value, str):
         yield name, value
     elif isinstance(value, Mapping):
@@ -261,7 +261,7 @@ def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _words(text: str) -> set[str]:
-    """Return what may be a path in a command."""
+    """Return the words in a command that may be paths."""
     return {each for each in re.split(r"[\s;&|<>=()`'\"]+", _with_home(text)) if each}
 
 

@@ -1,4 +1,4 @@
-"""Notice tools that change after they were first used ("rug pulls")."""
+"""Detect tools that change after they were first used ("rug pulls")."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RECENT_NS: Final = 2_000_000_000
 
 
 class pinned_tools(ReadyGuard):
-    """A guard that stores what each tool declares when it is first called, and notices changes.
+    """A guard that stores the declaration of each tool at its first call, and detects changes.
 
     It compares the name, the description and the schema of the parameters, as the frameworks and
     MCP servers declare them. The file has one line of JSON for each tool. To accept a change,
@@ -115,12 +115,12 @@ class pinned_tools(ReadyGuard):
         return Ask(f"{text}; {question}", code="pinned", details=details)
 
     def _unnamed_mark(self, ctx: HookContext) -> str | None:
-        """Return the mark of what a tool declares without its name, which a layer may prefix."""
+        """Return the mark of a tool's declaration without its name, which a layer may prefix."""
         declared = self._declared(tool_of(ctx)[0], ctx)
         return None if declared is None else _mark_of("", declared)
 
     def _declared(self, name: str, ctx: HookContext) -> dict[str, Any] | None:
-        """Return what a tool declares, or None if nothing is known of it."""
+        """Return the declaration of a tool, or None if it is unknown."""
         tool, schema = ctx.kwargs.get("tool"), whole_declaration_of(ctx)
         described = getattr(tool, "__dict__", {}).get("__hookbus_descriptions__", {}).get(name)
         if described is None and schema is not None:

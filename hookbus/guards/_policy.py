@@ -36,7 +36,7 @@ class Rule:
 
     Attributes:
         id: its `@id`, or else the name and line of its file.
-        decided: how many decisions it has determined in this process.
+        decided: the number of decisions that it has determined in this process.
         file: its file, or None if the source is a text.
         line: the line in which it begins.
     """
@@ -244,7 +244,7 @@ class policy(ReadyGuard):
                     raise HookError(view.problem)
 
     def _note_reload(self, problem: str | None) -> None:
-        """Log the result of reading the files again, and emit it."""
+        """Log the result of reloading the files, and emit it."""
         if problem is None:
             log(INFO, "the policies were reloaded and are in force")
         else:
@@ -256,7 +256,7 @@ class policy(ReadyGuard):
                         bus.events.emit_about(Reloaded, each, problem=problem)
 
     def _findings(self) -> list[str]:
-        """Return what is wrong with the files and the policies, for `report`."""
+        """Return the problems with the files and the policies, for `report`."""
         found = self._live.current()
         problem = self._live.problem
         said = [f"the earlier policies remain in force: {problem}"] if problem else []
@@ -290,8 +290,8 @@ def _verdict_of(decision: Decision) -> Block | Ask:
 
 
 def _marked(declared: Any, name: str) -> Any:
-    """Return what changes when a tool declares other parameters: the list of a session, or the
-    tool itself.
+    """Return the object that changes if a tool declares other parameters: the list of a session, or
+    the tool itself.
     """
     schemas = getattr(declared, "__dict__", {}).get("__hookbus_schemas__", {})
     return schemas.get(name, declared)

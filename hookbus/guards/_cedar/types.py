@@ -1,6 +1,6 @@
-"""The types of Cedar, and the JSON of values of these types.
+"""The types of Cedar, and the conversion of values to JSON for Cedar.
 
-A value that Cedar has no type for, such as a mapping of any keys, is its JSON text.
+A value for which Cedar has no type, such as a mapping with arbitrary keys, becomes JSON text.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _bool(value: Any, path: str) -> bool:
 
 
 def decimal_of(value: Any, path: str) -> Any:
-    """Return a number as a decimal of Cedar, which has four digits after the point."""
+    """Convert a number to a Cedar decimal, which has at most four decimal places."""
     if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
         number = value if isinstance(value, Decimal) else Decimal(repr(value))
         if number.is_finite() and abs(number) < 10**14:
@@ -106,7 +106,7 @@ TEXT: Final = Kind("String", _text)
 
 
 def set_of(kind: Kind) -> Kind:
-    """Return the type of a list, whose order and repetitions Cedar does not see."""
+    """Return the type of a list. Cedar ignores the order and duplicates of its items."""
 
     def convert(value: Any, path: str) -> list[Any]:
         if not isinstance(value, (list, tuple, set, frozenset)):
