@@ -16,9 +16,10 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from .. import HookError
+from .._ground.strict_json import strict_json
 from ..approvals import Proof, Store
 from ..approvals._people import People
-from ._asked import answer_of, strict_json
+from ._asked import answer_of
 from ._door import IS_SIGNED_IN, PERSON, Door, OneToken, TokenOfEach
 from ._reading import Reading
 from ._rows import row
