@@ -193,7 +193,7 @@ class Approval(Unapproved):
 
     def _is_given(self, values: tuple[Any, ...]) -> bool:
         """Return whether the approval of the edited arguments covers every guard that asks, and
-        all that each guard now requires.
+        everything that each guard now requires.
         """
         is_given = all(
             any(_is_covered(ask, approved) for before, approved in self._approved if before is seat)

@@ -126,7 +126,7 @@ class Store:
                 add_rule(db, rule, case.request, maker)
 
     def rules(self) -> list[StandingRule]:
-        """Return all standing approvals, oldest first, with how often each was used."""
+        """Return all standing approvals, oldest first, with the number of times each was used."""
         with self._opened() as db:
             return rules_in(db)
 
@@ -157,7 +157,7 @@ class Store:
                 of this person in the file of people.
 
         Raises:
-            HookError: if the body or the signature is not valid; otherwise as `answer`.
+            HookError: if the body or the signature is not valid; otherwise as in `answer`.
         """
         id, answer, proof = signed_answer(self.people, body, signature)
         self.answer(id, answer, proof=proof)

@@ -62,7 +62,7 @@ class Mover:
         return bool(self._left)
 
     def drain(self) -> str | None:
-        """Move all records there are now, and return why that is not possible, or None."""
+        """Move all current records. Return the reason if that is not possible, else None."""
         target = self.spool.end()
         error = self.move(BATCH)
         while error is None and (self.queue or self.spool.position < min(target, self.spool.end())):
@@ -87,14 +87,14 @@ class Mover:
         return None
 
     def end(self) -> None:
-        """Move all records at program exit, and close the files until there are others."""
+        """Move all records at program exit, and close the files until more records arrive."""
         is_moved = self.drain() is None
         if self.spool.close() is None and is_moved:
             self.chain.leave(keeps_position=self.spool.is_left)
         self.chain.disconnect()
 
     def close(self) -> str | None:
-        """Move all records, accept no more, and return what went wrong, or None."""
+        """Move all records and accept no more. Return a description of the problem, or None."""
         self.spool.stop()
         problem, waiting = self.drain(), self.backlog
         dropped = self.queue.give_up()
