@@ -185,6 +185,8 @@ class policy(ReadyGuard):
             fields = fields_of_schema(declaration_of(ctx))
         else:
             fields = fields_of_hook(hook, arguments)
+        if not is_tool and (problem := self._misspelt_hook(found)):
+            return Decision("block", problem)
         if fields is None:
             return Decision(
                 "block", f"the arguments of tool {name[:60]!a} are not known: pass schema= to "
@@ -233,11 +235,26 @@ class policy(ReadyGuard):
         if bus not in self._buses:
             self._buses.append(bus)
         found = self._live.policies
+        if problem := self._misspelt_hook(found):
+            raise HookError(problem)
         for name in self.hooks:
             for fields in fields_of_own_tools(bus, name) if found.schema.handle is None else ():
                 view = found.view(name, HOOK, name, fields)
                 if view.problem is not None:
                     raise HookError(view.problem)
+
+    def _misspelt_hook(self, found: Policies) -> str | None:
+        """Describe a policy that names a hook which nothing declares, but which is close to one of
+        this guard, or return None.
+        """
+        known = {each for each in self.hooks if each.isidentifier()}
+        known.update(name for bus in self._buses for name in bus.hook_names())
+        for each in found.all:
+            for kind, name in entities_in(each):
+                near = did_you_mean(name, known) if kind in (HOOK, ACTION) else ""
+                if name not in known and "did you mean" in near:
+                    return f"{each.place}: no hook {name!a} is declared{near}"
+        return None
 
     def _note_reload(self, problem: str | None) -> None:
         """Log the result of reloading the files, and emit it."""

@@ -263,6 +263,25 @@ def test_a_policy_that_does_not_fit_a_hookable_is_refused_when_it_is_registered(
     assert account.send("ada", 500.0) == "sent"  # nothing is connected
 
 
+@pytest.mark.parametrize("kind", ["Hook", "Action"])
+def test_a_misspelt_hook_is_refused_at_registration_and_blocks_after_a_reload(
+    account, bus, tmp_path, kind
+):
+    forbid = 'forbid(principal, action, resource == Hook::"sned");'
+    if kind == "Action":
+        forbid = 'forbid(principal, action == Action::"sned", resource);'
+    with pytest.raises(HookError, match="line 4: no hook 'sned' is declared; did you mean 'send'"):
+        bus.register(policy(f"{SEND}\n{forbid}", hook="send"))
+    file = tmp_path / "bank.cedar"
+    file.write_text(SEND)
+    bus.register(policy(file, hook="send"))
+    assert account.send("ada", 1, ["work"]) == "sent"
+    file.write_text(f"{SEND}\n{forbid}")
+    time.sleep(0.15)  # longer than the pause between two looks at the file
+    with pytest.raises(HookBlocked, match="no hook 'sned' is declared"):
+        account.send("ada", 1, ["work"])
+
+
 SCHEMA = {
     "type": "object", "required": ["to"], "$defs": {"Place": {"type": "object", "properties": {
         "city": {"type": "string"}, "zip": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
