@@ -15,21 +15,19 @@ import attrs
 from .. import HookError
 from .._ground.errors import did_you_mean
 from .._ground.keywords import named_options
-from ._counting import approvers_of, counted, person_of, signed_answer
-from ._memory import check_answer, check_seconds, describe_answer
+from ._counting import approvers_of, check_open, counted, person_of, signed_answer
+from ._memory import check_answer, check_seconds
 from ._people import People, Proof
 from ._required import missing
 from ._schema import opened, prepared
 from ._standing import StandingRule, add_rule, check_rule, rules_in, use_rule
 from ._words import (
-    AlreadyAnswered,
     ApprovalRecord,
     Approved,
     Denied,
     Kept,
     Parked,
     Request,
-    RequestExpired,
     UnknownRequest,
 )  # fmt: skip
 
@@ -165,21 +163,13 @@ class Store:
 
     def _write_answer(self, db: sqlite3.Connection, id: str, answer: Approved | Denied) -> None:
         """Record the answer of a request, unless it has one or has expired."""
+        check_open(db, id)
         now = time.time()
         remembered = answer.remember if isinstance(answer, Approved) else None
-        changed = db.execute(
-            "UPDATE requests SET answer = ?, answered = ?, until = ? "
-            "WHERE id = ? AND answer IS NULL AND lapsed IS NULL AND answer_by > ?",
-            [_answer_text(answer), now, now + (remembered or self._expires), id, now],
-        ).rowcount
-        if not changed:
-            before = db.execute("SELECT answer FROM requests WHERE id = ?", [id]).fetchone()[0]
-            if before is None:
-                raise RequestExpired(
-                    f"request {id} has expired: make the call again to create a new request"
-                )
-            given = describe_answer(_answer(json.loads(before)))
-            raise AlreadyAnswered(f"request {id} is already {given}")
+        db.execute(
+            "UPDATE requests SET answer = ?, answered = ?, until = ? WHERE id = ?",
+            [_answer_text(answer), now, now + (remembered or self._expires), id],
+        )
 
     def close(self) -> None:
         """Close the store. Later calls that require approval are blocked."""
@@ -200,9 +190,6 @@ class Store:
                 [request.digest],
             ).fetchone()
             case = None if row is None else self._case(db, row)
-            if case is not None and case.state == "approved" and case.missing:
-                # A person who approved has lost the role since, so that the approval is void.
-                case = attrs.evolve(case, state="expired")
             is_open = case is None or case.state not in ("approved", "denied")
             if is_open and (by := use_rule(db, self.people, request)) is not None:
                 self._lapse(db, request)
@@ -264,9 +251,10 @@ class Store:
         if not case.request.required:
             return case
         approvers = approvers_of(db, self.people, case.request)
-        return attrs.evolve(
-            case, approved_by=tuple(approvers), missing=missing(case.request.required, approvers)
-        )
+        left = missing(case.request.required, approvers)
+        # If a person who approved has lost the role since, the approval is void.
+        state = "expired" if case.state == "approved" and left else case.state
+        return attrs.evolve(case, state=state, approved_by=tuple(approvers), missing=left)
 
 
 def _case(row: tuple[Any, ...]) -> ApprovalRecord:

@@ -10,6 +10,7 @@ import attrs
 
 from .. import HookError
 from .._ground.platform import user_name
+from .._ground.strict_json import strict_json
 from .._views.values import changed
 from ..approvals import ApprovalRecord, Approved, Denied, Request
 
@@ -24,6 +25,7 @@ class Waiting:
     def __init__(self, approvals: Any) -> None:
         self._approvals = approvals
         self._since: dict[str, dict[str, Any] | None] = {}
+        self._questions: dict[str, str] = {}
 
     def shown(self) -> list[dict[str, Any]]:
         """Return all pending requests in full, with complex values as JSON. `since` describes the
@@ -37,6 +39,21 @@ class Waiting:
             {**_whole(request), "since": self._since[request.id], **self._people(request)}
             for request in pending
         ]
+
+    def rules(self) -> list[dict[str, Any]]:
+        """Return the standing approvals that can still approve calls. An inbox has none."""
+        return [
+            {"id": each.id, "by": each.by, "used": each.used, "uses": each.rule.uses,
+             "until": each.until, "question": self._question_of(each.request),
+             "arguments": ", ".join(f"{k}={v!r}" for k, v in each.rule.arguments.items())}
+            for each in getattr(self._approvals, "rules", list)() if each.is_valid
+        ]  # fmt: skip
+
+    def _question_of(self, id: str) -> str:
+        """Return the question that a person answered with a rule."""
+        if id not in self._questions:
+            self._questions[id] = self._approvals.get(id).request.question
+        return self._questions[id]
 
     def _people(self, request: Request) -> dict[str, Any]:
         """Return who has approved a request that needs several people or a role, and who has not.
@@ -110,30 +127,3 @@ def answer_of(data: Any, person: str | None) -> Approved | Denied:
     edited = data.get("arguments")
     arguments = None if edited is None else strict_json(edited)
     return Approved(by, arguments=arguments, remember=data.get("remember"))
-
-
-def strict_json(text: Any) -> Any:
-    """Return the value of a JSON string that all parsers read in the same way.
-
-    Raises:
-        HookError: for invalid JSON, a duplicate key, or NaN and infinity.
-    """
-    try:
-        return json.loads(text, object_pairs_hook=_each_once, parse_constant=_no_number)
-    except RecursionError:
-        raise HookError("the JSON is nested too deeply") from None
-    except (TypeError, ValueError) as error:
-        raise HookError(f"this is not valid JSON: {error}") from None
-
-
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in made:
-            raise HookError(f"the key {name!r} is duplicated: remove one")
-        made[name] = value
-    return made
-
-
-def _no_number(word: str) -> Any:
-    raise HookError(f"{word} is not valid JSON: write a number")

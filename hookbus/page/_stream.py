@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
 
 from .. import HookError
@@ -20,22 +20,26 @@ PAUSE_SECONDS: Final = 0.25
 _QUIET_SECONDS: Final = 15.0
 
 
-async def happening(reading: Reading, approvals: Any, since: int | None) -> AsyncIterator[str]:
-    """Yield an endless stream of server-sent events.
+async def happening(
+    reading: Reading, approvals: Any, since: int | None, is_signed_in: Callable[[], bool]
+) -> AsyncIterator[str]:
+    """Yield a stream of server-sent events, which ends only when the session does.
 
     `calls` contains rows; its id is the number of the last record, which a reconnecting browser
     sends back. `skipped` contains the number of records that are not shown. `approvals` contains
-    all pending requests, and is sent whenever they change. `trouble` describes a file that cannot
-    be read, or that a guard could not read again, and is "" when there is none.
+    all pending requests, and `rules` the standing approvals; both are sent whenever they change.
+    `trouble` describes a file that cannot be read, or that a guard could not read again, and is ""
+    when there is none.
 
     Args:
         reading: the journal.
         approvals: the store or inbox, or None.
         since: the number of the last record that this browser has received, or None.
+        is_signed_in: returns whether the session of the browser is still valid.
     """
     seq, quiet = since, 0.0
     waiting = None if approvals is None else Waiting(approvals)
-    last = {"trouble": '""'}
+    last = {"trouble": '""', "rules": "[]"}
     problems: dict[str, str | None] | None = None
     while True:
         messages: list[str] = []
@@ -50,17 +54,20 @@ async def happening(reading: Reading, approvals: Any, since: int | None) -> Asyn
         try:
             if waiting is not None:
                 now["approvals"] = json.dumps(await asyncio.to_thread(waiting.shown))
+                now["rules"] = json.dumps(await asyncio.to_thread(waiting.rules))
         except HookError as error:
             trouble.append(str(error))
         now["trouble"] = json.dumps("; ".join(trouble))
         messages += [event(name, data) for name, data in now.items() if last.get(name) != data]
         last |= now
-        for each in messages:
-            yield each
         quiet = 0.0 if messages else quiet + PAUSE_SECONDS
         if quiet >= _QUIET_SECONDS:  # to detect a closed browser
             quiet = 0.0
-            yield ": nothing new\n\n"
+            messages = [": nothing new\n\n"]
+        for each in messages:
+            if not await asyncio.to_thread(is_signed_in):
+                return
+            yield each
         await asyncio.sleep(PAUSE_SECONDS)
 
 

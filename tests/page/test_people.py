@@ -1,16 +1,17 @@
 """A page for several people: each signs in with a token of their own, which proves the name."""
 
 import json
+import urllib.request
 
 import pytest
 from starlette.testclient import TestClient
 
-from hookbus import Ask, Bus, HookError, hookable
+from hookbus import Ask, Bus, HookError, baggage, hookable
 from hookbus import page as pages
-from hookbus.approvals import ApprovalPending, Store
+from hookbus.approvals import ApprovalPending, Approved, Between, Proof, Rule, Store
 from hookbus.approvals._people import token_hash
 
-from .conftest import HERE, TOKEN, Browser
+from .conftest import HERE, TOKEN, Browser, serving
 
 TOKENS = {"ada": "token-of-ada-4f1c9e", "bob": "token-of-bob-7d2a8b", "eve": "token-of-eve-1b6e3f"}
 ROLES = {"ada": "finance", "bob": "finance", "eve": "sales"}
@@ -86,6 +87,34 @@ def test_the_page_shows_who_has_approved_and_who_is_missing(app, pay, store):
     json.dumps(shown)
 
 
+def test_the_page_lists_the_standing_approvals_that_are_valid(tmp_path):
+    from hookbus.page._asked import Waiting
+
+    bus, store = Bus(), Store(tmp_path / "approvals.db")
+    bus.approver(store)
+    bus.signal("pre_pay").connect(
+        lambda pay, amount: Ask(f"pay {amount}?"), role="guard", name="asks", weak=False
+    )
+    pay = hookable("pay", bus=bus, identity=lambda pay: "the bank")(lambda amount: amount)
+    waiting = Waiting(store)
+    with baggage(user="eve"):
+        id = parked(pay)
+        assert waiting.rules() == []
+        rule = Rule({"amount": Between(0, 600)}, uses=2)
+        store.answer(id, Approved("ada", rule=rule), proof=Proof("ada", "the page"))
+        [kept] = store.rules()
+        [shown] = waiting.rules()
+        assert pay(500) == 500 and pay(600) == 600
+    assert json.loads(json.dumps(shown)) == {
+        "id": kept.id, "by": "ada", "used": 0, "uses": 2, "until": None, "question": "pay 500?",
+        "arguments": f"amount={Between(0, 600)!r}",
+    }  # fmt: skip
+    [used] = waiting.rules()
+    assert used == {**shown, "used": 1}
+    store.revoke(kept.id, by="ada")
+    assert waiting.rules() == []
+
+
 @pytest.mark.parametrize("token", ["", TOKEN, "ada", token_hash(TOKENS["ada"]), "YOUR_TOKEN"])
 def test_no_other_token_is_let_in(app, token):
     answer = TestClient(app, base_url=HERE).get("/", params={"token": token})
@@ -106,6 +135,32 @@ def test_a_broken_file_of_people_lets_nobody_in_and_says_why(app, pay, people):
     people.write_text("ada = [")
     refused = ada.answers(id, answer="approve")
     assert refused.status_code == 403 and "is not valid TOML" in refused.text
+
+
+def remove(people):
+    text = people.read_text()
+    people.write_text(text[text.index("[bob]") :])
+
+
+def break_toml(people):
+    people.write_text("ada = [")
+
+
+@pytest.mark.parametrize("harm", [remove, break_toml])
+def test_a_stream_ends_before_it_sends_more_to_a_person_whose_token_is_no_longer_valid(
+    app, agency, people, harm
+):
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    with serving(app) as address:
+        with opener.open(f"{address}/?token={TOKENS['ada']}") as page:
+            inside = page.url
+        agency.run("before")
+        with opener.open(f"{inside}stream", timeout=30) as stream:
+            assert stream.readline() == b"event: calls\n"
+            harm(people)
+            agency.run("for nobody", session=harm.__name__)
+            for line in stream:  # it ends
+                assert harm.__name__.encode() not in line
 
 
 def test_a_page_with_one_token_proves_no_name(agency, store, pay):
