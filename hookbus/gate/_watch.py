@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 
-Stamp = tuple[int, int, int, int, str]
-"""When a file was changed, twice, its size, its number, and where it is. No program can set back
-the second time.
+Stamp = tuple[int, int, int, int, int]
+"""When a file was changed, twice, its size, its number, and its device. No program can set back the
+second time, which also says that the file was moved or got another name.
 """
 
 _PACKAGE = Path(__file__).parent.parent
@@ -67,7 +67,7 @@ def _stamp(path: str | Path) -> Stamp | None:
     except OSError:
         return None
     times = found.st_mtime_ns, found.st_ctime_ns
-    return *times, found.st_size, found.st_ino, os.path.realpath(path)
+    return *times, found.st_size, found.st_ino, found.st_dev
 
 
 def files_of(modules: Iterable[ModuleType]) -> list[str]:

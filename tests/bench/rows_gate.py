@@ -24,7 +24,7 @@ P95_MS, FIRST_MS = 15.0, 400.0
 
 EVENT = {
     "hook_event_name": "PreToolUse", "session_id": "bench", "cwd": "/tmp", "tool_name": "Bash",
-    "tool_input": {"command": "ls"}, "tool_use_id": "t1",
+    "tool_input": {"command": "ls"},
 }  # fmt: skip
 
 
@@ -86,16 +86,19 @@ def _hooks() -> dict[str, float]:
         settings.write_text("[gate]\nrate_limit = 1000000\nlost = 'fresh'\n")
         words = ["codex", str(settings), "10", "PreToolUse"]
         command = [sys.executable, "-I", "-S", hook.__file__, *words]
-        given = json.dumps(EVENT).encode()
+        first, *others = (
+            json.dumps(EVENT | {"tool_use_id": f"t{number}"}).encode()
+            for number in range(TIMES + 1)
+        )
         try:
-            first = _timed(command, given, code=hook.GO)
+            first_ms = _timed(command, first, code=hook.GO)
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            times = [_timed(command, given, code=hook.GO) for _ in range(TIMES)]
+            times = [_timed(command, each, code=hook.GO) for each in others]
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
         finally:
             _install.stop(settings)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return {
         "processor": seconds * 1000 / TIMES, "p95": statistics.quantiles(times, n=20)[-1],
-        "first": first,
+        "first": first_ms,
     }  # fmt: skip

@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from hookbus import __version__, cli
+from hookbus.approvals import Approved, Store
 from hookbus.journal import Journal
 
 from .real import PROGRAMS, THERE, Agent
@@ -16,10 +18,12 @@ from .real import PROGRAMS, THERE, Agent
 pytestmark = pytest.mark.skipif(not THERE, reason="HOOKBUS_AGENTS names no agents")
 
 PLUGIN = """\
-from hookbus import Block, Replace
+from hookbus import Ask, Block, Replace
 
 
 def guard(tool, arguments):
+    if "approved" in str(arguments):
+        return Ask("may it?")
     if "forbidden" in str(arguments):
         return Block("not this")
     if "broken" in str(arguments):
@@ -55,7 +59,8 @@ class Real(Agent):
     def __init__(self, name, gate, home):
         super().__init__(name, home)
         self.gate = gate
-        gate.write('journal = "calls.journal"\n' + gate.plug(PLUGIN, HOOKS))
+        own = 'journal = "calls.journal"\napprovals = "approvals.db"\n'
+        gate.write(own + gate.plug(PLUGIN, HOOKS))
         self.type("install", name, "--settings", str(gate.file))
 
     def type(self, *words):
@@ -119,6 +124,26 @@ def test_both_events_are_one_call_in_the_journal(real):
     assert outcomes.count("returned") == 3 and outcomes.count("blocked") == 3
 
 
+def test_a_call_that_another_process_approves_runs_once(real):
+    assert "approval pending" in real.has_run("echo approved")[1]
+    with closing(Store(real.gate.folder / "approvals.db")) as store:
+        (request,) = store.pending()
+        store.answer(request.id, Approved("ada"))
+    assert real.has_run("echo approved")[0]
+    assert not real.has_run("echo approved")[0]
+
+
+def test_a_plugin_that_does_not_load_closes_and_a_server_that_ended_is_started_again(real):
+    plugin = real.gate.folder / "plugins" / "own" / "plugin.py"
+    text = plugin.read_text()
+    plugin.write_text("raise ValueError('the text of the plugin')")
+    has_run, told = real.has_run("echo hello")
+    assert not has_run and "the text of the plugin" not in told
+    plugin.write_text(text)
+    assert real.has_run("echo hello")[0] and real.gate.stop()
+    assert real.has_run("echo hello")[0]
+
+
 def test_a_session_is_seen_to_begin_so_that_it_can_be_limited(real):
     text = real.gate.file.read_text()
     real.gate.write(text + "[gate]\nrate_limit = 1\n")
@@ -143,3 +168,8 @@ def test_wrong_settings_and_a_hook_that_is_gone_close(real):
     assert real.has_run("echo hello")[0]
     real.file.write_text(real.file.read_text().replace(sys.executable, "/no/python"))
     assert not real.has_run("echo hello")[0]
+
+
+def test_an_agent_is_without_a_gate_once_it_is_uninstalled(real):
+    assert real.type("uninstall", real.name) == f"uninstalled: {real.file}\n"
+    assert real.has_run("echo forbidden")[0]
