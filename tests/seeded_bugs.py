@@ -2142,6 +2142,70 @@ PAGE = [
 ]  # fmt: skip
 
 
+REMOTE = [
+    Bug('guards.remote: an answer without a decision that is true or false permits', 'guards/_authzen/answer.py',
+        'if not isinstance(decision, bool):',
+        'if decision is None:',
+        'tests/guards/test_remote_answers.py'),
+    Bug('guards.remote: a patch that was not asked for is dropped', 'guards/_authzen/answer.py',
+        'if not takes_patches:\n        raise _malformed(',
+        'if not takes_patches:\n        return None\n        raise _malformed(',
+        'tests/guards/test_remote_answers.py'),
+    Bug('guards.remote: a permit is taken with any status below 300', 'guards/_authzen/connections.py',
+        'if response.status != 200:',
+        'if response.status > 399:',
+        'tests/guards/test_remote_answers.py'),
+    Bug('guards.remote: a server that sends a byte now and then is waited for', 'guards/_authzen/connections.py',
+        'self._sock.settimeout(_left(self.end))',
+        'self._sock.settimeout(1.0)',
+        'tests/guards/test_remote_answers.py'),
+    Bug('guards.remote: an answer that was refused keeps its socket open', 'guards/_authzen/connections.py',
+        'with closing(response):',
+        'if True:',
+        'tests/guards/test_remote_connections.py'),
+    Bug('guards.remote: a forked child shares the connections of its parent', 'guards/_authzen/connections.py',
+        'run_at_fork(after_in_child=_close_in_child)',
+        'run_at_fork(after_in_child=_SERVERS.copy)',
+        'tests/guards/test_remote_connections.py'),
+    Bug('guards.remote: an integer that parsers round is sent', 'guards/_authzen/question.py',
+        'if abs(value) > _LARGEST:',
+        'if abs(value) > _LARGEST**2:',
+        'tests/guards/test_remote.py'),
+    Bug('guards.remote: a subclass of dict shows the server other arguments', 'guards/_authzen/question.py',
+        'items = dict.items(values) if isinstance(values, dict) else values.items()',
+        'items = values.items()',
+        'tests/guards/test_remote.py'),
+    Bug('guards.remote: what was judged once is never judged again', 'guards/_remote.py',
+        'ctx.state.pop(self, None) == call',
+        'ctx.state.get(self) == call',
+        'tests/guards/test_remote_patches.py'),
+    Bug('guards.remote: after a permit with a patch, other arguments run unjudged', 'guards/_remote.py',
+        'ctx.state.pop(self, None) == call',
+        'ctx.state.pop(self, None) is not None',
+        'tests/guards/test_remote_patches.py'),
+    Bug('fleet.policy: a guard that fails is answered with its text', 'fleet/_policy.py',
+        'if blocked.reason.startswith(_FAILED):',
+        'if False:',
+        'tests/fleet/test_policy.py'),
+    Bug('fleet.policy: without a guard, calls are permitted', 'fleet/_policy.py',
+        'require_guard=True',
+        'require_guard=False',
+        'tests/fleet/test_policy.py'),
+    Bug('fleet.policy: a part of a token is enough', 'fleet/_policy.py',
+        'given = hashlib.sha256(token).digest()',
+        'given = hashlib.sha256(token[:21]).digest()',
+        'tests/fleet/test_policy.py'),
+    Bug('fleet.policy: a blocked call with a result is permitted', 'fleet/_policy.py',
+        'if result is not _DONE or not ran:',
+        'if not ran:',
+        'tests/fleet/test_policy.py'),
+    Bug('fleet.policy: a call that its modifiers changed runs unchanged', 'fleet/_policy.py',
+        'if not evaluation.takes_patches:',
+        'if False:',
+        'tests/fleet/test_policy.py'),
+]  # fmt: skip
+
+
 SINKS = [
     Bug('sinks: a redactor that fails shows the value', '_events/redaction.py',
         '                return UNREDACTED\n        return value',
@@ -2550,7 +2614,7 @@ GATE = [
 ]  # fmt: skip
 
 ALL = (
-    BUGS + ENGINE + ROOMS + APPROVALS + PLATFORMS + JOURNAL + PAGE + SINKS
+    BUGS + ENGINE + ROOMS + APPROVALS + PLATFORMS + JOURNAL + PAGE + REMOTE + SINKS
     + PYTHONS + MODELS + ADAPTERS + GATE
 )
 

@@ -54,7 +54,8 @@ def listening_on(host: str, port: int) -> socket.socket:
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 65536:
         raise HookError(f"port={port!r:.40} must be a number from 0 (any free port) to 65535")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family)
+    # asyncio turns Nagle's algorithm off, which delays answers, only if the protocol is named.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         # On Windows, SO_REUSEADDR would let another program take over the port.
         alone = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)

@@ -74,6 +74,7 @@ LIMITS: dict[str, float] = {
     "P27 async": 1.3,
     "P28 processor": 25.0,
     "P31 policy": 2.0,
+    "P32 remote": 2.0,
 }
 
 SLACK = 1.15

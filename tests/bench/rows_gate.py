@@ -38,16 +38,16 @@ def rows() -> Iterator[Figure]:
     )  # fmt: skip
     yield Figure(
         "P29 p95", "the hook of the gate, with a server: 95 of 100 calls",
-        lambda: {"hookbus": _hooks()["p95"]}, "ms", P95_MS if _is_quiet() else None,
+        lambda: {"hookbus": _hooks()["p95"]}, "ms", P95_MS if is_quiet() else None,
     )  # fmt: skip
     yield Figure(
         "P30 first", "the first event, which starts the server",
-        lambda: {"hookbus": _hooks()["first"]}, "ms", FIRST_MS if _is_quiet() else None,
+        lambda: {"hookbus": _hooks()["first"]}, "ms", FIRST_MS if is_quiet() else None,
     )  # fmt: skip
 
 
 @cache
-def _is_quiet() -> bool:
+def is_quiet() -> bool:
     """Return whether the machine is idle. Only then, and only in long runs, is a wall-clock time
     judged, because other jobs may begin during a run.
     """

@@ -25,6 +25,7 @@ KEPT: Final = 64
 """The maximum number of idle connections to keep."""
 
 _PIECE: Final = 65_536
+_QUICKACK: Final[int | None] = getattr(socket, "TCP_QUICKACK", None)  # Linux has it
 
 
 class Server:
@@ -198,6 +199,12 @@ class _Timed:
         """Let the next operation take as long as the deadline allows."""
         self._sock.settimeout(_left(self.end))
 
+    def acknowledge_at_once(self) -> None:
+        """Do not delay acknowledgments: many servers send the body only after that of the headers.
+        """
+        if _QUICKACK is not None:
+            self._sock.setsockopt(socket.IPPROTO_TCP, _QUICKACK, 1)
+
     def sendall(self, data: Any) -> None:
         rest = memoryview(data)
         while rest:
@@ -219,6 +226,7 @@ class _Reader(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> Any:
         self._timed.wait_until_end()
+        self._timed.acknowledge_at_once()
         return self._raw.readinto(buffer)
 
     def close(self) -> None:
