@@ -10,8 +10,8 @@ from typing import Any, Final
 import attrs
 
 from .._ground.errors import did_you_mean
+from .._ground.trust import check_trust, read_toml
 from ..exceptions import HookError
-from ..plugins._trust import check_trust, read_toml
 
 PLACES: Final = ("workspace", "user", "bundled")
 _NAMES: Final = "a list of strings"

@@ -18,7 +18,7 @@ from .. import HookError
 from .._ground.errors import did_you_mean
 from .._ground.keywords import named_options
 from .._ground.platform import account_name
-from ..plugins._trust import check_trust, read_toml
+from .._ground.trust import check_trust, read_toml
 
 _KEYS: Final = ("roles", "token", "secret")
 _SHORTEST_SECRET: Final = 16

@@ -12,8 +12,8 @@ import attrs
 
 from .. import HookError, guards
 from .._ground.errors import did_you_mean
+from .._ground.trust import check_trust, read_toml
 from .._program.settings import Settings, beside, read_settings
-from ..plugins._trust import check_trust, read_toml
 from ._agents import GROUPS, expand_rule
 
 DEADLINE_SECONDS: Final = 10.0

@@ -30,6 +30,7 @@ from .._ground.sqlite import (
 VERSION: Final = 3
 _APPLICATION: Final = 0x686B6A6C  # "hkjl", in the head of the file
 PAGES: Final = 1000
+_UNWRITABLE: Final = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 
 _log: Final = logging.getLogger("hookbus")
 
@@ -154,10 +155,10 @@ def _read_only(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
     try:
         db.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except sqlite3.Error as error:
+    except BaseException as error:
         db.close()
-        unwritable = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-        if code_of(error) not in unwritable or Path(f"{path}-wal").exists():
+        is_unwritable = isinstance(error, sqlite3.Error) and code_of(error) in _UNWRITABLE
+        if not is_unwritable or Path(f"{path}-wal").exists():
             raise
         # No process has the file open, and in a read-only folder no process can.
         db = sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None)

@@ -26,6 +26,7 @@ from hookbus import Bus, guards, hookable
 
 from .calls import method
 from .harness import Case, Expect, Row
+from .rows_policy import DECLARED, PEOPLE, POLICIES
 
 Check = Callable[[str, dict[str, Any]], bool]
 MAIL = {"to": "Ada Lovelace", "text": "The meeting is at ten, in the room upstairs."}
@@ -77,23 +78,10 @@ def _tools() -> tuple[Any, Check, dict[str, Any]]:
 
 def _policy() -> tuple[Any, Check, dict[str, Any]]:
     """Twenty policies: one permit for each of fourteen tools, and six forbids for all of them."""
-    permits = [
-        f'permit(principal, action, resource == Tool::"{tool}") '
-        f'when {{ context.arguments.to like "Ada*" && context.arguments.text != "{tool}" }};'
-        for tool in ("send", *(f"send_{number}" for number in range(13)))
-    ]
-    forbids = [
-        f'forbid(principal in Role::"role{number}", action, resource) '
-        f'when {{ context.arguments.to like "*@evil{number}.test" }};'
-        for number in range(6)
-    ]
-    people = {f"user{number}": [f"role{number}"] for number in range(6)}
-    declared = {name: {"to": str, "text": str}
-                for name in ("send", *(f"send_{number}" for number in range(13)))}  # fmt: skip
-    guard = guards.policy("\n".join(permits + forbids), schema=declared, entities=people)
+    guard = guards.policy(POLICIES, schema=DECLARED, entities=PEOPLE)
 
     def is_fine(name: str, arguments: dict[str, Any]) -> bool:
-        if not arguments.keys() <= declared[name].keys():
+        if not arguments.keys() <= DECLARED[name].keys():
             return False
         to, text = arguments["to"], arguments["text"]
         return isinstance(to, str) and isinstance(text, str) and to.startswith("Ada")

@@ -73,6 +73,7 @@ LIMITS: dict[str, float] = {
     "P27 sync": 1.3,
     "P27 async": 1.3,
     "P28 processor": 25.0,
+    "P31 policy": 2.0,
 }
 
 SLACK = 1.15

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from . import rows_calls, rows_footprint, rows_gate, rows_many, rows_on, rows_sealed
+from . import rows_calls, rows_footprint, rows_gate, rows_many, rows_on, rows_policy, rows_sealed
 from .harness import Bench, Case, Figure, Measured, Row
 
 
@@ -12,7 +12,7 @@ def all_rows() -> list[Row | Figure]:
     found = [
         *rows_calls.rows(), *rows_calls.rows_of_classes(), *rows_many.rows(),
         *rows_footprint.rows(), *rows_on.rows(), *rows_sealed.rows(),
-        *rows_gate.rows(),
+        *rows_gate.rows(), *rows_policy.rows(),
     ]  # fmt: skip
     return sorted(found, key=lambda row: int(re.findall(r"\d+", row.key)[0]))
 

@@ -2,6 +2,7 @@
 
 import threading
 
+import cedarpy
 import pytest
 
 from hookbus import HookBlocked, HookError, baggage, hookable
@@ -141,3 +142,51 @@ def test_threads_are_decided_by_their_own_user(bus, pay, made):
 def test_no_policy_and_a_policy_for_everything_are_refused(text):
     with pytest.raises(HookError):
         policy(text, hook="pay")
+
+
+SCOPES = [
+    "principal", 'principal == Agent::"ada"', 'principal in Role::"lead"', "principal is Agent",
+    'principal is Agent in Role::"staff"', 'principal == Agent::"stranger"',
+]  # fmt: skip
+GROUPS = [
+    {"uid": {"type": kind, "id": name}, "attrs": {},
+     "parents": [{"type": "Role", "id": each} for each in roles]}
+    for kind, name, roles in [("Agent", "ada", ["lead"]), ("Agent", "bob", ["staff"]),
+                              ("Agent", "cy", []), ("Role", "lead", ["staff"])]
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("forbidden", SCOPES)
+@pytest.mark.parametrize("permitted", SCOPES)
+def test_the_scope_of_principals_means_what_it_means_in_cedar(bus, pay, made, permitted, forbidden):
+    text = f"""
+        permit({permitted}, action, resource is Hook) when {{ context.arguments.amount < 9 }};
+        forbid({forbidden}, action, resource is Hook) when {{ context.arguments.amount < 5 }};"""
+    bus.register(policy(text, hook="pay", entities=GROUPS))
+    for user in ("ada", "bob", "cy", "stranger", "lead"):
+        for amount in (4, 5, 9):
+            request = {
+                "principal": {"type": "Agent", "id": user}, "action": 'Action::"pay"',
+                "resource": 'Hook::"pay"', "context": {"arguments": {"amount": amount}},
+            }  # fmt: skip
+            before, allowed = len(made), cedarpy.is_authorized(request, text, GROUPS).allowed
+            with baggage(user=user):
+                try:
+                    pay("eve", amount)
+                except HookBlocked:
+                    pass
+            assert (len(made) > before) == allowed, (user, amount)
+
+
+def test_an_error_in_a_policy_blocks_those_whom_its_scope_covers_and_nobody_else(bus, pay, made):
+    text = """permit(principal, action, resource is Hook) when { context.arguments.amount > 0 };
+        forbid(principal in Role::"lead", action, resource is Hook)
+        when { context.arguments.amount + 9223372036854775807 > 5 };"""
+    bus.register(policy(text, hook="pay", entities=GROUPS))
+    for user in ("cy", "ada", "bob", "ada", "cy"):
+        with baggage(user=user):
+            try:
+                pay(user, 5)
+            except HookBlocked as blocked:
+                assert "could not be evaluated" in blocked.reason
+    assert [user for user, _ in made] == ["cy", "bob", "cy"]

@@ -1,5 +1,6 @@
 """Whose a file is, before one byte of it or a file beside it changes; and files that are locked."""
 
+import gc
 import hashlib
 import logging
 import shutil
@@ -7,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 
@@ -227,6 +228,26 @@ def look():
 
 pay(int(sys.argv[2]) - 1) if sys.argv[2] != "0" else look()
 """
+
+
+def open_connections():
+    """Return the connections to SQLite that nobody closed, also those of a pending exception."""
+    found = []
+    for each in gc.get_objects():
+        if isinstance(each, sqlite3.Connection):
+            with suppress(sqlite3.ProgrammingError):  # it is closed, or belongs to a thread
+                found.append((id(each), each.total_changes))
+    return found
+
+
+def test_a_file_whose_schema_is_no_text_is_refused_and_closed(path):
+    Journal(path).close()
+    with closing(make_foreign(path, "PRAGMA writable_schema = ON")) as db:
+        db.execute("UPDATE sqlite_master SET name = CAST(x'ff' AS TEXT), sql = 'CREATE'")
+    before = open_connections()
+    with pytest.raises(HookError, match="is damaged") as raised:
+        Journal.reading(path)
+    assert open_connections() == before, raised
 
 
 @pytest.mark.parametrize("attempts, unknown", [

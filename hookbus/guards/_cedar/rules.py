@@ -93,14 +93,27 @@ class Policy:
             uids = list(scope.entities)
         if uids and action not in map(uid_of, uids):
             return False
-        scope = self.tree.resource
-        if isinstance(scope, (pst.ScopeIs, pst.ScopeIsIn)) and str(scope.entity_type) != kind:
-            return False
-        if isinstance(scope, pst.ScopeEq):
-            return uid_of(scope.entity) == next(iter(resource))
-        if isinstance(scope, (pst.ScopeIn, pst.ScopeIsIn)):
-            return uid_of(scope.entity) in resource
-        return True
+        return _matches(self.tree.resource, resource, kind)
+
+    def may_apply_to(self, principal: Collection[Uid]) -> bool:
+        """Return whether its scope can match calls of a principal.
+
+        Args:
+            principal: the principal, first, and the groups that it is in.
+        """
+        return _matches(self.tree.principal, principal, next(iter(principal))[0])
+
+
+def _matches(scope: Any, entity: Collection[Uid], kind: str) -> bool:
+    """Return whether a scope matches an entity of this type, given with the groups it is in."""
+    pst = cedar().pst
+    if isinstance(scope, (pst.ScopeIs, pst.ScopeIsIn)) and str(scope.entity_type) != kind:
+        return False
+    if isinstance(scope, pst.ScopeEq):
+        return uid_of(scope.entity) == next(iter(entity))
+    if isinstance(scope, (pst.ScopeIn, pst.ScopeIsIn)):
+        return uid_of(scope.entity) in entity
+    return True
 
 
 def uid_of(entity: Any) -> Uid:

@@ -10,8 +10,7 @@ from typing import Any
 import attrs
 
 from ... import HookError
-from ...exceptions import PluginError
-from ...plugins._trust import check_trust
+from ..._ground.trust import check_trust
 
 Status = tuple[tuple[str, int, int, int], ...]
 """The names, sizes, times and numbers of files: it changes when one of them does."""
@@ -85,8 +84,6 @@ def read_trusted(path: Path) -> str:
         with path.open("rb") as opened:
             check_trust(path, os.fstat(opened.fileno()))
             return opened.read().decode("utf-8-sig")
-    except PluginError as error:
-        raise HookError(str(error)) from None
     except OSError as error:
         raise HookError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -20,6 +20,9 @@ ACTION: Final = "Action"
 MOST_KEPT: Final = 1_000
 """The number of decisions to keep, for calls with the same arguments, user and baggage."""
 
+MOST_SETS: Final = 100
+"""The number of sets of policies to keep for each tool: one for principals with the same roles."""
+
 LONGEST_KEPT: Final = 2_000
 """The number of characters of the arguments and baggage of a decision that is kept."""
 
@@ -78,10 +81,10 @@ class View:
             "resource": {"type": resource[0], "id": resource[1]},
         }
         self._authorize = cedar().is_authorized
-        enforced = [each for each in self.policies if not each.is_shadow]
-        self._enforced = _Evaluated(enforced)
-        self.has_shadow = len(enforced) < len(self.policies)
-        self._with_shadow = _Evaluated(self.policies) if self.has_shadow else None
+        self._enforced = [each for each in self.policies if not each.is_shadow]
+        self.has_shadow = len(self._enforced) < len(self.policies)
+        self._evaluated: dict[tuple[int, ...], _Evaluated] = {}
+        self._evaluated_for: dict[tuple[Uid, bool], _Evaluated] = {}
 
     def _check(self, action: str, around: list[Uid]) -> str | None:
         names = mentions_of(self.policies).baggage or ()
@@ -115,15 +118,15 @@ class View:
                 of these policies are counted.
             is_counted: whether to add the decision to the counts of the policies.
         """
-        evaluated = self._enforced
-        if with_shadow and self._with_shadow is not None:
-            evaluated = self._with_shadow
         if self.problem is not None:
             return Decision("block", self.problem, details={"problem": self.problem})
         try:
             context = self._context(arguments, baggage)
         except Mismatch as wrong:
             return Decision("block", f"{wrong} (tool {self._name[:60]!a})")
+        evaluated = self._evaluated_for.get((principal, with_shadow))
+        if evaluated is None:
+            evaluated = self._evaluate_for(principal, with_shadow)
         # A decision depends on nothing else: Cedar reads neither the clock nor the network.
         key, decided = (self, evaluated, principal, context), self._whole.decided
         decision: Decision | None = decided.get(key)
@@ -146,6 +149,24 @@ class View:
         for each in decision.policies if is_counted else ():
             each.decided += each.is_shadow or not with_shadow
         return decision
+
+    def _evaluate_for(self, principal: Uid, with_shadow: bool) -> _Evaluated:
+        """Return the policies whose scope can match the calls of a principal."""
+        groups = self._whole.entities.around(principal)
+        several = [
+            each for each in (self.policies if with_shadow else self._enforced)
+            if self.is_checked_by_cedar or each.may_apply_to(groups)
+        ]  # fmt: skip
+        key = tuple(map(id, several))
+        evaluated = self._evaluated.get(key)
+        if evaluated is None:
+            if len(self._evaluated) >= MOST_SETS:
+                self._evaluated.clear()
+            evaluated = self._evaluated[key] = _Evaluated(several)
+        if len(self._evaluated_for) >= MOST_KEPT:
+            self._evaluated_for.clear()
+        self._evaluated_for[principal, with_shadow] = evaluated
+        return evaluated
 
     def matches(
         self, tree: Any, principal: Uid, arguments: Mapping[Any, Any], baggage: Mapping[str, Any]

@@ -1,0 +1,79 @@
+"""Check whether a file can be trusted: no other user can have written it. Read a TOML file."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from ..exceptions import HookError, PluginError
+
+_MOST_LINKS: Final = 40
+
+
+def check_owner(path: str, status: os.stat_result) -> None:
+    """Raise PluginError unless a file or folder belongs to this user or root, and is not writable
+    by everyone. Its group may write: with the umask 002, many systems give each user a group.
+    """
+    if sys.platform == "win32":
+        return
+    if status.st_uid not in (0, os.geteuid()):
+        raise PluginError(
+            f"{path} belongs to user {status.st_uid}, who is neither root nor the user "
+            f"{os.geteuid()} of this process",
+            f"chown it: chown {os.geteuid()} {path}",
+        )
+    # The mode of a link has no meaning; its target is checked separately.
+    if not stat.S_ISLNK(status.st_mode) and status.st_mode & stat.S_IWOTH:
+        raise PluginError(f"{path} is world-writable: anyone could change it", f"chmod o-w {path}")
+
+
+def read_toml(file: Path) -> tuple[dict[str, Any], os.stat_result]:
+    """Return the contents of a TOML file, and its status for `check_trust`.
+
+    Raises:
+        HookError: if the file cannot be read, or is not valid TOML.
+    """
+    try:
+        with file.open("rb") as opened:
+            status = os.fstat(opened.fileno())  # of the open file, even if it is replaced
+            return tomllib.loads(opened.read().decode("utf-8")), status
+    except OSError as error:
+        raise HookError(f"{file} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise HookError(f"{file} is not valid TOML: {error}") from None
+
+
+def check_trust(file: Path, status: os.stat_result) -> None:
+    """Reject a file that another user could have written. The members of its group are trusted.
+
+    Raises:
+        HookError: if another user owns the file, a link on the way to it, or the folder of one of
+            them, or if everyone may write to it.
+    """
+    real = Path(os.path.realpath(file))
+    try:
+        check_owner(str(real), status)
+        for path in _links_to(file):
+            check_owner(str(path), os.lstat(path))
+            check_owner(str(path.parent), os.stat(path.parent))
+        check_owner(str(real.parent), os.stat(real.parent))
+    except PluginError as error:
+        raise HookError(str(error)) from None
+    except OSError as error:
+        raise HookError(f"{file} cannot be read: {error.strerror}") from None
+
+
+def _links_to(file: Path) -> Iterator[Path]:
+    """Yield a file, and the next ones if it is a link to a link."""
+    yield file
+    for _ in range(_MOST_LINKS):
+        if not file.is_symlink():
+            return
+        file = file.parent / os.readlink(file)
+        yield file
+    raise HookError(f"{file} is a link to more than {_MOST_LINKS} links")
