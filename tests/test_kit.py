@@ -3,7 +3,6 @@
 import asyncio
 from types import SimpleNamespace
 
-import attrs
 import pytest
 
 from hookbus import Block, Bus, HookError
@@ -54,7 +53,7 @@ def test_the_contract_fails_an_adapter_that_hooks_nothing():
 
 
 def test_the_contract_has_its_tests_in_one_order():
-    tests = adapter_contract(lambda body: attrs.evolve(sample(body), awaits=False), CHECKED.install)
+    tests = adapter_contract(lambda body: sample(body)._replace(awaits=False), CHECKED.install)
     names = [name.split("__") for name in vars(tests) if name.startswith("test_")]
     plain, awaited = ([name for name, way in names if way == each]
                       for each in ("Tool_run", "Tool_arun"))  # fmt: skip
