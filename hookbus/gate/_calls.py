@@ -134,8 +134,7 @@ class Calls:
             session.halves[whose] = Halves(self._gates[event.agent.name])
         halves, call = session.halves[whose], _call_of(event)
         key: Hashable = (whose, call.call_id) if event.agent.has_ids else next(self._numbers)
-        sent = comparable(given["tool_input"])
-        opened = OpenCall(halves, key, call.name, sent, sent)
+        opened = OpenCall(halves, key, call.name, event.sent, event.sent)
         if may_hand_on and not self._has_around(event.agent.name, call.tool):
             opened.hand_over = HandOver.of(copy.deepcopy(given["tool_input"]))
         HAND_OVER.set(opened.hand_over)
@@ -178,11 +177,14 @@ class Calls:
 
 def _is_as_judged(opened: OpenCall, event: Event) -> bool:
     """Return whether a tool ran with the arguments that were judged, or that receivers made."""
-    ran = event.given["tool_input"]
-    found, command = [ran], ran.get("command")
-    if event.agent.name == "codex" and isinstance(command, str) and command.startswith(CLOSED):
-        found.append({**ran, "command": command.removeprefix(CLOSED)})
-    return any(comparable(each) in (opened.sent, opened.became) for each in found)
+    judged, ran = (opened.sent, opened.became), event.given["tool_input"]
+    command = ran.get("command")
+    if event.sent in judged:
+        return True
+    is_closed = isinstance(command, str) and command.startswith(CLOSED)
+    if event.agent.name != "codex" or not is_closed:
+        return False
+    return comparable({**ran, "command": command.removeprefix(CLOSED)}) in judged
 
 
 async def _withhold(opened: OpenCall, event: Event) -> Denied:
