@@ -36,20 +36,16 @@ class PolicyOptions:
     hook: str = "tool_call"
     """the hook of the calls."""
 
-    def trial(self, source: Path, schema: Any, head: Mapping[str, Any] | None = None) -> Trial:
+    def trial(self, source: Path, schema: Any) -> Trial:
         """Return policies, to be tried on calls.
 
         Args:
             source: the policies.
             schema: the types of arguments.
-            head: the settings of a table, for what is not an option.
         """
         from ..guards._cedar.trial import Trial
 
-        given = dict(head or {})
-        entities = self.entities or given.get("entities")
-        people = self.people or given.get("people")
-        return Trial(source, schema, entities, people, self.hook, self.own_hooks())
+        return Trial(source, schema, self.entities, self.people, self.hook, self.own_hooks())
 
     def overrides(self) -> dict[str, Any]:
         """Return the options that replace settings of a table."""

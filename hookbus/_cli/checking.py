@@ -13,6 +13,7 @@ from .._program.settings import Settings, find_settings
 from ..exceptions import HookWarning
 from .screen import TABLES, Several, Shown, print_items, print_json, say
 from .target import buses_of, module_of
+from .tools_in_sources import find_bare_tools
 
 
 def check(
@@ -22,8 +23,8 @@ def check(
 
     It reports signals that no hook emits, receivers that can never run, cycles of before= and
     after=, overrides that are not hooked, hooks that require a guard but have none, modifiers that
-    block but fail open, refused plugins, unmet requirements in the settings, and rules that match
-    no tool.
+    block but fail open, refused plugins, unmet requirements in the settings, tools of frameworks
+    whose adapter is not installed, and rules that match no tool.
 
     Args:
         module: package.module, or the path of a file. It is imported.
@@ -89,7 +90,7 @@ def _found(module: str, settings: Settings) -> tuple[list[str], ModuleType | Non
     for name, bus in buses_of(imported).items():
         where = f"{name}: " if bus is not default_bus else ""
         found += [type(each)(f"{where}{each}") for each in report(bus).findings]
-    return [*found, *_required(settings)], imported
+    return [*found, *_required(settings), *find_bare_tools(module, settings.adapters)], imported
 
 
 def _required(settings: Settings) -> Iterator[str]:

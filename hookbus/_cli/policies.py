@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +15,7 @@ from .reading import ANY_FILE, Read
 from .screen import TABLES, Several, Shown, print_items, print_json, print_rows, say
 
 if TYPE_CHECKING:
+    from ..guards._cedar.trial import TestTable
     from ..guards._cedar.view import Decision
 
 policy = App(
@@ -182,8 +183,9 @@ def diff(
         new: the policies after.
         table: take the calls from this table instead of a journal.
     """
-    calls, schema, head = _calls(table, read, given)
-    before, after = (given.trial(each, schema, head) for each in (old, new))
+    calls, settings = _calls(table, read, given)
+    options = given.overrides()
+    before, after = (settings.trial(each, **options) for each in (old, new))
     changed = []
     for call in calls:
         then, now = (each.decide(call.tool, call.arguments, call.baggage)
@@ -213,8 +215,8 @@ def coverage(
         file: the policies.
         table: take the calls from this table instead of a journal.
     """
-    calls, schema, head = _calls(table, read, given)
-    trial = given.trial(file, schema, head)
+    calls, settings = _calls(table, read, given)
+    trial = settings.trial(file, **given.overrides())
     for call in calls:
         trial.decide(call.tool, call.arguments, call.baggage)
     rows = [{"policy": each.id, "effect": each.effect, "decided": each.decided,
@@ -228,21 +230,17 @@ def coverage(
 
 def _calls(
     table: Path | None, read: Read, given: PolicyOptions
-) -> tuple[list[Seen], Any, Mapping[str, Any]]:
-    """Return the calls of a table or journal, their schema, and the settings of the table."""
-    from ..guards._cedar.trial import read_table, schema_seen
+) -> tuple[list[Seen], TestTable]:
+    """Return the calls of a table or journal, and the table with their settings."""
+    from ..guards._cedar.trial import TestTable, read_table, schema_seen
 
     if table is not None:
         found = read_table(table)
-        calls = [Seen(each.tool, each.arguments, each.baggage) for each in found.cases]
-        head = {name: found.head[name] for name in ("entities", "people") if name in found.head}
-        own = found.head.get("schema")
-        is_given = given.schema is not None or given.module is not None
-        return calls, schema_in_force(given) if is_given or own is None else own, head
+        return [Seen(each.tool, each.arguments, each.baggage) for each in found.cases], found
     calls = list(calls_in(read.opened(), given.hook))
     if given.schema is not None or given.module is not None:
-        return calls, schema_in_force(given), {}
-    return calls, schema_seen((each.tool, each.arguments) for each in calls), {}
+        return calls, TestTable((), {})
+    return calls, TestTable((), {"schema": schema_seen((e.tool, e.arguments) for e in calls)})
 
 
 @policy.command

@@ -122,6 +122,10 @@ BINARY: Final[int] = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 """Flags of `os.open` for binary files that child processes do not inherit."""
 
 
+class NoLocks(OSError):
+    """The system, or the file system of a file, cannot lock files."""
+
+
 def lock_file(file: int) -> bool:
     """Lock an open file for this process, until the file is closed or the process ends, however it
     ends. Return False if another open file has the lock.
@@ -129,12 +133,15 @@ def lock_file(file: int) -> bool:
     A child process has the lock too while it has inherited the open file.
 
     Raises:
-        ImportError: if the system has no such locks.
+        NoLocks: if the system, or the file system, has no such locks.
     """
     try:
         (_lock_on_windows if IS_WINDOWS else _lock_on_posix)(file)
-    except OSError:
+    except (BlockingIOError, PermissionError):
         return False
+    except (ImportError, OSError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise NoLocks(f"this system or file system cannot lock files ({why})") from None
     return True
 
 

@@ -1,4 +1,4 @@
-"""Check whether a file can be trusted: no other user can have written it. Read a TOML file."""
+"""Read files that must be trusted: no other user can have written them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..exceptions import HookError, PluginError
+
+_ENCODING: Final = "utf-8-sig"
+"""UTF-8. Some editors begin a file with a byte order mark, which is skipped."""
 
 _MOST_LINKS: Final = 40
 
@@ -32,20 +35,51 @@ def check_owner(path: str, status: os.stat_result) -> None:
         raise PluginError(f"{path} is world-writable: anyone could change it", f"chmod o-w {path}")
 
 
+def read_trusted(file: Path) -> str:
+    """Return the text of a file that no other user could have written or replaced.
+
+    Raises:
+        HookError: if the file cannot be read or is not UTF-8, or as `check_trust`.
+    """
+    content, status = _read(file)
+    check_trust(file, status)
+    try:
+        return content.decode(_ENCODING)
+    except UnicodeDecodeError:
+        raise HookError(f"{file} is not valid UTF-8") from None
+
+
+def read_trusted_toml(file: Path) -> dict[str, Any]:
+    """Return the contents of a TOML file that no other user could have written or replaced.
+
+    Raises:
+        HookError: as `read_toml`, or as `check_trust`.
+    """
+    table, status = read_toml(file)
+    check_trust(file, status)
+    return table
+
+
 def read_toml(file: Path) -> tuple[dict[str, Any], os.stat_result]:
     """Return the contents of a TOML file, and its status for `check_trust`.
 
     Raises:
         HookError: if the file cannot be read, or is not valid TOML.
     """
+    content, status = _read(file)
+    try:
+        return tomllib.loads(content.decode(_ENCODING)), status
+    except (ValueError, RecursionError) as error:
+        raise HookError(f"{file} is not valid TOML: {error}") from None
+
+
+def _read(file: Path) -> tuple[bytes, os.stat_result]:
     try:
         with file.open("rb") as opened:
             status = os.fstat(opened.fileno())  # of the open file, even if it is replaced
-            return tomllib.loads(opened.read().decode("utf-8")), status
+            return opened.read(), status
     except OSError as error:
         raise HookError(f"{file} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise HookError(f"{file} is not valid TOML: {error}") from None
 
 
 def check_trust(file: Path, status: os.stat_result) -> None:

@@ -12,6 +12,7 @@ import attrs
 
 from .. import Block, HookError
 from .._approval.approval import Approval
+from .._approval.people import folded
 from .._ground.errors import unapproved
 from .._ground.plain import plain
 from .._ground.platform import account_name
@@ -19,7 +20,6 @@ from ._digest import canonical, covered, digest_of, library
 from ._identity import identity_of
 from ._inner import facts_as_approved
 from ._memory import Memory, check_answer, check_seconds
-from ._people import folded
 from ._redacted import hidden, restored, without
 from ._required import name_mark, required_by
 from ._standing import Exact, patterned

@@ -11,7 +11,8 @@ from typing import Any
 import attrs
 
 from .. import HookError
-from ._people import People, Person, Proof, folded
+from .._approval.people import Person, folded
+from ._people import People, Proof
 from ._required import missing, name_mark
 from ._words import AlreadyAnswered, Approved, Denied, Request, RequestExpired
 

@@ -14,7 +14,6 @@ from contextlib import suppress
 from queue import Full, Queue
 from typing import Any, Final
 from urllib.error import HTTPError
-from urllib.parse import urlsplit
 from urllib.request import (
     AbstractHTTPHandler,
     HTTPHandler,
@@ -27,6 +26,7 @@ from urllib.request import (
 from .. import HookError
 from .._connections.failures import ERROR, log
 from .._connections.options import odd_timeout
+from .._ground.addresses import place_of
 from .._ground.errors import warn
 from .._ground.keywords import named_options
 from .._ground.locks import Lock
@@ -218,21 +218,7 @@ def _place_of(
     url: Any, needs: str = "notify() needs the address of a webhook, such as 'https://host/path'"
 ) -> str:
     """Return the part of an address that is safe to show, or raise for an invalid address."""
-    refused = HookError(needs)
-    if not isinstance(url, str):
-        raise refused
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        raise refused from None
-    if not host or parts.scheme not in ("http", "https"):
-        raise refused
-    if not url.isascii() or not url.isprintable() or " " in url:
-        raise HookError("notify() needs an ASCII address, percent-encoded and without spaces")
-    if "@" in parts.netloc:
-        raise HookError("notify() accepts no user or password in the address: use secret=")
-    return f"{parts.scheme}://{host}" + (f":{port}" if port else "")
+    return place_of(url, needs, name="notify()", instead="secret=")
 
 
 _OPEN: Final[weakref.WeakSet[notify]] = weakref.WeakSet()

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from ._people import folded
+from .._approval.people import folded
 
 
 @attrs.frozen

@@ -18,7 +18,9 @@ from ._people import People, Proof
 from ._redacted import _is_same
 from ._words import Between, Request, Rule
 
-_STAR: Final = re.compile(r"\[\*\]|\*")
+_STAR: Final = re.compile(r"(?<!\[)\*|\*(?!\])")
+_LINE: Final = r"[^\r\n\v\f\x1c-\x1e\x85\u2028\u2029]*"
+"""What a star of a pattern matches: any characters of one line."""
 
 
 @attrs.frozen(kw_only=True)
@@ -145,11 +147,18 @@ def _is_like(pattern: Any, value: Any) -> bool:
         return type(value) in (int, float) and pattern.low <= value <= pattern.high
     if not isinstance(pattern, str):
         return _is_same(pattern, value)
-    literal = (re.escape(piece) for piece in _STAR.split(pattern))
-    stars = [r"\*" if star == "[*]" else r"[^\r\n\v\f\x1c-\x1e\x85\u2028\u2029]*"
-             for star in _STAR.findall(pattern)]  # fmt: skip
-    found = "".join(part + star for part, star in zip(literal, [*stars, ""]))
-    return type(value) is str and re.fullmatch(found, value) is not None
+    return type(value) is str and _regex(pattern).fullmatch(value) is not None
+
+
+def _regex(pattern: str) -> re.Pattern[str]:
+    """Return the regular expression of a pattern. It takes linear time for each star, because the
+    agent writes the value: the text behind a star is found once, where it comes first.
+    """
+    first, *others = (re.escape(text.replace("[*]", "*")) for text in _STAR.split(pattern))
+    if not others:
+        return re.compile(first)
+    found = "".join(f"(?>{_LINE}?{text})" for text in others[:-1])
+    return re.compile(f"{first}{found}{_LINE}{others[-1]}")
 
 
 def _is_unlimited(pattern: Any) -> bool:

@@ -200,9 +200,6 @@ class Store:
                 [request.digest],
             ).fetchone()
             case = None if row is None else self._case(db, row)
-            if case is not None and case.state == "approved" and case.missing:
-                # A person who approved has lost the role since, so that the approval is void.
-                case = attrs.evolve(case, state="expired")
             is_open = case is None or case.state not in ("approved", "denied")
             if is_open and (by := use_rule(db, self.people, request)) is not None:
                 self._lapse(db, request)
@@ -264,9 +261,10 @@ class Store:
         if not case.request.required:
             return case
         approvers = approvers_of(db, self.people, case.request)
-        return attrs.evolve(
-            case, approved_by=tuple(approvers), missing=missing(case.request.required, approvers)
-        )
+        left = missing(case.request.required, approvers)
+        # If a person who approved has lost the role since, the approval is void.
+        state = "expired" if case.state == "approved" and left else case.state
+        return attrs.evolve(case, state=state, approved_by=tuple(approvers), missing=left)
 
 
 def _case(row: tuple[Any, ...]) -> ApprovalRecord:

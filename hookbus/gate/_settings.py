@@ -12,7 +12,7 @@ import attrs
 
 from .. import HookError, guards
 from .._ground.errors import did_you_mean
-from .._ground.trust import check_trust, read_toml
+from .._ground.trust import read_trusted_toml
 from .._program.settings import Settings, beside, read_settings
 from ._agents import GROUPS, expand_rule
 
@@ -121,8 +121,7 @@ def load_rules(file: Path) -> guards.tool_policy:
         HookError: if the file cannot be read, has a wrong rule, or could have been written by
             another user.
     """
-    given, status = read_toml(file)
-    check_trust(file, status)
+    given = read_trusted_toml(file)
     try:
         rules = {name: value if name == "default" else _expand_rules(value)
                  for name, value in given.items()}  # fmt: skip

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from ._quarantine import quarantine
     from ._rate_limit import rate_limit
     from ._redact import redact
+    from ._remote import remote
     from ._schema import schema
     from ._together import together
     from ._tool_policy import tool_policy
 
 __all__ = [
     "budget", "cache", "fallback", "no_loops", "paths_within", "pinned_tools", "policy",
-    "provenance", "public_hosts", "quarantine", "rate_limit", "redact", "retry", "schema",
+    "provenance", "public_hosts", "quarantine", "rate_limit", "redact", "remote", "retry", "schema",
     "timeout", "together", "tool_policy",
 ]  # fmt: skip
 
@@ -32,8 +33,8 @@ _MODULES = {
     "paths_within": "_paths", "pinned_tools": "_pinned_tools", "policy": "_policy",
     "provenance": "_provenance",
     "public_hosts": "_hosts", "quarantine": "_quarantine", "rate_limit": "_rate_limit",
-    "redact": "_redact", "retry": "_arounds", "schema": "_schema", "timeout": "_arounds",
-    "together": "_together", "tool_policy": "_tool_policy",
+    "redact": "_redact", "remote": "_remote", "retry": "_arounds", "schema": "_schema",
+    "timeout": "_arounds", "together": "_together", "tool_policy": "_tool_policy",
 }  # fmt: skip
 """The module of each name. A module is loaded on first use, because each needs its own libraries.
 """

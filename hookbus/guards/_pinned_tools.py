@@ -9,15 +9,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
+import attrs
+
 from .. import Ask, Block, HookContext, HookError
+from .._ground.trust import read_trusted
 from ._call import tool_of, whole_declaration_of
 from ._canonical import digest
-from ._cedar.source import read_trusted
 from ._outermost import Outermost
 from ._ready import Hooks, ReadyGuard
 
 MOST_TOOLS: Final = 10_000
 _SHOWN: Final = 200
+_RECENT_NS: Final = 2_000_000_000
+"""For how long after a change another change may leave the times of a file as they are."""
 
 
 class pinned_tools(ReadyGuard):
@@ -128,13 +132,28 @@ class pinned_tools(ReadyGuard):
                 for name in self._undeclared]  # fmt: skip
 
 
+@attrs.frozen
+class _Contents:
+    """What a file of pinned tools contained.
+
+    Attributes:
+        marks: the mark of each tool.
+        status: the device, number, size and times of the file, or None if it must be read again.
+        ends_line: whether the last line is complete.
+    """
+
+    marks: Mapping[str, str]
+    status: tuple[int, ...] | None
+    ends_line: bool
+
+
 class Pins:
     """The file of pinned tools. Lines are only appended, and the first line of a tool counts, so
     that several processes can share it.
     """
 
     def __init__(self, path: Path) -> None:
-        self._path, self._known = path, dict[str, str]()
+        self._path, self._last = path, _Contents({}, None, ends_line=True)
         os.close(self._open(os.O_RDWR | os.O_CREAT))
         self._read()
 
@@ -145,20 +164,21 @@ class Pins:
         Raises:
             HookError: if the file cannot be read or written.
         """
-        if self._known.get(name) == mark:
+        if self._last.marks.get(name) == mark:
             return mark, False
-        self._read()  # a line may have been removed, or added by another process
-        is_new = name not in self._known
+        found = self._read()  # a line may have been removed, or added by another process
+        is_new = name not in found.marks
         if is_new:
             line = {"tool": name, "mark": mark, "at": round(time.time()),
                     "description": str(declared["description"])[:_SHOWN]}  # fmt: skip
+            before = "" if found.ends_line else "\n"  # some editors end a file without it
             descriptor = self._open(os.O_WRONLY | os.O_APPEND)
             try:
-                os.write(descriptor, f"{json.dumps(line)}\n".encode())
+                os.write(descriptor, f"{before}{json.dumps(line)}\n".encode())
             finally:
                 os.close(descriptor)
-            self._read()  # another process may have been first
-        return self._known[name], is_new and self._known[name] == mark
+            found = self._read()  # another process may have been first
+        return found.marks[name], is_new and found.marks[name] == mark
 
     def find(self, name: str) -> str | None:
         """Return the mark that is pinned for a tool, or None.
@@ -166,8 +186,7 @@ class Pins:
         Raises:
             HookError: if the file cannot be read.
         """
-        self._read()
-        return self._known.get(name)
+        return self._read().marks.get(name)
 
     def _open(self, flags: int) -> int:
         try:
@@ -175,9 +194,16 @@ class Pins:
         except OSError as error:
             raise HookError(f"{self._path} cannot be used: {error.strerror}") from None
 
-    def _read(self) -> None:
+    def _read(self) -> _Contents:
+        """Return the contents of the file, which is read again only if it has changed."""
+        status, last = self._status(), self._last  # before reading: a later change is noticed
+        if status is not None and status == last.status:
+            return last
         known: dict[str, str] = {}
-        for number, line in enumerate(read_trusted(self._path).splitlines(), 1):
+        text = read_trusted(self._path)
+        for number, line in enumerate(text.splitlines(), 1):
+            if not line.strip():
+                continue
             try:
                 pin = json.loads(line)
                 known.setdefault(pin["tool"], pin["mark"])
@@ -186,7 +212,18 @@ class Pins:
                     f"{self._path}:{number} is not a pinned tool: remove the line, so that the "
                     "tool is pinned again"
                 ) from None
-        self._known = known
+        self._last = found = _Contents(known, status, not text or text.endswith("\n"))
+        return found
+
+    def _status(self) -> tuple[int, ...] | None:
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            return None  # reading the file raises the reason
+        times = found.st_mtime_ns, found.st_ctime_ns
+        if time.time_ns() - max(times) < _RECENT_NS:
+            return None
+        return found.st_dev, found.st_ino, found.st_size, *times
 
 
 _DESCRIPTIONS: Final[tuple[Callable[[Any], Any], ...]] = (

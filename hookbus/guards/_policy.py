@@ -18,7 +18,7 @@ from ._call import declaration_of, tool_of
 from ._cedar.deciding import Policies
 from ._cedar.declared import fields_of_hook, fields_of_schema, has_arguments, rests_of
 from ._cedar.live import Live
-from ._cedar.people import AGENT, HOOK, ROLE, TOOL
+from ._cedar.people import HOOK, ROLE, TOOL
 from ._cedar.rules import Uid
 from ._cedar.trees import entities_in
 from ._cedar.types import Field
@@ -66,7 +66,7 @@ class policy(ReadyGuard):
             pydantic models, JSON schemas or mappings of parameters to types; or a schema of Cedar,
             or the tools that an MCP server lists, as text or file.
         entities: a mapping of names to roles, a list of entities of Cedar, or a JSON file.
-        people: a mapping of names to roles, or a TOML file.
+        people: a mapping of names to roles, or a TOML file, as for `approvals.Store`.
         reload: whether to read the files again when they change. If their new content cannot be
             used, the earlier policies remain in force.
         hook: the hook to check: a name, several names, or a glob.
@@ -138,14 +138,9 @@ class policy(ReadyGuard):
             return _ALLOW if is_shadow else view
         if is_shadow and not view.has_shadow:
             return _ALLOW
-        user, session = ctx.baggage.get("user"), ctx.baggage.get("session")
-        named = user if user is not None else "anonymous" if session is None else session
-        if user is None and session is not None and str(named) in found.agents:
-            return Decision(
-                "block", "the session has the name of a user, but the call has no user: wrap it in "
-                "with baggage(user=...)",
-            )  # fmt: skip
-        principal = AGENT, str(named)
+        principal = found.principal_of(ctx.baggage)
+        if isinstance(principal, Decision):
+            return principal
         decision = view.decide(principal, arguments, ctx.baggage, with_shadow=is_shadow)
         if is_shadow:
             now = view.decide(principal, arguments, ctx.baggage, is_counted=False)
@@ -234,7 +229,8 @@ class policy(ReadyGuard):
         Raises:
             HookError: if a policy does not fit one of them.
         """
-        self._buses.append(bus)
+        if bus not in self._buses:
+            self._buses.append(bus)
         found = self._live.policies
         for name in self.hooks:
             for hook in bus._switchboard.declared(name) if found.schema.handle is None else ():

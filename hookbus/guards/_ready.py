@@ -178,8 +178,8 @@ def is_remembering(receiver: Any) -> bool:
     return getattr(receiver, "__hookbus_remembers__", False) is True
 
 
-def library(name: str, guard: str) -> Any:
-    """Import a module of the extra `guards`.
+def library(name: str, guard: str, *, extra: str = "guards") -> Any:
+    """Import a module of the extra `guards`, or of another one.
 
     Raises:
         HookError: if it is not installed.
@@ -188,7 +188,7 @@ def library(name: str, guard: str) -> Any:
         return import_module(name)
     except ModuleNotFoundError as error:
         needs = f"guards.{guard} needs the package {error.name}"
-        raise HookError(f"{needs}; run: pip install 'hookbus[guards]'") from None
+        raise HookError(f"{needs}; run: pip install 'hookbus[{extra}]'") from None
 
 
 def shown(value: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from re import Pattern
@@ -11,6 +10,7 @@ from typing import Any, Final, Literal
 
 from .. import Ask, Block, HookContext, HookError
 from .._ground.errors import did_you_mean
+from .._ground.trust import read_trusted_toml
 from ._call import parameters_of, tool_of
 from ._outermost import Outermost
 from ._ready import Hooks, ReadyGuard, glob
@@ -76,15 +76,10 @@ class tool_policy(ReadyGuard):
         """Create the guard from a TOML file with `allow`, `deny`, `ask` and `default`.
 
         Raises:
-            HookError: if the file cannot be read or contains an invalid rule.
+            HookError: if the file cannot be read or contains an invalid rule, or if another user
+                could have written it.
         """
-        try:
-            contents = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise HookError(f"{path} cannot be read: {error.strerror}") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise HookError(f"{path} is not valid TOML: {error}") from None
-        return cls._of_file(path, contents, hook)
+        return cls._of_file(path, read_trusted_toml(Path(path)), hook)
 
     @classmethod
     def _of_file(

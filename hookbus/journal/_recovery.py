@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from .._ground.platform import BINARY, lock_file
+from .._ground.platform import BINARY, NoLocks, lock_file
 from ._append import Chain
 from ._chain import Row
 from ._lines import header_of, read_lines
@@ -75,7 +75,7 @@ class LeftSpool:
         """Return whether the process that wrote it has ended. Then no other process recovers it."""
         try:
             return lock_file(self._file)
-        except ImportError:  # this system cannot lock files
+        except NoLocks:  # so no spool is written here
             return False
 
     def batches(self, moved: int) -> Iterator[tuple[list[Row], int, int]]:

@@ -47,10 +47,19 @@ class Run:
         ).fetchall():
             if not _is_alive(pid):
                 _say_died(db, path, number, id, pid)
-        return db.execute(
-            "INSERT INTO runs (id, source, host, pid, began) VALUES (?, ?, ?, ?, ?)",
-            [self.id, self.source, self._host, self._pid, self._began],
-        ).lastrowid or 0
+        return self._add(db, None)
+
+    def _add(self, db: sqlite3.Connection, how: str | None) -> int:
+        """Return the number of this run, which is added if it is missing: another process may have
+        recovered records of it.
+        """
+        db.execute(
+            "INSERT OR IGNORE INTO runs (id, source, host, pid, began, how) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            [self.id, self.source, self._host, self._pid, self._began, how],
+        )
+        found = db.execute("SELECT number FROM runs WHERE id = ?", [self.id])
+        return int(found.fetchone()[0])
 
     def leave(self, db: sqlite3.Connection, *, keeps_position: bool) -> None:
         """Record that the run ended normally. Keep its position if a spool of it remains."""
@@ -75,13 +84,7 @@ class KilledRun(Run):
 
     def enter(self, db: sqlite3.Connection, path: Path) -> int:
         """Return the number of this run in the file, which is added if it is missing."""
-        db.execute(
-            "INSERT OR IGNORE INTO runs (id, source, host, pid, began, how) "
-            "VALUES (?, ?, ?, ?, ?, 'died')",
-            [self.id, self.source, self._host, self._pid, self._began],
-        )
-        found = db.execute("SELECT number FROM runs WHERE id = ?", [self.id])
-        return int(found.fetchone()[0])
+        return self._add(db, "died")
 
 
 def _say_died(db: sqlite3.Connection, path: Path, number: int, id: str, pid: int) -> None:

@@ -16,7 +16,7 @@ from secrets import randbelow, token_hex
 from typing import Final
 from zlib import crc32
 
-from .._ground.platform import BINARY, lock_file, read_at
+from .._ground.platform import BINARY, NoLocks, lock_file, read_at
 from ._chain import Row, encoded
 from ._lines import MAGIC, line_of, read_lines
 from ._run import Run
@@ -128,11 +128,15 @@ class Spool:
         with self._lock:
             if self._file < 0 or self._is_intact():
                 return
+            end, is_complete = self._end, False
             try:
-                self._continue()
+                is_complete = self._continue()
             except OSError as error:
                 self._report(error)
-                self._file = self._reader = -1
+                self._release()
+                # Another process may recover the records up to there.
+                self.position = max(self.position, end)
+            if not is_complete:
                 self.lost_until = self.written
 
     def _is_intact(self) -> bool:
@@ -143,7 +147,8 @@ class Spool:
                 return True
         return False
 
-    def _continue(self) -> None:
+    def _continue(self) -> bool:
+        """Use the file again, or another one. Return whether no record was lost."""
         _log.error("%s was removed, or the program closed it, while it was used", self._path)
         rest: bytes | None = b"" if self._end == self.position else None
         if self._opened() == self._identity:
@@ -151,14 +156,16 @@ class Spool:
         self._release()
         if _identity(self._path) == self._identity:
             self._reopen()
-            return
+            return True
+        if rest is None:
+            self.position = self._end  # another process may have recovered them
         if not self._open() or rest is None:
-            self.lost_until = self.written
-        elif os.write(self._file, rest) < len(rest):
+            return False
+        is_complete = os.write(self._file, rest) == len(rest)
+        if not is_complete:
             os.ftruncate(self._file, self._end - self._base)
-            self.lost_until = self.written
-        if self._file >= 0:
-            self._measure()
+        self._measure()
+        return is_complete
 
     def stop(self) -> None:
         """Accept no more records."""
@@ -203,11 +210,9 @@ class Spool:
             raise OSError("other processes lock every new file")
         except OSError as error:
             self._report(error)
+            self._is_closed = self._is_closed or isinstance(error, NoLocks)
             if self._file >= 0:
                 self._discard()
-        except ImportError:  # this system cannot lock files: records are queued in memory
-            self._is_closed = True
-            os.unlink(self._path)
         self._release()
         return False
 
@@ -228,7 +233,9 @@ class Spool:
     def _reopen(self) -> None:
         self._file = os.open(self._path, _FLAGS)
         self._reader = os.open(self._path, os.O_RDONLY | BINARY)
-        lock_file(self._file)
+        # The lock ended when the program closed the file.
+        if not lock_file(self._file) or _identity(self._path) != self._identity:
+            raise OSError("another process recovers its records")
         self._measure()
         self._is_failing = False
 

@@ -16,10 +16,11 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from .. import HookError
+from .._ground.strict_json import strict_json
 from ..approvals import Proof, Store
 from ..approvals._people import People
-from ._asked import answer_of, strict_json
-from ._door import PERSON, Door, OneToken, TokenOfEach
+from ._asked import answer_of
+from ._door import IS_SIGNED_IN, PERSON, Door, OneToken, TokenOfEach
 from ._reading import Reading
 from ._rows import row
 from ._stream import happening
@@ -40,7 +41,8 @@ class Page:
         """Send events from now on, or those after the last event that this browser received."""
         seen = request.headers.get("last-event-id", "")
         since = int(seen) if seen.isdecimal() else None
-        events = happening(self._reading, self._approvals, since)
+        is_signed_in = request.scope[IS_SIGNED_IN]
+        events = happening(self._reading, self._approvals, since, is_signed_in)
         return StreamingResponse(events, media_type="text/event-stream")
 
     async def calls(self, request: Request) -> Response:

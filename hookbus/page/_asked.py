@@ -10,6 +10,7 @@ import attrs
 
 from .. import HookError
 from .._ground.platform import user_name
+from .._ground.strict_json import strict_json
 from .._views.values import changed
 from ..approvals import ApprovalRecord, Approved, Denied, Request
 
@@ -110,30 +111,3 @@ def answer_of(data: Any, person: str | None) -> Approved | Denied:
     edited = data.get("arguments")
     arguments = None if edited is None else strict_json(edited)
     return Approved(by, arguments=arguments, remember=data.get("remember"))
-
-
-def strict_json(text: Any) -> Any:
-    """Return the value of a JSON string that all parsers read in the same way.
-
-    Raises:
-        HookError: for invalid JSON, a duplicate key, or NaN and infinity.
-    """
-    try:
-        return json.loads(text, object_pairs_hook=_each_once, parse_constant=_no_number)
-    except RecursionError:
-        raise HookError("the JSON is nested too deeply") from None
-    except (TypeError, ValueError) as error:
-        raise HookError(f"this is not valid JSON: {error}") from None
-
-
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in made:
-            raise HookError(f"the key {name!r} is duplicated: remove one")
-        made[name] = value
-    return made
-
-
-def _no_number(word: str) -> Any:
-    raise HookError(f"{word} is not valid JSON: write a number")

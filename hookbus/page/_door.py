@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections import OrderedDict
+from functools import partial
 from typing import Final, NamedTuple, Protocol
 
 from starlette.requests import Request
@@ -17,6 +18,11 @@ from ..approvals._people import People, token_hash
 COOKIE: Final = "hookbus"
 PERSON: Final = "hookbus.person"
 """The key in the scope of a request for the name of the person who is signed in, or None."""
+
+IS_SIGNED_IN: Final = "hookbus.is_signed_in"
+"""The key in the scope of a request for a function that returns whether its session is still
+valid, which a response that stays open calls before it sends more.
+"""
 
 _MOST_SESSIONS: Final = 1_000
 _HEADERS: Final = {
@@ -138,7 +144,14 @@ class Door:
         if session is None or not self._tokens.is_valid(session):
             return _refused("open the address that the program printed, with its token")
         request.scope[PERSON] = session.person
+        request.scope[IS_SIGNED_IN] = partial(self._is_signed_in, session)
         return None
+
+    def _is_signed_in(self, session: Session) -> bool:
+        try:
+            return self._tokens.is_valid(session)
+        except HookError:  # the file of people is broken
+            return False
 
     def _let_in(self, session: Session) -> Response:
         cookie = secrets.token_urlsafe(32)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
 
 from .. import HookError
@@ -20,8 +20,10 @@ PAUSE_SECONDS: Final = 0.25
 _QUIET_SECONDS: Final = 15.0
 
 
-async def happening(reading: Reading, approvals: Any, since: int | None) -> AsyncIterator[str]:
-    """Yield an endless stream of server-sent events.
+async def happening(
+    reading: Reading, approvals: Any, since: int | None, is_signed_in: Callable[[], bool]
+) -> AsyncIterator[str]:
+    """Yield a stream of server-sent events, which ends only when the session does.
 
     `calls` contains rows; its id is the number of the last record, which a reconnecting browser
     sends back. `skipped` contains the number of records that are not shown. `approvals` contains
@@ -32,6 +34,7 @@ async def happening(reading: Reading, approvals: Any, since: int | None) -> Asyn
         reading: the journal.
         approvals: the store or inbox, or None.
         since: the number of the last record that this browser has received, or None.
+        is_signed_in: returns whether the session of the browser is still valid.
     """
     seq, quiet = since, 0.0
     waiting = None if approvals is None else Waiting(approvals)
@@ -55,12 +58,14 @@ async def happening(reading: Reading, approvals: Any, since: int | None) -> Asyn
         now["trouble"] = json.dumps("; ".join(trouble))
         messages += [event(name, data) for name, data in now.items() if last.get(name) != data]
         last |= now
-        for each in messages:
-            yield each
         quiet = 0.0 if messages else quiet + PAUSE_SECONDS
         if quiet >= _QUIET_SECONDS:  # to detect a closed browser
             quiet = 0.0
-            yield ": nothing new\n\n"
+            messages = [": nothing new\n\n"]
+        for each in messages:
+            if not await asyncio.to_thread(is_signed_in):
+                return
+            yield each
         await asyncio.sleep(PAUSE_SECONDS)
 
 

@@ -181,6 +181,7 @@ def test_who_has_lost_the_role_since_does_not_count(tmp_path):
     id = parked(pay)
     approve(store, id, "ada", "bob")
     file.write_text('ada = ["finance"]\nbob = ["sales"]\n')
+    assert store.get(id).state == store.history()[0].state == "expired"
     assert parked(pay) != id
 
 

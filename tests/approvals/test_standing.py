@@ -1,6 +1,8 @@
 """Standing approvals: a person's rule approves later calls, counted, until it is revoked."""
 
 import math
+import subprocess
+import sys
 import time
 
 import pytest
@@ -134,6 +136,19 @@ def test_only_a_proven_person_makes_a_rule_and_only_a_store_keeps_it(store, tmp_
     assert store.rules() == [] and store.get(id).state == "pending"
     with pytest.raises(HookBlocked):
         paid(bank(lambda request: Approved("ada", rule=RULE)), "ann@a", 10)
+
+
+def test_a_text_that_almost_matches_several_stars_is_compared_at_once():
+    code = """
+from hookbus.approvals import Rule
+from hookbus.approvals._standing import is_match
+rule = Rule({"to": "*a*a[*]*a*b"}, uses=1)
+print([is_match(rule, {"to": "a*" * 15_000 + end}) for end in ("b", "c", "\\nb")])
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert ran.stdout == "[True, False, False]\n"
 
 
 @pytest.mark.parametrize(

@@ -168,6 +168,12 @@ def test_a_call_is_explained_by_what_decided_and_what_was_near(hookbus, files):
     assert code == 1 and "'amount' is not an integer" in json.loads(said)["reason"]
 
 
+def test_a_session_with_the_name_of_a_user_is_blocked_as_the_guard_blocks_it(hookbus, files):
+    given = "--policies", "agent.cedar", *WITH, "--json"
+    code, said = hookbus("policy", "explain", "pay", "to=x", "amount=5", "--session", "ada", *given)
+    assert code == 1 and "the session has the name of a user" in json.loads(said)["reason"]
+
+
 def test_a_table_finds_each_verdict_that_differs(hookbus, files):
     assert hookbus("policy", "test", "pay.policy.toml") == (0, "3 cases, all as expected\n")
     changed = POLICIES.replace("<= 100", "<= 10").replace('in Role::"finance"', "")
@@ -187,6 +193,9 @@ def test_a_table_finds_each_verdict_that_differs(hookbus, files):
      ('[[case]]\ntool = "pay"', "expect = None must be allow, ask or block"),
      ('[[case]]\ntool = "pay"\nexpect = "alow"', "did you mean 'allow'"),
      ('[[case]]\nexpect = "allow"', "case 1 needs a tool"),
+     (TABLE.replace('{path = "/etc/passwd"}', "3"), "case 3: arguments must be a table"),
+     (TABLE.replace('user = "ada"', "baggage = 3"), "case 1: baggage must be a table"),
+     ("hook = 3\n" + TABLE, "needs the name of a hook"),
      ('[[case]]\ntool = "pay"\nexpect = "ask"', "names no policies"),
      ('policy = "agent.cedar"\n[[case]]\ntool = "pay"\nexpect = "ask"', "are not known")],
 )  # fmt: skip
@@ -208,6 +217,19 @@ def test_calls_of_a_journal_or_table_whose_verdict_changes_are_listed(hookbus, f
         assert change["call"].endswith("amount=50) by ada")
     same = "agent.cedar", "agent.cedar", "--people", "people.toml", "--journal", "calls.db"
     assert hookbus("policy", "diff", *same) == (0, "5 calls, all with the same verdict\n")
+
+
+def test_each_command_uses_all_settings_of_a_table(hookbus, files):
+    text = POLICIES.replace("action, resource", 'action == Action::"run_tool", resource')
+    (files / "agent.cedar").write_text(text)
+    (files / "pay.policy.toml").write_text('hook = "run_tool"\n' + TABLE)
+    assert hookbus("policy", "test", "pay.policy.toml")[0] == 0
+    table = "--table", "pay.policy.toml", "--json"
+    assert hookbus("policy", "diff", "agent.cedar", "agent.cedar", *table)[0] == 0
+    code, said = hookbus("policy", "coverage", "agent.cedar", *table)
+    assert {each["policy"]: each["decided"] for each in json.loads(said)["policies"]} == {
+        "small": 1, "read": 0, "etc": 1,
+    }  # fmt: skip
 
 
 def test_coverage_counts_what_each_policy_decided(hookbus, files):

@@ -2,12 +2,13 @@
 
 import json
 import os
+import time
 
 import pytest
 
 from hookbus import HookBlocked, HookError, hookable, report
 from hookbus.approvals import Approved
-from hookbus.guards import pinned_tools
+from hookbus.guards import _pinned_tools, pinned_tools
 
 from .test_tool_policy import SCHEMA, Tool
 
@@ -24,6 +25,10 @@ def run(bus):
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "tools.pins"
+
+
+def pins_in(path):
+    return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
 
 
 def bash(description="Run a command.", schema=SCHEMA):
@@ -118,6 +123,29 @@ def test_a_change_is_accepted_by_removing_its_line(bus, run, path):
     assert run(bash("Run as root.")) == "ran"
     with pytest.raises(HookBlocked):
         run(bash())
+
+
+@pytest.mark.parametrize("end", ["", "\n\n", "\r\n \r\n"], ids=repr)
+def test_an_editor_may_leave_out_the_last_newline_or_add_empty_lines(bus, run, path, end):
+    bus.register(pinned_tools(path, on_change="block"))
+    assert run(bash()) == "ran"
+    path.write_bytes(path.read_text().rstrip().encode() + end.encode())
+    assert run(bash(), "other") == run(bash(), "third") == run(bash()) == "ran"
+    assert [each["tool"] for each in pins_in(path)] == ["bash", "other", "third"]
+
+
+def test_an_unchanged_file_is_not_read_again_for_a_tool_that_declares_nothing(
+    bus, run, path, monkeypatch
+):
+    guard, now, reads = pinned_tools(path, on_change="block"), time.time_ns, []
+    bus.register(guard)
+    monkeypatch.setattr(time, "time_ns", lambda: now() + 60_000_000_000)
+    read = _pinned_tools.read_trusted
+    monkeypatch.setattr(_pinned_tools, "read_trusted", lambda at: (reads.append(at), read(at))[1])
+    assert {run(Tool()) for _ in range(5)} == {"ran"} and len(reads) == 1
+    path.write_text('{"tool": "bash", "mark": "0"}\n')
+    with pytest.raises(HookBlocked, match="'bash' was pinned"):
+        run(Tool())
 
 
 def test_what_another_process_pinned_first_counts(bus, run, path):

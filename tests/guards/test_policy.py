@@ -36,6 +36,8 @@ def read(path: str) -> None:
 
 TOOLS = {"pay": pay, "read": read}
 ADA = {"ada": ["finance"], "bob": []}
+MALFORMED = {"uid": {"type": "Tool", "id": "pay"}, "attrs": {"owner": {"__entity": 3}}}
+NO_LIST = {"type": "object", "properties": {"path": {"anyOf": 5}}}
 
 
 @pytest.fixture
@@ -365,7 +367,13 @@ def test_policies_that_are_wrong_are_refused_with_their_line(text, said):
      ({"schema": "entity Tool"}, "cannot be read"), ({"schema": "entity;"}, "schema=: "),
      ({"schema": {"pay": 3}}, "'pay' needs a function"), ({"entities": 3}, "mapping of names"),
      ({"entities": [{"uid": "x"}]}, "without the form of Cedar"),
-     ({"people": {"ada": 3}}, "'ada' needs a list of roles"), ({"people": ["ada"]}, "mapping")],
+     ({"people": {"ada": 3}}, "'ada' needs a list of roles"), ({"people": ["ada"]}, "mapping"),
+     ({"people": {"ada": {"role": ["a"]}}}, "unknown key 'role'; did you mean 'roles'"),
+     ({"people": {"ada": "finance"}}, "'ada' needs a list of roles"),
+     ({"entities": {"ada": [], "Ada": []}}, "look alike"), ({"people": {"a, b": []}}, "not a name"),
+     ({"entities": [MALFORMED]}, "without the form of Cedar"),
+     ({"entities": [{**MALFORMED, "attrs": {"a": object()}}]}, "malformed: TypeError"),
+     ({"schema": {"pay": NO_LIST}}, "the declaration of 'pay' is malformed: TypeError")],
 )  # fmt: skip
 def test_options_that_are_wrong_are_refused(options, said):
     with pytest.raises(HookError, match=said):
@@ -437,6 +445,49 @@ def test_a_file_that_cannot_be_used_keeps_the_last_policies_and_is_said(
     assert [each.levelname for each in caplog.records] == ["ERROR", "INFO"]
     assert [each.problem for each in told][1:] == [None]
     assert not [each for each in report(bus).findings if "remain in force" in each]
+
+
+@pytest.mark.parametrize("option, valid, content", [
+    ("entities", [], [MALFORMED]),
+    ("schema", {"tools": [{"name": "read", "inputSchema": {}}]},
+     {"tools": [{"name": "read", "inputSchema": NO_LIST}]}),
+])  # fmt: skip
+def test_a_malformed_file_beside_the_policies_is_said_and_not_only_ignored(
+    say, bus, tmp_path, option, valid, content, caplog
+):
+    source, beside = tmp_path / "agent.cedar", tmp_path / "beside.json"
+    source.write_text(PERMIT)
+    beside.write_text(json.dumps(valid))
+    guard = policy(source, **{"schema": {"read": {}}, option: beside})
+    bus.register(guard)
+    assert say("read") == "called" and guard.problem is None
+    beside.write_text(json.dumps(content))
+    source.write_text(PERMIT + 'forbid(principal, action, resource == Tool::"read");')
+    time.sleep(0.11)
+    assert say("read") == "called" and str(beside) in guard.problem
+    assert [each.levelname for each in caplog.records] == ["ERROR"]
+    assert any(guard.problem in each for each in report(bus).findings)
+    beside.write_text(json.dumps(valid))
+    time.sleep(0.11)
+    assert say("read") == "blocked" and guard.problem is None
+    beside.write_text(json.dumps(content))
+    with pytest.raises(HookError, match="beside.json"):
+        policy(source, **{"schema": {"read": {}}, option: beside})
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="needs modes that count")
+def test_policies_in_a_folder_that_became_unreadable_are_said_too(say, bus, tmp_path):
+    folder = tmp_path / "policies" / "agent"
+    folder.mkdir(parents=True)
+    (folder / "a.cedar").write_text(PERMIT)
+    guard = policy(folder, schema=TOOLS)
+    bus.register(guard)
+    folder.parent.chmod(0)
+    time.sleep(0.11)
+    try:
+        assert say("read", path="x") == "called" and "cannot be read" in guard.problem
+    finally:
+        folder.parent.chmod(0o700)
 
 
 def test_a_new_policy_that_does_not_fit_a_tool_seen_so_far_is_not_used(account, bus, file):

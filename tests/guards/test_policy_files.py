@@ -1,13 +1,15 @@
 """guards.policy and guards.pinned_tools: which files they read, and whom they trust."""
 
+import codecs
 import json
 import os
+import threading
 import time
 
 import pytest
 
-from hookbus import HookBlocked, HookError, baggage, hookable, report
-from hookbus.guards import pinned_tools, policy
+from hookbus import HookBlocked, HookError, baggage, events, hookable, report
+from hookbus.guards import pinned_tools, policy, tool_policy
 
 from .test_pinned_tools import bash
 from .test_tool_policy import outcome
@@ -65,6 +67,17 @@ def test_pins_stay_in_their_file_when_the_working_directory_changes(bus, tmp_pat
         tool_call("bash", {}, bash("Run as root."))
 
 
+def test_a_byte_order_mark_at_the_beginning_of_a_file_is_skipped(bus, say, tmp_path):
+    write(tmp_path)
+    (tmp_path / "rules.toml").write_text("allow = ['pay']\ndefault = 'block'")
+    for each in tmp_path.iterdir():
+        each.write_bytes(codecs.BOM_UTF8 + each.read_bytes())
+    bus.register(tool_policy.load(tmp_path / "rules.toml"))
+    people, entities = tmp_path / "people.toml", tmp_path / "entities.json"
+    bus.register(policy(tmp_path, schema=tmp_path / "tools.json", people=people, entities=entities))
+    assert (say("ada"), say("bob")) == ("called", "blocked")
+
+
 def test_a_role_is_taken_from_its_last_member(bus, say, tmp_path):
     write(tmp_path)
     guard = policy(tmp_path, schema=tmp_path / "tools.json", people=tmp_path / "people.toml")
@@ -108,6 +121,24 @@ def test_a_file_of_a_folder_that_loses_its_policies_leaves_them_in_force(bus, sa
         json.dumps({"tools": [*TOOLS["tools"], {"name": "other", "inputSchema": AMOUNT}]})
     )
     assert (say("ada"), guard.problem) == ("called", None)
+
+
+def test_a_listener_may_wait_for_a_call_and_hears_of_a_change_once(bus, say, tmp_path):
+    write(tmp_path)
+    guard = policy(tmp_path, schema=tmp_path / "tools.json", people=tmp_path / "people.toml")
+    bus.register(guard)()  # registered and disconnected again
+    bus.register(guard)
+    told, results = [], []
+
+    def wait(bus, event):
+        told.append(event)
+        thread = threading.Thread(target=lambda: results.append(say("bob")))
+        thread.start()
+        thread.join(20)
+
+    bus.events.connect(wait, kinds=(events.Reloaded,))
+    (tmp_path / "people.toml").write_text("ada = ['finance']\nbob = ['finance']\n")
+    assert (say("ada"), results, len(told)) == ("called", ["called"], 1)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")

@@ -1,6 +1,7 @@
 """guards.tool_policy: which tools an agent may call."""
 
 import asyncio
+import os
 
 import pytest
 
@@ -90,7 +91,8 @@ def test_a_file_says_the_same(call, bus, tmp_path):
      ("allow = [3]", "3 is not a glob"), ("allow = ['a']\ndefault = 'aks'", "did you mean 'ask'"),
      ("allow = ['a']\ndeny = ['a']", "'a' is in both deny= and allow="), ("", "without rules"),
      ("allow = [{bash = 'rm'}]", "needs a mapping of arguments"),
-     ("deny = [{bash = {command = 1}}]", "1 is not a glob")],
+     ("deny = [{bash = {command = 1}}]", "1 is not a glob"),
+     pytest.param("allow = " + "9" * 5000, "not valid TOML", id="a number of 5000 digits")],
 )  # fmt: skip
 def test_a_file_that_says_no_rule_is_refused_with_its_name(tmp_path, text, said):
     path = tmp_path / "tools.toml"
@@ -106,6 +108,16 @@ def test_a_file_that_is_not_there_or_no_text_is_said(tmp_path):
     (tmp_path / "odd.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(HookError, match="is not valid TOML"):
         tool_policy.load(tmp_path / "odd.toml")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_rules_that_everyone_may_write_are_refused(tmp_path):
+    path = tmp_path / "tools.toml"
+    path.write_text("allow = ['a']")
+    tool_policy.load(path)
+    path.chmod(0o666)
+    with pytest.raises(HookError, match="world-writable"):
+        tool_policy.load(path)
 
 
 def test_a_hook_of_another_name_is_named(bus):

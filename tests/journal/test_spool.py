@@ -421,6 +421,34 @@ def test_a_file_that_got_the_descriptor_of_the_spool_is_not_written(
     assert ("2 records were lost with its spool" in caplog.text) != is_kept
 
 
+@pytest.mark.parametrize("is_recovered_first", [True, False])
+def test_a_spool_that_another_process_recovers_is_not_used_again_and_no_record_doubles(
+    path, bank, journal, monkeypatch, caplog, is_recovered_first
+):
+    journal.attach(bank.bus)
+    bank.pay("ada")
+    file = close_descriptors(journal, path.with_name("mine"))
+    reader = journal._writer._mover.spool._reader
+    os.dup2(file, reader)
+    monkeypatch.setattr("hookbus.journal._writer.Writer._call_thread", lambda self: None)
+    other = Journal(path)  # it has the lock, as a recovery of another process
+    steps = [other.flush, journal.flush]
+    for step in steps if is_recovered_first else reversed(steps):
+        step()
+    bank.pay("bob")
+    journal.flush()
+    bank.pay("eva")
+    other.close()
+    journal.close()
+    os.close(file)
+    os.close(reader)
+    records = list(Journal.reading(path).records())
+    assert [record.type for record in records] == CALL * 3 and spools(path) == []
+    assert len({(record.data["call_id"], record.type) for record in records}) == 6
+    assert journal.lost == 2 and "2 records were lost with its spool" in caplog.text
+    assert ("another process recovers its records" in caplog.text) != is_recovered_first
+
+
 class Fails:
     """`os`, of which writes of records fail: none, or only the first half is written."""
 
@@ -496,6 +524,27 @@ def test_where_no_spool_can_be_made_records_wait_in_memory_and_it_is_said_once(
         bank.pay("ada")
     journal.close()
     assert types(path) == CALL * 2 and caplog.text.count("are queued in memory") == 1
+
+
+def has_no_locks(file):
+    raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+
+def test_where_files_cannot_be_locked_no_spool_is_written_and_it_is_said_once(
+    path, bank, journal, monkeypatch, caplog
+):
+    die(path)
+    for name in ("_lock_on_posix", "_lock_on_windows"):
+        monkeypatch.setattr(f"hookbus._ground.platform.{name}", has_no_locks)
+    journal.attach(bank.bus)
+    bank.pay("ada")
+    bank.pay("ada")
+    assert len(spools(path)) == 1 and caplog.text.count("are queued in memory") == 1
+    assert f"cannot lock files ({os.strerror(errno.ENOLCK)})" in caplog.text
+    with Journal(path) as other:  # a spool is left alone if its process may be running
+        assert list(other.records()) == []
+    journal.close()
+    assert types(path) == CALL * 2 and journal.lost == 0
 
 
 # -- the text of a record --------------------------------------------------------------------------

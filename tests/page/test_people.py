@@ -1,6 +1,7 @@
 """A page for several people: each signs in with a token of their own, which proves the name."""
 
 import json
+import urllib.request
 
 import pytest
 from starlette.testclient import TestClient
@@ -10,7 +11,7 @@ from hookbus import page as pages
 from hookbus.approvals import ApprovalPending, Store
 from hookbus.approvals._people import token_hash
 
-from .conftest import HERE, TOKEN, Browser
+from .conftest import HERE, TOKEN, Browser, serving
 
 TOKENS = {"ada": "token-of-ada-4f1c9e", "bob": "token-of-bob-7d2a8b", "eve": "token-of-eve-1b6e3f"}
 ROLES = {"ada": "finance", "bob": "finance", "eve": "sales"}
@@ -106,6 +107,32 @@ def test_a_broken_file_of_people_lets_nobody_in_and_says_why(app, pay, people):
     people.write_text("ada = [")
     refused = ada.answers(id, answer="approve")
     assert refused.status_code == 403 and "is not valid TOML" in refused.text
+
+
+def remove(people):
+    text = people.read_text()
+    people.write_text(text[text.index("[bob]") :])
+
+
+def break_toml(people):
+    people.write_text("ada = [")
+
+
+@pytest.mark.parametrize("harm", [remove, break_toml])
+def test_a_stream_ends_before_it_sends_more_to_a_person_whose_token_is_no_longer_valid(
+    app, agency, people, harm
+):
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    with serving(app) as address:
+        with opener.open(f"{address}/?token={TOKENS['ada']}") as page:
+            inside = page.url
+        agency.run("before")
+        with opener.open(f"{inside}stream", timeout=30) as stream:
+            assert stream.readline() == b"event: calls\n"
+            harm(people)
+            agency.run("for nobody", session=harm.__name__)
+            for line in stream:  # it ends
+                assert harm.__name__.encode() not in line
 
 
 def test_a_page_with_one_token_proves_no_name(agency, store, pay):

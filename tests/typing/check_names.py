@@ -137,6 +137,7 @@ READY = (
     guards.policy("agent.cedar", entities={"ada": ["finance"]}, reload=False),
     guards.provenance({"pay": "to"}), guards.public_hosts(allow=["example.org"]),
     guards.quarantine(), guards.rate_limit(5, 60.0), guards.redact(patterns="[0-9]{4}"),
+    guards.remote("https://policy.example", token="t", only=["pay_*"], patches=True),
     guards.retry(TimeoutError, attempts=2), guards.schema(dict), guards.timeout(2.0),
     guards.tool_policy(allow=["read_*"], default="block"),
 )  # fmt: skip

@@ -119,6 +119,19 @@ class Policies:
             found = self._views[key] = View(self, action, (kind, name), fields)
         return found
 
+    def principal_of(self, baggage: Mapping[str, Any]) -> Uid | Decision:
+        """Return who makes a call with this baggage: the user, else the session, else `anonymous`.
+        Return a block if there is no user and the session has the name of an agent.
+        """
+        user, session = baggage.get("user"), baggage.get("session")
+        if user is None and session is not None and str(session) in self.agents:
+            return Decision(
+                "block", "the session has the name of a user, but the call has no user: wrap it in "
+                "with baggage(user=...)",
+            )  # fmt: skip
+        named = user if user is not None else "anonymous" if session is None else session
+        return AGENT, str(named)
+
     def views(self) -> list[View]:
         """Return the views of the tools so far: of all tools, if the schema declares them."""
         return list(self._views.values())

@@ -12,7 +12,14 @@ from ..._ground.locks import Lock
 from .deciding import Policies
 from .people import Entities, path_of_entities
 from .schemas import Schema, path_of_schema
-from .source import Status, fixed, path_in, read_pieces, status_of
+from .source import (
+    Status,
+    fixed,
+    malformed_as_hook_error,
+    path_in,
+    read_pieces,
+    status_of,
+)
 
 PAUSE_SECONDS: Final = 0.1
 """How often the files are looked at, at most."""
@@ -67,10 +74,13 @@ class Live:
                 return  # another thread has done it
             self._next_look = now + PAUSE_SECONDS
             status = status_of(self._paths)
-            if status != self._status:
-                self._reload(status)
+            is_new = status != self._status and self._reload(status)
+            problem = self.problem
+        if is_new:  # without the lock: a listener may wait for a thread whose call needs it
+            self._note(problem)
 
-    def _reload(self, status: Status) -> None:
+    def _reload(self, status: Status) -> bool:
+        """Read the files again. Return whether there is a new result to note."""
         before = self.problem
         try:
             new = self._load(self.policies)
@@ -82,8 +92,7 @@ class Live:
                 each.decided = counts.get(each.id, 0)
             self.policies, self.problem = new, None
         self._status = status
-        if self.problem is None or self.problem != before:
-            self._note(self.problem)
+        return self.problem is None or self.problem != before
 
     def _load(self, earlier: Policies | None) -> Policies:
         source, schema, entities, people = self._given
@@ -96,7 +105,9 @@ class Live:
                 f"{min(gone)} has no policy any more: write it again, or restart the program "
                 "without it"
             )
-        return Policies(
-            pieces, Schema(schema), Entities(entities, people, before),
-            self._actions, earlier,
-        )  # fmt: skip
+        # In `_reload`, an exception of another class would keep the earlier policies silently.
+        with malformed_as_hook_error("a file or option of the policies"):
+            return Policies(
+                pieces, Schema(schema), Entities(entities, people, before),
+                self._actions, earlier,
+            )  # fmt: skip

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ... import HookError
+from ..._approval.people import people_in
+from ..._ground.trust import read_trusted, read_trusted_toml
 from .library import quoted
 from .rules import Uid
-from .source import read_trusted
 
 AGENT, ROLE, TOOL, HOOK = "Agent", "Role", "Tool", "Hook"
 OWN_TYPES = (AGENT, ROLE, TOOL, HOOK)
@@ -54,7 +54,7 @@ class Entities:
         if people is not None:
             listed, where = people, "people="
             if (file := path_of_entities(people)) is not None:
-                listed, where = _read_toml(file), f"{file}"
+                listed, where = read_trusted_toml(file), f"{file}"
             self._add_people(listed, where)
         used = {*self._parents, *(each for several in self._parents.values() for each in several)}
         used.update(uid for each in self._attributes.values() for uid in _uids_in(each))
@@ -109,17 +109,15 @@ class Entities:
     def _add_people(self, people: Any, where: str) -> None:
         if not isinstance(people, Mapping):
             raise HookError(f"{where} must be a mapping of names to roles")
-        for name, given in people.items():
-            roles = given.get("roles", ()) if isinstance(given, Mapping) else given
-            listed = [roles] if isinstance(roles, str) else roles
-            if not isinstance(listed, Iterable) or not all(isinstance(r, str) for r in listed):
-                raise HookError(f"{where}: {name!a} needs a list of roles, such as ['finance']")
-            self._parents.setdefault((AGENT, str(name)), set()).update((ROLE, r) for r in listed)
+        for name, person in people_in(people, where).items():
+            roles = ((ROLE, each) for each in person.roles)
+            self._parents.setdefault((AGENT, name), set()).update(roles)
 
     def _add(self, entity: Any, where: str) -> None:
         try:
             uid, parents = _uid(entity["uid"]), [_uid(each) for each in entity.get("parents", ())]
             attributes = dict(entity.get("attrs", {}))
+            list(_uids_in(attributes))  # each reference must have the form of Cedar, too
         except (TypeError, KeyError, AttributeError, ValueError):
             raise HookError(
                 f"{where} has an entity without the form of Cedar: "
@@ -181,10 +179,3 @@ def _read_json(path: Path) -> Any:
         return json.loads(read_trusted(path))
     except ValueError as error:
         raise HookError(f"{path} is not valid JSON: {error}") from None
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(read_trusted(path))
-    except tomllib.TOMLDecodeError as error:
-        raise HookError(f"{path} is not valid TOML: {error}") from None

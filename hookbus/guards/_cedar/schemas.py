@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from ... import HookError
+from ..._ground.trust import read_trusted
 from .declared import fields_of_schema
 from .library import cedar
-from .source import read_trusted
+from .source import malformed_as_hook_error
 from .types import Field
 
 TOOLS: Final = "tools"
@@ -103,7 +104,8 @@ def _of_mcp(tools: list[Any], where: str) -> dict[str, dict[str, Field]]:
 def _declared(given: Mapping[Any, Any], where: str) -> dict[str, dict[str, Field]]:
     found = {}
     for name, declaration in given.items():
-        fields = fields_of_schema(declaration)
+        with malformed_as_hook_error(f"{where}: the declaration of {name!a:.40}"):
+            fields = fields_of_schema(declaration)
         if not isinstance(name, str) or fields is None:
             raise HookError(
                 f"{where}: {name!a:.40} needs a function, a pydantic model, a JSON schema or a "

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import attrs
 
 from ... import HookError
-from ..._ground.trust import check_trust
+from ..._ground.trust import read_trusted
 
 Status = tuple[tuple[str, int, int, int], ...]
 """The names, sizes, times and numbers of files: it changes when one of them does."""
@@ -66,7 +67,7 @@ def files_of(path: Path) -> list[Path]:
     Raises:
         HookError: if there is none.
     """
-    if not path.is_dir():
+    if not os.path.isdir(path):
         return [path]
     found = sorted(path.glob("*.cedar"))
     if not found:
@@ -74,27 +75,27 @@ def files_of(path: Path) -> list[Path]:
     return found
 
 
-def read_trusted(path: Path) -> str:
-    """Return the text of a file that no other user could have written or replaced.
+@contextmanager
+def malformed_as_hook_error(where: str) -> Iterator[None]:
+    """Raise any exception as a HookError. The content of a file can have any form, so the code
+    that interprets it may raise an exception of any class.
 
     Raises:
-        HookError: if it cannot be read, or as `check_trust`.
+        HookError: with `where`, unless the exception is a HookError already.
     """
     try:
-        with path.open("rb") as opened:
-            check_trust(path, os.fstat(opened.fileno()))
-            return opened.read().decode("utf-8-sig")
-    except OSError as error:
-        raise HookError(f"{path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise HookError(f"{path} is not valid UTF-8") from None
+        yield
+    except HookError:
+        raise
+    except Exception as error:
+        raise HookError(f"{where} is malformed: {type(error).__name__}: {error}") from error
 
 
 def status_of(paths: list[Path]) -> Status:
     """Return the status of files and folders; a missing one has the size -1."""
     found = []
     for path in paths:
-        several = [path, *sorted(path.glob("*.cedar"))] if path.is_dir() else [path]
+        several = [path, *sorted(path.glob("*.cedar"))] if os.path.isdir(path) else [path]
         for each in several:
             try:
                 status = os.stat(each)

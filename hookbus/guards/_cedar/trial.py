@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 import types
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -13,14 +12,15 @@ import attrs
 
 from ... import HookError
 from ..._ground.errors import did_you_mean
+from ..._ground.trust import read_trusted_toml
 from .checks import tests_of
 from .deciding import Policies
 from .declared import kind_of_annotation
 from .library import cedar
-from .people import AGENT, HOOK, TOOL, Entities
+from .people import HOOK, TOOL, Entities
 from .rules import Policy
 from .schemas import Schema
-from .source import read_pieces, read_trusted
+from .source import malformed_as_hook_error, read_pieces
 from .trees import written
 from .types import Field
 from .view import Decision, View
@@ -47,10 +47,11 @@ class Trial:
         hook: str = "tool_call", hooks: Collection[str] = (),
     ) -> None:  # fmt: skip
         self._hook, self._hooks = hook, frozenset(hooks)
-        read = schema if isinstance(schema, Schema) else Schema(schema)
-        self.policies = Policies(
-            read_pieces(source), read, Entities(entities, people), (hook, *self._hooks)
-        )
+        pieces = read_pieces(source)
+        with malformed_as_hook_error("a file or option of the policies"):
+            self.policies = Policies(
+                pieces, Schema(schema), Entities(entities, people), (hook, *self._hooks)
+            )
 
     def view(self, tool: str) -> View | None:
         """Return the view of a tool, or None if the schema does not have it."""
@@ -69,7 +70,10 @@ class Trial:
         view = self.view(tool)
         if view is None:
             return Decision("block", f"the arguments of tool {tool[:60]!a} are not known")
-        return view.decide(principal_in(baggage), arguments, baggage)
+        principal = self.policies.principal_of(baggage)
+        if isinstance(principal, Decision):
+            return principal
+        return view.decide(principal, arguments, baggage)
 
     def near(
         self, tool: str, arguments: Mapping[str, Any], baggage: Mapping[str, Any]
@@ -77,20 +81,14 @@ class Trial:
         """Yield the policies for a tool that did not match, each with the conditions that were not
         met.
         """
-        view, principal = self.view(tool), principal_in(baggage)
-        if view is None or view.problem is not None:
+        view, principal = self.view(tool), self.policies.principal_of(baggage)
+        if view is None or view.problem is not None or isinstance(principal, Decision):
             return
         for policy in view.policies:
             unmet = [text for text, tree in _alone(policy)
                      if not view.matches(tree, principal, arguments, baggage)]  # fmt: skip
             if unmet:
                 yield policy, unmet
-
-
-def principal_in(baggage: Mapping[str, Any]) -> tuple[str, str]:
-    """Return who makes a call with this baggage."""
-    named = (baggage.get(key) for key in ("user", "session"))
-    return AGENT, str(next((each for each in named if each is not None), "anonymous"))
 
 
 def _alone(policy: Policy) -> Iterator[tuple[str, Any]]:
@@ -189,11 +187,10 @@ def read_table(path: Path) -> TestTable:
     Raises:
         HookError: if it has another form, or no case.
     """
-    try:
-        said = tomllib.loads(read_trusted(path))
-    except tomllib.TOMLDecodeError as error:
-        raise HookError(f"{path} is not valid TOML: {error}") from None
+    said = read_trusted_toml(path)
     _check_keys(said, _HEAD, f"{path}")
+    if not isinstance(said.get("hook", ""), str):
+        raise HookError(f'{path} needs the name of a hook, such as hook = "tool_call"')
     listed = said.pop("case", [])
     if not isinstance(listed, list) or not listed:
         raise HookError(f"{path} has no [[case]], so it would test nothing")
@@ -210,6 +207,9 @@ def _case(said: Any, number: int, path: Path) -> Case:
     if not isinstance(said, dict) or not isinstance(said.get("tool"), str):
         raise HookError(f'{where} needs a tool, such as tool = "pay"')
     _check_keys(said, _KEYS, where)
+    for name, example in (("arguments", "{amount = 5}"), ("baggage", '{session = "s1"}')):
+        if not isinstance(said.get(name, {}), dict):
+            raise HookError(f"{where}: {name} must be a table, such as {name} = {example}")
     expect = said.get("expect")
     if expect not in EXPECTED:
         near = did_you_mean(str(expect), EXPECTED)
