@@ -10,18 +10,23 @@ _NAMES: Final = {
     ".claude": ("settings",), ".codex": ("hooks.json", "config.toml"),
     ".gemini": ("settings.json",), ".cursor": ("hooks.json",),
     ".copilot": ("hooks", "settings", "config.json"), ".github": ("hooks",),
-    ".github/copilot": ("settings",), ".config/opencode": ("plugin",), ".opencode": ("plugin",),
+    ".github/copilot": ("settings",), ".config/opencode": ("plugin", "opencode.json"),
+    ".opencode": ("plugin", "opencode.json"),
 }  # fmt: skip
 """How the names of settings begin, by folder. It is in the home or in a project."""
 
 _VARIABLES: Final = {
     "CLAUDE_CONFIG_DIR": (".claude", ""), "CODEX_HOME": (".codex", ""),
     "COPILOT_HOME": (".copilot", ""), "XDG_CONFIG_HOME": (".config/opencode", "opencode"),
+    "GEMINI_CLI_HOME": (".gemini", ".gemini"),
 }  # fmt: skip
 """The variables that name another folder in place of one of these, and which folder in it."""
 
 FILES: Final = tuple(f"{folder}/{name}" for folder, names in _NAMES.items() for name in names)
 """How the paths of settings begin, in the home or in a project."""
+
+FILES_OF_PROJECTS: Final = ("opencode.json",)
+"""How the names of settings begin that are in the folder of a project itself."""
 
 FOLDERS: Final = tuple(f"/{folder}/" for folder in _NAMES)
 """The folders that have settings."""

@@ -20,7 +20,7 @@ from ._agents import Agent
 _FILES: Final = {
     "claude": ("CLAUDE_CONFIG_DIR", ".claude", "settings.json", ".claude/settings.json"),
     "codex": ("CODEX_HOME", ".codex", "hooks.json", ".codex/hooks.json"),
-    "gemini": ("", ".gemini", "settings.json", ".gemini/settings.json"),
+    "gemini": ("GEMINI_CLI_HOME", "", ".gemini/settings.json", ".gemini/settings.json"),
     "cursor": ("", ".cursor", "hooks.json", ".cursor/hooks.json"),
     "copilot": ("COPILOT_HOME", ".copilot", "hooks/hookbus.json", ".github/hooks/hookbus.json"),
     "opencode": (

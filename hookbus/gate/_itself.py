@@ -13,7 +13,7 @@ import attrs
 
 from .. import Block, HookContext
 from . import hook
-from ._agent_files import FILES, FOLDERS, find_settings, folded
+from ._agent_files import FILES, FILES_OF_PROJECTS, FOLDERS, find_settings, folded
 from ._agents import AGENTS, Tool
 from ._codex import UnreadablePatch, find_patch, paths_in
 from ._events import CURRENT
@@ -33,8 +33,8 @@ _CHANGES: Final = {"write", "edit", "move", "rename", "delete", "remove", "repla
 
 _ANSWERS: Final = re.compile(
     r"(?i)\bhookbus\b.*\b(?:gate|approvals)\b"
-    r"|\bhookbus(?:\.cli|\.__main__)?['\"]?(?:(?:[ \t]|\\\n)+['\"]?-\S*)*(?:[ \t]|\\\n)+['\"]?"
-    r"(?:serve|run)\b",
+    r"|\bhookbus(?:[./](?:cli|__main__)(?:\.py)?)?['\")}]*"
+    r"(?:(?:[ \t]|\\\n)+['\"]?-\S*)*(?:[ \t]|\\\n)+['\"]?(?:serve|run)\b",
     re.DOTALL,
 )
 """The commands that end the gate, or answer a request: `serve` shows the page, which does."""
@@ -57,6 +57,12 @@ _TO_STREAM: Final = re.compile(
     r"(?:(?<![<0>])>{1,2}\|?|\btee(?:[ \t]+-a)?)[ \t]*/dev/std(?:out|err)(?![^\s;&|)'\"`])"
 )
 """Writing to a stream, which gives no command a terminal to read from."""
+
+_WORD: Final = re.compile(r"""(?s)(?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\s;&|<>()`'"\\]|['"])+""")
+"""A word of a command, as a shell reads quotes and backslashes."""
+
+_QUOTED: Final = re.compile(r"""(?s)'[^']*'|"(?:\\.|[^"\\])*"|\\.""")
+_QUOTE: Final = re.compile(r"""['"\\]""")
 
 _LONGEST_PATH: Final = 4096
 
@@ -88,16 +94,16 @@ class GateItself:
     Args:
         files: the settings, the rules and the journal; agents may read them.
         folders: the folders of plugins; agents may read them, too.
-        secret: the store of approvals, which no agent may read.
+        secrets: the store of approvals, and the people who may approve; no agent may read them.
     """
 
     def __init__(
-        self, files: Iterable[str | Path], folders: Iterable[str | Path], secret: Path | None
+        self, files: Iterable[str | Path], folders: Iterable[str | Path], secrets: Iterable[Path]
     ) -> None:
         self._files = {_real(each) for each in files}
         self._folders = {_real(each) for each in (*folders, hook.folder(), _PACKAGE)}
-        self._secret = None if secret is None else _real(secret)
-        named = [*files, *folders, *([] if secret is None else [secret]), hook.folder()]
+        self._secrets = tuple(map(_real, secrets))
+        named = [*files, *folders, *secrets, hook.folder()]
         forms = (form(each) for each in named for form in (os.path.abspath, os.path.realpath))
         self._texts = sorted({folded(text) for text in (*forms, *FILES)})
 
@@ -133,36 +139,38 @@ class GateItself:
         )
 
     def _is_protected(self, path: str, where: _Where, *, may_read: bool) -> bool:
-        if self._secret is not None and path.startswith(self._secret):  # with its -wal and -shm
+        leads_anywhere = _OWN_PROCESS.match(path) is not None
+        if path.startswith(self._secrets):  # with its -wal and -shm
             return True
         if may_read:
-            return False
+            return leads_anywhere and bool(self._secrets)
         is_below = any(path == each or path.startswith(each + "/") for each in self._folders)
         is_own = path in self._files or any(
-            path.startswith(f"{each}-") for each in self._files  # such as the journal's spools
+            path.startswith(f"{each}-")
+            for each in self._files  # such as the journal's spools
         )
-        is_of_agent = any(f"/{each}" in path for each in FILES)
+        is_of_agent = any(f"/{each}" in path for each in (*FILES, *FILES_OF_PROJECTS))
         is_of_agent = is_of_agent or f"{path}/".startswith(where.settings)
-        return is_below or is_own or is_of_agent or _OWN_PROCESS.match(path) is not None
+        return is_below or is_own or is_of_agent or leads_anywhere
 
     def _is_above(self, text: str, where: _Where) -> bool:
         """Return whether a path is of a folder that protected files are in."""
-        protected = [*self._files, *self._folders, *([self._secret] if self._secret else [])]
-        protected += where.settings
+        protected = [*self._files, *self._folders, *self._secrets, *where.settings]
         above = [each.rstrip("/") + "/" for each in _paths(text, where.base)]
         return any(path.startswith(each) for path in protected for each in above) or any(
             each.endswith(FOLDERS) for each in above
         )
 
     def _in_command(self, tool: Tool, text: str, where: _Where) -> str | None:
-        plain = folded(text)
+        forms = {text, _unquoted(text)}
+        plain = "\n".join(map(folded, forms))
         if any(each in plain for each in self._texts) or any(
             self._is_path_of_gate(each, where, may_read=False) for each in _words(text)
         ):
             return "names a file of the gate"
         if any(self._is_above(each, where) for each in _removed(text)):
             return "takes a folder away that has files of the gate"
-        if _ANSWERS.search(text):
+        if any(map(_ANSWERS.search, forms)):
             return "runs a command of the gate, or answers a request for approval"
         if tool.agent == "codex" and _TERMINAL.search(_TO_STREAM.sub(" ", plain)):
             return "opens the terminal, which no hook of Codex sees"
@@ -237,7 +245,7 @@ def _removed(text: str) -> list[str]:
     """Return the words of a command that `rm` and `mv` take away."""
     found = list[str]()
     for part in re.split(r"[;&|\n()`]+", _with_home(text)):
-        words = re.sub(r"['\"]", "", part).split()
+        words = [_unquoted(each) for each in _WORD.findall(part)]
         for place, word in enumerate(words):
             name, rest = os.path.basename(word), words[place + 1 :]
             if name in ("rm", "rmdir"):
@@ -261,8 +269,22 @@ def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _words(text: str) -> set[str]:
-    """Return what may be a path in a command."""
-    return {each for each in re.split(r"[\s;&|<>=()`'\"]+", _with_home(text)) if each}
+    """Return what may be a path in a command: with the quotes that a shell takes away, and parts of
+    words, such as the value of an option or a command in quotes.
+    """
+    plain = _with_home(text)
+    whole = {_unquoted(each) for each in _WORD.findall(plain)}
+    found = {part for each in whole for part in re.split(r"[=,:@{}]+", each)} | whole
+    found |= {*re.split(r"[\s;&|<>=()`'\"]+", plain)}
+    found |= {each[2:] for each in found if each.startswith("-")}
+    for each in _QUOTED.findall(plain):
+        if _QUOTE.search(each, 1, len(each) - 1):
+            found |= _words(re.sub(r'\\(["\\])', r"\1", each[1:-1]))
+    return found - {""}
+
+
+def _unquoted(text: str) -> str:
+    return re.sub(r"\\(.)|['\"]", r"\1", text)
 
 
 def _with_home(text: str) -> str:

@@ -169,7 +169,8 @@ def _guards_something(calls: Calls) -> bool:
 def _add_own_guards(gate: GateSettings, bus: Bus, calls: Calls, folders: list[Path]) -> None:
     own = gate.settings
     files = [each for each in (own.file, gate.rules, own.journal) if each is not None]
-    itself = GateItself(files, folders, own.approvals)
+    unread = [each for each in (own.approvals, own.people) if each is not None]
+    itself = GateItself(files, folders, unread)
 
     def gate_itself(tool: Tool, ctx: HookContext) -> Block | None:
         return itself.judge(tool, ctx)

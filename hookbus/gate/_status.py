@@ -27,6 +27,7 @@ from ._entries import (
 from ._files import file_of, read_json
 from ._install import State, check, list_limits
 from ._plugin import is_plugin_as_installed, words_in_plugin
+from ._settings import read_gate_settings
 
 _TYPES: Final = {
     "claude": ("command", "prompt", "agent", "http", "mcp_tool"),
@@ -60,7 +61,10 @@ def status_of(agent: Agent, settings: Path) -> dict[str, Any]:
     if agent.name == "codex":
         problems += find_trust_problems()
     problems += [*_switched_off(agent), *lines]
-    return _row(agent, installed, problems, lines[0] if lines else "answers", _last(agent, answers))
+    row = _row(agent, installed, problems, lines[0] if lines else "answers", _last(agent, answers))
+    if agent.name == "codex":
+        row["cannot"] += [_explain_open_stdin(each) for each in asked if _opens_stdin(each)]
+    return row
 
 
 def _row(
@@ -70,6 +74,18 @@ def _row(
         "agent": agent.name, "installed": files, "problems": list(dict.fromkeys(problems)),
         "cannot": list_limits(agent.name), "gate": gate, "last": last,
     }  # fmt: skip
+
+
+def _opens_stdin(settings: str) -> bool:
+    try:
+        return read_gate_settings(Path(settings)).codex_stdin == "open"
+    except HookError:
+        return False  # it is a problem already, and the gate closes
+
+
+def _explain_open_stdin(settings: str) -> str:
+    why = f'{settings} has codex_stdin = "open"'
+    return f"what a model types into a command that runs, which no guard sees: {why}"
 
 
 def _last(agent: Agent, states: list[State]) -> dict[str, str] | None:

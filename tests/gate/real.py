@@ -31,10 +31,13 @@ class Agent:
 
     Attributes:
         results: what the model has read of the last call.
+        trusts_hooks: whether Codex runs hooks that no user has trusted in it.
+        config: more lines for the `config.toml` of Codex.
     """
 
     def __init__(self, name, home):
         self.name, self.home, self.results = name, home, []
+        self.trusts_hooks, self.config = True, ""
         self.project = home / "project"
         self.project.mkdir(parents=True)
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(home), "KEY": "none"}
@@ -75,10 +78,11 @@ class Agent:
             (self.home / ".codex" / "config.toml").write_text(
                 'model = "scripted"\nmodel_provider = "local"\n[model_providers.local]\n'
                 f'name = "local"\nbase_url = "{model.url}/v1"\nwire_api = "responses"\n'
-                'env_key = "KEY"\n'
+                f'env_key = "KEY"\n{self.config}'
             )
             words = ["exec", "--skip-git-repo-check", "-s", "danger-full-access"]
-            out = self._started([*words, "--dangerously-bypass-hook-trust", prompt], {})
+            trust = ["--dangerously-bypass-hook-trust"] if self.trusts_hooks else []
+            out = self._started([*words, *trust, prompt], {})
             self.results = model.results
         return out
 

@@ -192,3 +192,36 @@ def test_sub_agents_are_callers_of_their_own(module_gates):
     gate.answer("claude", events.before("claude", number=9))
     what, result = gate.outcome("claude", events.after("claude", number=9, **own))
     assert "never let this call through" in str(result)
+
+
+KINDS = {
+    "claude": {"Agent": "agent", "Task": "agent", "Write": "builtin"},
+    "codex": {"spawn_agent": "agent", "apply_patch": "builtin"},
+    "gemini": {"invoke_agent": "agent", "write_file": "builtin"},
+}
+
+
+def test_the_journal_has_the_kind_the_caller_and_the_prompt_of_a_call(make_gate):
+    gate = make_gate()
+    gate.write('journal = "calls.journal"\n' + gate.plug())
+    expected = {}
+    for agent, tools in KINDS.items():
+        for number, (tool, kind) in enumerate(tools.items()):
+            given = {"command": "*** Begin Patch\n*** Add File: a\n+b\n*** End Patch"}
+            own = {"agent_id": "a1", "agent_type": "Explore"} if tool == "Write" else {}
+            more = {"prompt_id": "p1"} if agent == "claude" else {}
+            event = events.before(agent, number=number, tool_name=tool, tool_input=given)
+            assert gate.outcome(agent, {**event, **own, **more})[0] == "runs"
+            prompt = {"claude": "p1", "codex": events.COMMON["codex"]["turn_id"]}.get(agent)
+            expected[agent, tool] = kind, own.get("agent_type"), prompt
+    gate.stop()
+    with Journal(gate.folder / "calls.journal") as journal:
+        records = list(journal.records(type="hookbus.started"))
+    found = {
+        (each.baggage["agent"], each.data["labels"]["name"]): (
+            each.data["labels"]["kind"], each.data["labels"].get("caller"),
+            each.baggage.get("prompt"),
+        )
+        for each in records
+    }  # fmt: skip
+    assert found == expected

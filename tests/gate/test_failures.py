@@ -87,7 +87,7 @@ def wrong_events(event):
     yield "nothing", b""
     yield "no JSON", b"hello"
     yield "half of it", text[: len(text) // 2].encode()
-    yield "NaN", text.replace('"/tmp"', "NaN").encode()
+    yield "NaN", changed(event, more=float("nan"))
     yield "Latin 1", text.replace("/tmp", "/tmp/é").encode("latin-1")
     yield "a list", f"[{text}]".encode()
     yield "another event", changed(event, hook_event_name="Stop")

@@ -46,9 +46,22 @@ ROWS = {
     "allows, and exits with 2 with a reason": prints("allow", "; echo no >&2; exit 2"),
     "denies, with a key more than the schema": prints("deny", more=1),
     "asks, where no user is": prints("ask"),
+    "says `continue: false`": """echo '{"continue": false, "stopReason": "no"}'""",
     "does not exist": "/no/such/program",
-    "is beside one of an unknown type": prints("deny"),
+    "denies, beside one of an unknown type": prints("deny"),
+    "denies, in a file that is not JSON": prints("deny"),
+    "denies, and is switched off": prints("deny"),
+    "denies, and is not yet trusted": prints("deny"),
 }
+SWITCHES = {
+    "claude": (".claude/settings.json", {"disableAllHooks": True}),
+    "gemini": (".gemini/settings.json", {"hooksConfig": {"enabled": False}}),
+    "copilot": (".github/copilot/settings.json", {"disableAllHooks": True}),
+}
+"""What a project can say that switches the hooks of its user off."""
+
+NO_TRUST = "–"
+"""The agent has no trust in hooks that its user could withhold."""
 
 
 def entry(agent, command):
@@ -62,11 +75,32 @@ def settings(agent, row):
     """Return the settings of an agent with one hook before every tool."""
     made = ROWS[row]
     entries = [entry(agent, made if isinstance(made, str) else made(agent))]
-    if row == "is beside one of an unknown type":
+    if row.endswith("an unknown type"):
         other = {"type": "shout"}
         entries.append(other if agent == "copilot" else {"hooks": [other]})
     name = {"gemini": "BeforeTool", "copilot": "preToolUse"}.get(agent, "PreToolUse")
-    return {**({"version": 1} if agent == "copilot" else {}), "hooks": {name: entries}}
+    own = {"version": 1} if agent == "copilot" else {}
+    if agent == "gemini":
+        trust = {"folderTrust": {"enabled": row.endswith("not yet trusted")}}
+        own = {"security": {"auth": {"selectedType": "gemini-api-key"}, **trust}}
+    return {**own, "hooks": {name: entries}}
+
+
+def prepare(agent, row):
+    """Write the settings of an agent for a row."""
+    agent.file.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(settings(agent.name, row))
+    agent.file.write_text(text[:-1] if row.endswith("not JSON") and "file" in row else text)
+    agent.trusts_hooks = not row.endswith("not yet trusted")
+    if not row.endswith("switched off"):
+        return
+    if agent.name == "codex":  # its user
+        agent.config = "[features]\nhooks = false\n"
+        return
+    name, switch = SWITCHES[agent.name]
+    file = agent.project / name
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(switch))
 
 
 def table():
@@ -79,28 +113,19 @@ def table():
 def test_the_table_of_the_guide_has_these_rows():
     found = table()
     assert list(found) == list(ROWS)
-    assert {cell for cells in found.values() for cell in cells.values()} == {"runs", "blocked"}
+    outcomes = {cell for cells in found.values() for cell in cells.values()}
+    assert outcomes == {"runs", "blocked", "stops", NO_TRUST}
 
 
-@pytest.fixture(scope="module")
-def agents(tmp_path_factory):
-    made = {}
-
-    def named(name):
-        if name not in made:
-            made[name] = Agent(name, tmp_path_factory.mktemp("why"))
-        return made[name]
-
-    return named
+CELLS = [(name, row) for name in AGENTS if name in THERE
+         for row in ROWS if table()[row][name] != NO_TRUST]  # fmt: skip
 
 
 @pytest.mark.skipif(not THERE, reason="HOOKBUS_AGENTS names no agents")
-@pytest.mark.parametrize("row", ROWS)
-@pytest.mark.parametrize("name", [each for each in AGENTS if each in THERE])
-def test_a_hook_that_breaks_lets_the_call_run_or_not(agents, name, row):
-    agent = agents(name)
-    agent.file.parent.mkdir(parents=True, exist_ok=True)
-    base = json.loads(agent.file.read_text()) if name == "gemini" else {}
-    agent.file.write_text(json.dumps({**base, **settings(name, row)}))
+@pytest.mark.parametrize(("name", "row"), CELLS)
+def test_a_hook_that_breaks_lets_the_call_run_or_not(tmp_path, name, row):
+    agent = Agent(name, tmp_path)
+    prepare(agent, row)
     has_run, _ = agent.has_run("echo hello")
-    assert ("runs" if has_run else "blocked") == table()[row][name]
+    told = "blocked" if agent.results else "stops"  # the turn ends, or the agent does not start
+    assert ("runs" if has_run else told) == table()[row][name]
