@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import itertools
-import json
 import logging
 from collections.abc import Hashable
 from typing import Any, Final
@@ -14,6 +13,7 @@ import attrs
 
 from .. import Bus, HookBlocked, explain
 from ..adapters import claude_agent
+from ..adapters._arguments import text_of
 from ..adapters._halves import Go, Halves, Instead
 from ..adapters._patches import Patches
 from ..adapters._tools import Gate, Refusal, Results, ToolCall
@@ -252,5 +252,5 @@ def _check_begun(begun: Go | Instead) -> Go | Denied:
     value = begun.value
     if isinstance(value, Denied):
         return value
-    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    text = text_of(value)
     return Denied(f"Error: the call was answered by a receiver: {text}")
