@@ -127,14 +127,14 @@ def the_page(folder):
 
     from hookbus import page
     from hookbus.journal import Journal
-    from hookbus.page._serving import _listening
+    from hookbus.page._serving import listening_on
 
     Journal(folder / "page.journal").close()
     token = "a-token-that-nobody-guesses"
     app = page.app(folder / "page.journal", token=token)
     client = TestClient(app, base_url="http://127.0.0.1:8000")
     assert "hookbus" in client.get(f"/?token={token}").text
-    _listening(0).close()
+    listening_on("127.0.0.1", 0).close()
 
 
 def command(*words):

@@ -140,15 +140,11 @@ def module_schema(module: ModuleType) -> Schema:
 
 
 def _own_hooks(module: ModuleType) -> dict[str, Any]:
-    from ..guards._cedar.declared import fields_of_hook
+    from ..guards._cedar.declared import fields_of_own_tools
 
     found = {}
     for bus in buses_of(module).values():
         for name in bus.hook_names():
-            for hook in bus._switchboard.declared(name):
-                names = [each.name for each in hook.parameters]
-                if hook.is_question or {"name", "arguments"} <= set(names):
-                    continue
-                own = names[1:] if hook.looks_like_method else names
-                found[name] = fields_of_hook(hook, own)
+            for fields in fields_of_own_tools(bus, name):
+                found[name] = fields
     return found

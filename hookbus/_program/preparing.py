@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from .._bus import default_bus
 from .._ground.errors import did_you_mean
+from .._ground.trust import read_toml
 from ..exceptions import HookError
 from .settings import Settings
 
@@ -91,12 +91,10 @@ def _id_in(folder: Path) -> str:
         HookError: if the manifest cannot be read.
     """
     file = folder / "hookbus-plugin.toml"
-    try:
-        return str(tomllib.loads(file.read_text(encoding="utf-8"))["id"])
-    except OSError as error:
-        raise HookError(f"{file} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError) as error:
-        raise HookError(f"{file} is not a valid plugin manifest: {error}") from None
+    table, _ = read_toml(file)
+    if "id" not in table:
+        raise HookError(f"{file} is not a valid plugin manifest: it has no id")
+    return str(table["id"])
 
 
 def ask_at(store: Path | None, seconds: float, people: Path | None) -> None:

@@ -50,6 +50,26 @@ def person_of(
     return person
 
 
+def check_open(db: sqlite3.Connection, id: str) -> None:
+    """Check that a request can still be answered.
+
+    Raises:
+        AlreadyAnswered: if it has an answer.
+        RequestExpired: if it was not answered in time.
+    """
+    answer, is_late = db.execute(
+        "SELECT answer, lapsed IS NOT NULL OR answer_by <= ? FROM requests WHERE id = ?",
+        [time.time(), id],
+    ).fetchone()
+    if answer is not None:
+        before = json.loads(answer)
+        kind = "denied" if before["kind"] == "Denied" else "approved"
+        raise AlreadyAnswered(f"request {id} is already {kind} by {before['by']}")
+    if is_late:
+        raise RequestExpired(f"request {id} has expired: make the call again to create a new "
+                             "request")  # fmt: skip
+
+
 def counted(
     db: sqlite3.Connection, people: People | None, request: Request, given: tuple[Person, str],
     answer: Approved,
@@ -62,18 +82,7 @@ def counted(
         RequestExpired: if the request can no longer be answered.
     """
     person, way = given
-    state = db.execute(
-        "SELECT answer, lapsed IS NOT NULL OR answer_by <= ? FROM requests WHERE id = ?",
-        [time.time(), request.id],
-    ).fetchone()
-    if state == (None, 1):
-        raise RequestExpired(
-            f"request {request.id} has expired: make the call again to create a new request"
-        )
-    if state[0] is not None:
-        before = json.loads(state[0])
-        kind = "denied" if before["kind"] == "Denied" else "approved"
-        raise AlreadyAnswered(f"request {request.id} is already {kind} by {before['by']}")
+    check_open(db, request.id)
     try:
         db.execute(
             "INSERT INTO approvals (request, folded, name, roles, way, approved) "

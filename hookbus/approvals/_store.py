@@ -15,21 +15,19 @@ import attrs
 from .. import HookError
 from .._ground.errors import did_you_mean
 from .._ground.keywords import named_options
-from ._counting import approvers_of, counted, person_of, signed_answer
-from ._memory import check_answer, check_seconds, describe_answer
+from ._counting import approvers_of, check_open, counted, person_of, signed_answer
+from ._memory import check_answer, check_seconds
 from ._people import People, Proof
 from ._required import missing
 from ._schema import opened, prepared
 from ._standing import StandingRule, add_rule, check_rule, rules_in, use_rule
 from ._words import (
-    AlreadyAnswered,
     ApprovalRecord,
     Approved,
     Denied,
     Kept,
     Parked,
     Request,
-    RequestExpired,
     UnknownRequest,
 )  # fmt: skip
 
@@ -165,21 +163,13 @@ class Store:
 
     def _write_answer(self, db: sqlite3.Connection, id: str, answer: Approved | Denied) -> None:
         """Record the answer of a request, unless it has one or has expired."""
+        check_open(db, id)
         now = time.time()
         remembered = answer.remember if isinstance(answer, Approved) else None
-        changed = db.execute(
-            "UPDATE requests SET answer = ?, answered = ?, until = ? "
-            "WHERE id = ? AND answer IS NULL AND lapsed IS NULL AND answer_by > ?",
-            [_answer_text(answer), now, now + (remembered or self._expires), id, now],
-        ).rowcount
-        if not changed:
-            before = db.execute("SELECT answer FROM requests WHERE id = ?", [id]).fetchone()[0]
-            if before is None:
-                raise RequestExpired(
-                    f"request {id} has expired: make the call again to create a new request"
-                )
-            given = describe_answer(_answer(json.loads(before)))
-            raise AlreadyAnswered(f"request {id} is already {given}")
+        db.execute(
+            "UPDATE requests SET answer = ?, answered = ?, until = ? WHERE id = ?",
+            [_answer_text(answer), now, now + (remembered or self._expires), id],
+        )
 
     def close(self) -> None:
         """Close the store. Later calls that require approval are blocked."""

@@ -67,11 +67,8 @@ class pinned_tools(ReadyGuard):
             answer = self._answer(ctx)
             if self._outermost is None:
                 return answer
-            if not isinstance(answer, Ask):
-                self._outermost.leaves(ctx)
-            elif not self._outermost.asks(ctx, answer, about=self._unnamed_mark(ctx)):
-                return None  # the enclosing call was approved
-            return answer
+            about = self._unnamed_mark(ctx) if isinstance(answer, Ask) else None
+            return self._outermost.apply(ctx, answer, about=about)
 
         return judge
 

@@ -16,7 +16,13 @@ from .._hooks.hook import Hook, hook_of, hooks_in
 from ..events import Reloaded
 from ._call import declaration_of, tool_of
 from ._cedar.deciding import Policies
-from ._cedar.declared import fields_of_hook, fields_of_schema, has_arguments, rests_of
+from ._cedar.declared import (
+    fields_of_hook,
+    fields_of_own_tools,
+    fields_of_schema,
+    has_arguments,
+    rests_of,
+)
 from ._cedar.live import Live
 from ._cedar.people import HOOK, ROLE, TOOL
 from ._cedar.rules import Uid
@@ -149,13 +155,7 @@ class policy(ReadyGuard):
 
     def _verdict(self, decision: Decision, ctx: HookContext) -> Block | Ask | None:
         verdict = None if decision.effect == "allow" else _verdict_of(decision)
-        if self._outermost is None:
-            pass
-        elif not isinstance(verdict, Ask):
-            self._outermost.leaves(ctx)
-        elif not self._outermost.asks(ctx, verdict):
-            return None  # the enclosing call was approved
-        return verdict
+        return verdict if self._outermost is None else self._outermost.apply(ctx, verdict)
 
     def _view(
         self, found: Policies, ctx: HookContext, name: str, arguments: Mapping[Any, Any]
@@ -233,12 +233,8 @@ class policy(ReadyGuard):
             self._buses.append(bus)
         found = self._live.policies
         for name in self.hooks:
-            for hook in bus._switchboard.declared(name) if found.schema.handle is None else ():
-                names = [each.name for each in hook.parameters]
-                if hook.is_question or {"name", "arguments"} <= set(names):
-                    continue
-                own = names[1:] if hook.looks_like_method else names
-                view = found.view(name, HOOK, name, fields_of_hook(hook, own))
+            for fields in fields_of_own_tools(bus, name) if found.schema.handle is None else ():
+                view = found.view(name, HOOK, name, fields)
                 if view.problem is not None:
                     raise HookError(view.problem)
 

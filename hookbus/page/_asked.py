@@ -25,6 +25,7 @@ class Waiting:
     def __init__(self, approvals: Any) -> None:
         self._approvals = approvals
         self._since: dict[str, dict[str, Any] | None] = {}
+        self._questions: dict[str, str] = {}
 
     def shown(self) -> list[dict[str, Any]]:
         """Return all pending requests in full, with complex values as JSON. `since` describes the
@@ -38,6 +39,21 @@ class Waiting:
             {**_whole(request), "since": self._since[request.id], **self._people(request)}
             for request in pending
         ]
+
+    def rules(self) -> list[dict[str, Any]]:
+        """Return the standing approvals that can still approve calls. An inbox has none."""
+        return [
+            {"id": each.id, "by": each.by, "used": each.used, "uses": each.rule.uses,
+             "until": each.until, "question": self._question_of(each.request),
+             "arguments": ", ".join(f"{k}={v!r}" for k, v in each.rule.arguments.items())}
+            for each in getattr(self._approvals, "rules", list)() if each.is_valid
+        ]  # fmt: skip
+
+    def _question_of(self, id: str) -> str:
+        """Return the question that a person answered with a rule."""
+        if id not in self._questions:
+            self._questions[id] = self._approvals.get(id).request.question
+        return self._questions[id]
 
     def _people(self, request: Request) -> dict[str, Any]:
         """Return who has approved a request that needs several people or a role, and who has not.

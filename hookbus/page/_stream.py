@@ -27,8 +27,9 @@ async def happening(
 
     `calls` contains rows; its id is the number of the last record, which a reconnecting browser
     sends back. `skipped` contains the number of records that are not shown. `approvals` contains
-    all pending requests, and is sent whenever they change. `trouble` describes a file that cannot
-    be read, or that a guard could not read again, and is "" when there is none.
+    all pending requests, and `rules` the standing approvals; both are sent whenever they change.
+    `trouble` describes a file that cannot be read, or that a guard could not read again, and is ""
+    when there is none.
 
     Args:
         reading: the journal.
@@ -38,7 +39,7 @@ async def happening(
     """
     seq, quiet = since, 0.0
     waiting = None if approvals is None else Waiting(approvals)
-    last = {"trouble": '""'}
+    last = {"trouble": '""', "rules": "[]"}
     problems: dict[str, str | None] | None = None
     while True:
         messages: list[str] = []
@@ -53,6 +54,7 @@ async def happening(
         try:
             if waiting is not None:
                 now["approvals"] = json.dumps(await asyncio.to_thread(waiting.shown))
+                now["rules"] = json.dumps(await asyncio.to_thread(waiting.rules))
         except HookError as error:
             trouble.append(str(error))
         now["trouble"] = json.dumps("; ".join(trouble))

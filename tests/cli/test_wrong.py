@@ -60,8 +60,9 @@ WRONG = [
     (["run", "--plugin", "nosuch", "empty.py"], "plugin 'nosuch' was not found", {}),
     (["run", "--plugin", "nosuch", "--journal", "new.journal", "empty.py"], "was not found", {}),
     (["run", "--plugin", "no/such", "empty.py"], "hookbus-plugin.toml cannot be read", {}),
-    (["run", "--plugin", "./p", "empty.py"], "a valid plugin manifest",
-     {"p/hookbus-plugin.toml": "x"}),
+    (["run", "--plugin", "./p", "empty.py"], "is not valid TOML", {"p/hookbus-plugin.toml": "x"}),
+    (["run", "--plugin", "./p", "empty.py"], "is not a valid plugin manifest: it has no id",
+     {"p/hookbus-plugin.toml": "x = 1"}),
     (["run", "--adapters", "langchian", "empty.py"], "did you mean 'langchain'?", {}),
     (["run", "--instrument", "agent", "empty.py"], "write module:Class.method", {}),
     (["run", "--instrument", "agent:Agent.nosuch", "empty.py"], "does not exist", {}),
@@ -273,12 +274,21 @@ def test_who_reads_no_further_ends_it_quietly(stocked):
 
 
 def test_a_terminal_that_knows_few_characters_is_told_in_those(stocked):
+    bus = Bus()
+
+    @hookable(bus=bus)
+    def größe():
+        """Do nothing."""
+
+    with Journal("night.journal") as journal:
+        journal.attach(bus)
+        größe()
     ran = subprocess.run(
         [sys.executable, "-m", "hookbus", "log", "--limit", "1", *J], cwd=stocked,
         capture_output=True, text=True, env=environment(PYTHONIOENCODING="ascii"),
     )  # fmt: skip
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert r"\xb5s  ring of function" in ran.stdout
+    assert r"gr\xf6\xdfe of function" in ran.stdout
 
 
 def test_reading_with_HOOKBUS_JOURNAL_set_makes_no_journal_and_writes_none(stocked):

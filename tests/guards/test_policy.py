@@ -1,9 +1,11 @@
 """guards.policy: calls are decided by policies in the language Cedar."""
 
+import errno
 import json
 import logging
 import os
 import time
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -488,6 +490,20 @@ def test_policies_in_a_folder_that_became_unreadable_are_said_too(say, bus, tmp_
         assert say("read", path="x") == "called" and "cannot be read" in guard.problem
     finally:
         folder.parent.chmod(0o700)
+
+
+def test_a_folder_that_cannot_be_listed_is_said_too(say, bus, tmp_path, monkeypatch):
+    (tmp_path / "a.cedar").write_text(PERMIT)
+    guard = policy(tmp_path, schema=TOOLS)
+    bus.register(guard)
+
+    def fail(path, pattern):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(Path, "glob", fail)
+    time.sleep(0.11)
+    assert say("read", path="x") == "called"
+    assert guard.problem == f"{tmp_path} cannot be read: Input/output error"
 
 
 def test_a_new_policy_that_does_not_fit_a_tool_seen_so_far_is_not_used(account, bus, file):

@@ -5,6 +5,9 @@ import threading
 
 import pytest
 
+from hookbus import baggage
+from hookbus.approvals import Approved, Between, Proof, Rule
+
 from . import chromium
 from .chromium import settled, until
 from .conftest import TOKEN
@@ -170,6 +173,23 @@ def test_somebody_approves_one_edits_one_and_denies_one(open_page, fresh):
     assert fresh.pay("Ada", 500) == "paid 500 to Ada"
     assert fresh.pay("Edith", 700) == "paid 3 to Edith"
     assert fresh.pay("Mallory", 900).endswith("we do not know them")
+
+
+def test_standing_approvals_are_listed_while_they_are_valid(open_page, fresh):
+    page = open_page()
+    with baggage(user="eve"):
+        asked = fresh.asked("Ada", 500)
+    rule = Rule({"to": "Ad*", "amount": Between(0, 600)}, uses=2)
+    proof = Proof("ada", "the page")
+    fresh.store.answer(asked.id, Approved("ada", rule=rule), proof=proof)
+    listed = page.locator("#rules")
+    listed.get_by_text("Standing approvals: 1").click()
+    text = listed.inner_text()
+    assert "pay 500 to Ada?" in text and "to='Ad*'" in text and "0 of 2" in text
+    [kept] = fresh.store.rules()
+    assert f"hookbus approvals revoke {kept.id}" in text
+    fresh.store.revoke(kept.id, by="ada")
+    listed.wait_for(state="hidden")
 
 
 def test_what_would_be_approved_is_shown_whole_with_the_invisible_written_out(open_page, fresh):

@@ -6,9 +6,9 @@ import urllib.request
 import pytest
 from starlette.testclient import TestClient
 
-from hookbus import Ask, Bus, HookError, hookable
+from hookbus import Ask, Bus, HookError, baggage, hookable
 from hookbus import page as pages
-from hookbus.approvals import ApprovalPending, Store
+from hookbus.approvals import ApprovalPending, Approved, Between, Proof, Rule, Store
 from hookbus.approvals._people import token_hash
 
 from .conftest import HERE, TOKEN, Browser, serving
@@ -85,6 +85,34 @@ def test_the_page_shows_who_has_approved_and_who_is_missing(app, pay, store):
     assert list(shown["approved_by"]) == ["ada"]
     assert list(shown["missing"]) == ["1 approval by a person with the role finance"]
     json.dumps(shown)
+
+
+def test_the_page_lists_the_standing_approvals_that_are_valid(tmp_path):
+    from hookbus.page._asked import Waiting
+
+    bus, store = Bus(), Store(tmp_path / "approvals.db")
+    bus.approver(store)
+    bus.signal("pre_pay").connect(
+        lambda pay, amount: Ask(f"pay {amount}?"), role="guard", name="asks", weak=False
+    )
+    pay = hookable("pay", bus=bus, identity=lambda pay: "the bank")(lambda amount: amount)
+    waiting = Waiting(store)
+    with baggage(user="eve"):
+        id = parked(pay)
+        assert waiting.rules() == []
+        rule = Rule({"amount": Between(0, 600)}, uses=2)
+        store.answer(id, Approved("ada", rule=rule), proof=Proof("ada", "the page"))
+        [kept] = store.rules()
+        [shown] = waiting.rules()
+        assert pay(500) == 500 and pay(600) == 600
+    assert json.loads(json.dumps(shown)) == {
+        "id": kept.id, "by": "ada", "used": 0, "uses": 2, "until": None, "question": "pay 500?",
+        "arguments": f"amount={Between(0, 600)!r}",
+    }  # fmt: skip
+    [used] = waiting.rules()
+    assert used == {**shown, "used": 1}
+    store.revoke(kept.id, by="ada")
+    assert waiting.rules() == []
 
 
 @pytest.mark.parametrize("token", ["", TOKEN, "ada", token_hash(TOKENS["ada"]), "YOUR_TOKEN"])

@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from ... import HookError
 from ..._ground.errors import did_you_mean
-from .library import cedar, quoted
+from .library import cedar, in_one_line, quoted
 from .people import AGENT, HOOK, ROLE, TOOL, Entities
 from .rules import Uid, parse
 from .schemas import Schema
 from .source import Piece
 from .trees import entities_in, types_in
-from .types import Field
-from .view import ACTION, Decision, View, problem_with, record_text
+from .types import Field, record_text
+from .view import ACTION, Decision, View, problem_with
 
 MOST_VIEWS: Final = 1_000
 
@@ -72,7 +72,7 @@ class Policies:
                 json.dumps(self.entities.data), self.schema.handle
             )
         except ValueError as error:
-            raise HookError(f"entities=: {' '.join(str(error).split())[:300]}") from None
+            raise HookError(f"entities=: {in_one_line(error)}") from None
 
     def _check_schema(self) -> None:
         for each in self.all:

@@ -22,6 +22,11 @@ def cedar() -> Any:
         ) from None
 
 
+def in_one_line(error: Exception) -> str:
+    """Return the message of an error of Cedar, as one line of limited length."""
+    return " ".join(str(error).split())[:300]
+
+
 def quoted(text: str) -> str:
     """Return a string as Cedar writes it."""
     parts = [

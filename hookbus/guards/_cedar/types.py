@@ -20,9 +20,6 @@ from .._canonical import as_json
 from .._parts import bare, fields_of
 from .library import quoted
 
-DEEPEST: Final = 8
-"""How deep records may be nested before they become text."""
-
 
 class Mismatch(Exception):
     """An argument that does not fit its type. The message has its name, never its value."""
@@ -118,10 +115,6 @@ def set_of(kind: Kind) -> Kind:
 
 def record_of(fields: Mapping[str, Field]) -> Kind:
     """Return the type of a mapping with these keys and no others."""
-    written = ", ".join(
-        f"{quoted(name)}{'' if each.is_required else '?'}: {each.kind.cedar}"
-        for name, each in fields.items()
-    )
 
     def convert(value: Any, path: str) -> dict[str, Any]:
         given = value if isinstance(value, Mapping) else fields_of(value)
@@ -129,7 +122,16 @@ def record_of(fields: Mapping[str, Field]) -> Kind:
             raise Mismatch(f"the argument {path!a} is not a mapping")
         return convert_fields(fields, given, f"{path}.")
 
-    return Kind(f"{{{written}}}", convert)
+    return Kind(record_text(fields), convert)
+
+
+def record_text(fields: Mapping[str, Field]) -> str:
+    """Return the type of arguments, as Cedar writes it."""
+    written_fields = (
+        f"{quoted(name)}{'' if each.is_required else '?'}: {each.kind.cedar}"
+        for name, each in fields.items()
+    )
+    return f"{{{', '.join(written_fields)}}}"
 
 
 def convert_fields(

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import attrs
 
 from ..._ground.errors import did_you_mean
-from .library import cedar, quoted
+from .library import cedar
 from .rules import Policy, Uid
 from .trees import for_resource, mentions_of, written
 from .types import TEXT, Field, Mismatch, convert_fields, decimal_of
@@ -254,15 +254,6 @@ def _plain(value: Any, path: str, depth: int = 0) -> Any:
     if depth < 50 and isinstance(value, (list, tuple, set, frozenset)):
         return [_plain(each, path, depth + 1) for each in value]
     return TEXT.convert(value, path)
-
-
-def record_text(fields: Mapping[str, Field]) -> str:
-    """Return the type of arguments, as Cedar writes it."""
-    written_fields = (
-        f"{quoted(name)}{'' if each.is_required else '?'}: {each.kind.cedar}"
-        for name, each in fields.items()
-    )
-    return f"{{{', '.join(written_fields)}}}"
 
 
 def problem_with(text: str, schema: Any) -> str | None:

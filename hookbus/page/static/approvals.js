@@ -30,6 +30,21 @@ export class Approvals {
     document.title = `${waiting}hookbus`;
   }
 
+  // List the standing approvals. They are revoked on the command line.
+  showRules(rules) {
+    const place = this.section.querySelector("#rules");
+    place.hidden = rules.length === 0;
+    fill(place.querySelector("summary"), `Standing approvals: ${rules.length}`);
+    fill(place.querySelector("ul"), ...rules.map((rule) => make("li", {}, pairs({
+      arguments: rule.arguments,
+      "made for": rule.question,
+      by: rule.by,
+      used: rule.uses == null ? rule.used : `${rule.used} of ${rule.uses}`,
+      ...(rule.until ? { until: moment(rule.until) } : {}),
+      "to revoke": `hookbus approvals revoke ${rule.id}`,
+    }))));
+  }
+
   // Show who has approved an item that is shown already.
   #refresh(request) {
     const shown = this.items.get(request.id)?.querySelector(".people");

@@ -137,3 +137,4 @@ listen("approvals", (requests) => {
   get("waiting").hidden = false;
   approvals.show(requests);
 });
+listen("rules", (rules) => approvals.showRules(rules));
