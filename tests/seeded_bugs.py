@@ -2440,7 +2440,7 @@ GATE = [
         'return GOES_ON',
         'tests/gate/test_answers.py'),
     Bug("gate: a result of Gemini is the oldest call's", 'gate/_sessions.py',
-        'fits = [each for each in alike if each.became == ran]',
+        'fits = [each for each in alike if each.became == event.sent]',
         'fits = alike',
         'tests/gate/test_answers.py'),
     Bug("gate: the agent's deadline is before the gate's", 'gate/_entries.py',

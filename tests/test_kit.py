@@ -52,6 +52,14 @@ def test_the_contract_fails_an_adapter_that_hooks_nothing():
     assert kinds == {"test_without_receivers_the_tool_runs_once"}
 
 
+def test_the_contract_has_its_tests_in_one_order():
+    tests = adapter_contract(lambda body: sample(body)._replace(awaits=False), CHECKED.install)
+    names = [name.split("__") for name in vars(tests) if name.startswith("test_")]
+    plain, awaited = ([name for name, way in names if way == each]
+                      for each in ("Tool_run", "Tool_arun"))  # fmt: skip
+    assert plain == [name for name in awaited if name != "test_an_async_guard_is_awaited"]
+
+
 def fails(test):
     try:
         test()

@@ -87,6 +87,11 @@ def arguments_of(value: Any) -> tuple[dict[str, Any], Callable[[dict[str, Any]],
     return parsed, write
 
 
+def text_of(value: Any) -> str:
+    """Return a value as a model reads it: a string as it is, any other value as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
 def _parsed(text: str) -> dict[str, Any] | None:
     try:
         found = json.loads(text or "{}")

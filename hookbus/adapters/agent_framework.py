@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-import json
 from importlib import import_module
 from typing import Any, Final
 
 from ._answers import agent_framework
+from ._arguments import text_of
 from ._patches import Between, declare_fields
 from ._streams import ask_in_parts_async
 from ._unknown import call_of
@@ -61,7 +61,7 @@ def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
     content = _framework().Content
     if isinstance(value, list) and value and isinstance(_shown(raw), list):
         return [content.from_dict(each) if isinstance(each, dict) else each for each in value]
-    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    text = text_of(value)
     return [content.from_text(text)]
 
 

@@ -15,7 +15,6 @@ code for a `CodeExecutorAgent` that its model did not write.
 
 from __future__ import annotations
 
-import json
 from asyncio import CancelledError
 from collections.abc import Callable
 from importlib import import_module
@@ -23,7 +22,7 @@ from typing import Any, Final
 
 from hookbus import HookBlocked, HookError
 
-from ._arguments import arguments_of
+from ._arguments import arguments_of, text_of
 from ._cancelled import follow, stop_if_cancelled
 from ._patches import Between
 from .kit import Adapter, Gate, Refusal, ToolCall, kind_by_class, shown_as
@@ -57,7 +56,7 @@ def _result(call: ToolCall, value: Any, *, is_error: bool) -> Any:
     tools = import_module("autogen_core.tools")
     if isinstance(value, tools.ToolResult):
         return value
-    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    text = text_of(value)
     content = tools.TextResultContent(content=text)
     return tools.ToolResult(name=call.name, result=[content], is_error=is_error)
 

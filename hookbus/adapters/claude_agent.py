@@ -19,7 +19,6 @@ not hooked.
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
 from typing import Any, Final
@@ -28,6 +27,7 @@ from weakref import WeakKeyDictionary
 from hookbus import Bus, HookBlocked, HookError, default_bus
 
 from .._ground.signatures import signature_of
+from ._arguments import text_of
 from ._halves import LONGEST
 from ._newer import Untested
 from ._patches import Between
@@ -89,7 +89,7 @@ class _Session:
         call = self._call(given)
         begun = await self._calls.begin(_key(given), call)
         if not isinstance(begun, Go):
-            return _denied(begun.value if isinstance(begun.value, str) else json.dumps(begun.value))
+            return _denied(text_of(begun.value))
         if begun.arguments == given["tool_input"]:
             return {}  # this gives no permission: the CLI's own permission checks still run
         return _output("PreToolUse", updatedInput=begun.arguments)
@@ -187,7 +187,7 @@ def _fitted(raw: Any, value: Any) -> Any:
     if _has_shape(raw, value):
         return value
     if isinstance(raw, list):  # of an MCP server
-        return [{"type": "text", "text": value if isinstance(value, str) else json.dumps(value)}]
+        return [{"type": "text", "text": text_of(value)}]
     if isinstance(raw, dict) and isinstance(value, str) and raw.keys() >= {"stdout", "stderr"}:
         return {**raw, "stdout": value, "stderr": ""}  # of a shell
     return None

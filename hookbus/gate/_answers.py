@@ -67,7 +67,7 @@ _CHANGED: Final[Mapping[str, Callable[[Mapping[str, Any]], Any]]] = {
 def let_run(event: Event, arguments: Mapping[str, Any], *, is_stdin_open: bool) -> Answer:
     """Return the answer that lets a tool run with these arguments."""
     given, name = event.given["tool_input"], event.agent.name
-    is_changed = comparable(arguments) != comparable(given)
+    is_changed = comparable(arguments) != event.sent
     if name == "codex":
         return _let_run_in_codex(event, arguments, is_changed, is_stdin_open)
     if not is_changed:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import itertools
-import json
 import logging
 from collections.abc import Hashable
 from typing import Any, Final
@@ -14,6 +13,7 @@ import attrs
 
 from .. import Bus, HookBlocked, explain
 from ..adapters import claude_agent
+from ..adapters._arguments import text_of
 from ..adapters._halves import Go, Halves, Instead
 from ..adapters._patches import Patches
 from ..adapters._tools import Gate, Refusal, Results, ToolCall
@@ -134,8 +134,7 @@ class Calls:
             session.halves[whose] = Halves(self._gates[event.agent.name])
         halves, call = session.halves[whose], _call_of(event)
         key: Hashable = (whose, call.call_id) if event.agent.has_ids else next(self._numbers)
-        sent = comparable(given["tool_input"])
-        opened = OpenCall(halves, key, call.name, sent, sent)
+        opened = OpenCall(halves, key, call.name, event.sent, event.sent)
         if may_hand_on and not self._has_around(event.agent.name, call.tool):
             opened.hand_over = HandOver.of(copy.deepcopy(given["tool_input"]))
         HAND_OVER.set(opened.hand_over)
@@ -178,11 +177,14 @@ class Calls:
 
 def _is_as_judged(opened: OpenCall, event: Event) -> bool:
     """Return whether a tool ran with the arguments that guards checked or receivers returned."""
-    ran = event.given["tool_input"]
-    found, command = [ran], ran.get("command")
-    if event.agent.name == "codex" and isinstance(command, str) and command.startswith(CLOSED):
-        found.append({**ran, "command": command.removeprefix(CLOSED)})
-    return any(comparable(each) in (opened.sent, opened.became) for each in found)
+    judged, ran = (opened.sent, opened.became), event.given["tool_input"]
+    command = ran.get("command")
+    if event.sent in judged:
+        return True
+    is_closed = isinstance(command, str) and command.startswith(CLOSED)
+    if event.agent.name != "codex" or not is_closed:
+        return False
+    return comparable({**ran, "command": command.removeprefix(CLOSED)}) in judged
 
 
 async def _withhold(opened: OpenCall, event: Event) -> Denied:
@@ -250,5 +252,5 @@ def _check_begun(begun: Go | Instead) -> Go | Denied:
     value = begun.value
     if isinstance(value, Denied):
         return value
-    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    text = text_of(value)
     return Denied(f"Error: the call was answered by a receiver: {text}")

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from contextvars import ContextVar
+from functools import cached_property
 from typing import Any, Final
 
 import attrs
@@ -50,6 +51,11 @@ class Event:
         if context is None:
             return str(self.given["tool_name"])
         return f"mcp__{context['server_name']}__{context['tool_name']}"
+
+    @cached_property
+    def sent(self) -> str:
+        """The arguments of the tool as a `comparable` text."""
+        return comparable(self.given["tool_input"])
 
     @property
     def baggage(self) -> dict[str, Any]:
@@ -144,7 +150,7 @@ def _check(event: Event) -> None:
     if not isinstance(given.get("tool_input"), dict):
         raise WrongEvent("the event has no tool_input, or it is not an object")
     try:
-        comparable(given["tool_input"])
+        event.sent  # noqa: B018
     except RecursionError:
         raise WrongEvent("the tool_input of the event is nested too deeply") from None
     if event.agent.has_ids:

@@ -12,7 +12,7 @@ import attrs
 
 from ..adapters._halves import LONGEST, Halves
 from ._approver import HandOver
-from ._events import Event, comparable
+from ._events import Event
 
 MOST: Final = 1_000
 """The number of sessions to remember."""
@@ -148,9 +148,8 @@ class Sessions:
         if event.agent.has_ids:
             return session.open.get((given.get("agent_id"), given["tool_use_id"]))
         alike = [each for each in session.open.values() if each.tool == event.tool]
-        ran = comparable(given["tool_input"])
-        fits = [each for each in alike if each.became == ran]
-        fits += [each for each in alike if each.sent == ran]
+        fits = [each for each in alike if each.became == event.sent]
+        fits += [each for each in alike if each.sent == event.sent]
         return fits[0] if fits else None
 
     def take_call(self, event: Event) -> OpenCall | None:

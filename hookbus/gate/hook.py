@@ -254,14 +254,8 @@ def read_stdin() -> bytes:
     return bytes(found)
 
 
-def answer(
-    agent: str, settings: str, seconds: str, event: str, given: bytes | None = None
-) -> Answer:
-    """Return the answer to an event. Never raises.
-
-    Args:
-        given: the event in bytes. None reads stdin.
-    """
+def answer(agent: str, settings: str, seconds: str, event: str) -> Answer:
+    """Return the answer to the event on stdin. Never raises."""
 
     def ended(number: int, frame: object) -> None:
         if number == _signal.SIGALRM:
@@ -274,7 +268,7 @@ def answer(
         if not 0 < float(seconds) <= 86_400:
             raise Closed(f"the deadline {seconds} is not a number of seconds from 0 to 86400")
         _signal.setitimer(_signal.ITIMER_REAL, float(seconds))
-        given = read_stdin() if given is None else given
+        given = read_stdin()
         if not agent and (event or given != b"{}"):  # those are the words of `gate status`
             event = ""
             raise Closed("the hook names no agent: write one")

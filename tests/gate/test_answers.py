@@ -10,6 +10,8 @@ from . import events
 from .events import AGENTS
 
 CHANGING = """\
+from datetime import date
+
 from hookbus import Block, Replace
 
 
@@ -24,6 +26,8 @@ def redacted(tool, arguments, result):
     if "token" in str(result):
         told = "[no token]"
         return Replace(told if isinstance(result, str) else {**result, "stdout": told})
+    if "a date" in str(result):
+        return Replace({"at": date(2026, 1, 2)})
     if "list" in str(result):
         return Replace(["of another shape"])
 
@@ -114,6 +118,14 @@ def test_a_result_of_claude_code_in_another_shape_ends_the_turn(changing):
     event = events.after("claude", number=4, result=result_of("claude", "a list"))
     what, text = changing.outcome("claude", event)
     assert what == "ends" and "another shape" in text
+
+
+def test_a_result_of_mcp_that_a_receiver_made_is_a_text_whatever_is_in_it(changing):
+    own = {"number": 6, "tool_name": "mcp__dates__read"}
+    changing.answer("claude", events.before("claude", **own))
+    event = events.after("claude", number=6, result=[{"type": "text", "text": "a date"}])
+    what, text = changing.outcome("claude", {**event, "tool_name": own["tool_name"]})
+    assert (what, text) == ("told", [{"type": "text", "text": '{"at": "2026-01-02"}'}])
 
 
 @pytest.mark.parametrize("agent", AGENTS)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, Final
 
 from hookbus import Bus
 
+from .._arguments import text_of
 from .._patches import Patches
 from .._tools import Gate, Refusal, Results, ToolCall
 
@@ -72,7 +72,7 @@ def _results(response: Any, text_block: Any) -> Results:
         if isinstance(value, list) and all(isinstance(each, dict) for each in value):
             new = [response(content=value)]
         else:
-            new = of_text(value if isinstance(value, str) else json.dumps(value, default=str))
+            new = of_text(text_of(value))
         if parts:  # An interrupted run still counts as a run.
             new[0].is_interrupted = parts[-1].is_interrupted
         return new

@@ -167,14 +167,14 @@ class Adapter:
                 that has the method.
             input: the parameter with the input; by default, the first one.
             stream: the parameter that requests a stream; or True if the method always yields parts,
-                and False if it never does.
+                and False if it never does. Parts of an async method are async. A method that does
+                not fit raises `HookError` when the adapter is installed.
         """
         self.words(*_RUNS.get(stream, ("agent_run", "agent_stream")))
 
         def hook(gate: Gate) -> None:
             cls, name = find(gate, path)
-            flag = stream if isinstance(stream, str) else None
-            hook_runs(gate.vocabulary, cls, name, agent=agent, input=input, stream=flag)
+            hook_runs(gate.vocabulary, cls, name, agent=agent, input=input, stream=stream)
 
         self._steps.append((path, hook))
 
