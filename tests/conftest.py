@@ -1,12 +1,18 @@
 """Fixtures for every test."""
 
 import gc
+import os
+import sys
 
 import pytest
 
 from hookbus._connections import tally
 
 pytest_plugins = ["pytester"]
+
+# Without stored bytecode, each worker and each of the hundreds of subprocesses compiles everything.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @Parameter(name="*")
 @attrs.frozen
 class PolicyOptions:
-    """What the policies need to know."""
+    """The options that describe the tools, users and calls to policies."""
 
     module: str | None = None
     """a module with the tools: package.module, or the path of a file. It is imported."""
@@ -37,7 +37,7 @@ class PolicyOptions:
     """the hook of the calls."""
 
     def trial(self, source: Path, schema: Any) -> Trial:
-        """Return policies, to be tried on calls.
+        """Return policies that can be tried on calls.
 
         Args:
             source: the policies.
@@ -63,7 +63,7 @@ class PolicyOptions:
 
 @attrs.frozen
 class Seen:
-    """A call of a journal or table."""
+    """A call from a journal or table."""
 
     tool: str
     arguments: Mapping[str, Any]

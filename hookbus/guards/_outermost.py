@@ -32,8 +32,8 @@ class Frame:
         session: its session.
         content: its arguments, if the guard counted the call or asked about it: a digest, or a copy
             to compute the digest from later.
-        asked: what the guard asked about the call, the digest of the baggage that the answer is
-            bound to, and what else the question is about.
+        asked: the question of the guard, the digest of the baggage that the answer is bound to,
+            and the other subjects of the question.
         inner: the nested call found inside it; there is at most one.
         is_counted: whether the guard has counted an attempt that has not started yet. The guard may
             be called again before that, after a person has approved the call.
@@ -128,7 +128,8 @@ class Outermost:
         Args:
             ctx: the call, in `pre`.
             answer: the answer.
-            about: what else a question is about. A call in which this differs needs its own answer.
+            about: the other subjects of the question. A call in which they differ needs its own
+                answer.
         """
         if not isinstance(answer, Ask):
             self._frame(ctx).content = None

@@ -88,7 +88,7 @@ class tool_policy(ReadyGuard):
         """Create the guard from the contents of a file.
 
         Raises:
-            HookError: naming the file, if it contains an unknown key or an invalid rule.
+            HookError: with the name of the file, if it contains an unknown key or an invalid rule.
         """
         known = (*_KEYS, "default")
         for key in contents:
@@ -121,7 +121,7 @@ class tool_policy(ReadyGuard):
         return found
 
     def _findings(self) -> list[str]:
-        """Return the rules that the calls so far have shown to be wrong, for `report`."""
+        """Return the rules that are wrong according to the calls so far, for `report`."""
         return [each for each in self.unused_rules()
                 if "names the argument" in each or "did you mean" in each]  # fmt: skip
 

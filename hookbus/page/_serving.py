@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import socket
 import webbrowser
 from contextlib import suppress
@@ -14,11 +13,6 @@ from .. import HookError
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
-
-
-def new_token() -> str:
-    """Return a random token for the address."""
-    return secrets.token_urlsafe(32)
 
 
 def serve(app: ASGIApp, token: str | None, port: int, *, open_browser: bool) -> None:

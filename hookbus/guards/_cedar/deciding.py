@@ -26,7 +26,7 @@ class Policies:
     Args:
         pieces: the texts of the policies.
         schema: the types of arguments.
-        entities: who is in which role.
+        entities: the entities, with their roles.
         actions: the hooks whose calls are decided.
         earlier: the policies that these replace, whose tools must fit these, too.
 
@@ -34,11 +34,11 @@ class Policies:
         all: the policies, in order.
         decided: decisions about calls, which are the same for the same call.
         agents: the agents that the entities or the policies name.
-        roles: the roles that somebody has, or had while the program ran.
-        roles_of_nobody: those that nobody has now.
+        roles: the roles that any entity has, or had while the program ran.
+        roles_of_nobody: those that no entity has now.
 
     Raises:
-        HookError: with file and line, for a policy that is wrong.
+        HookError: with file and line, for an invalid policy.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Policies:
         return found
 
     def principal_of(self, baggage: Mapping[str, Any]) -> Uid | Decision:
-        """Return who makes a call with this baggage: the user, else the session, else `anonymous`.
+        """Return the principal of a call with this baggage: user, else session, else `anonymous`.
         Return a block if there is no user and the session has the name of an agent.
         """
         user, session = baggage.get("user"), baggage.get("session")
@@ -137,7 +137,7 @@ class Policies:
         return list(self._views.values())
 
     def schema_for(self, action: str, kind: str, fields: Mapping[str, Field], names: Any) -> str:
-        """Return the schema of Cedar for one tool.
+        """Return the Cedar schema for one tool.
 
         Args:
             action: the action.

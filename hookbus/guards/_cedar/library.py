@@ -1,4 +1,4 @@
-"""The library `cedarpy`, which is loaded when the first policy is."""
+"""The library `cedarpy`, which is imported when the first policy is loaded."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def in_one_line(error: Exception) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a string as Cedar writes it."""
+    """Return a Cedar string literal."""
     parts = [
         f"\\{each}" if each in '"\\' else each if each.isprintable() else f"\\u{{{ord(each):x}}}"
         for each in text

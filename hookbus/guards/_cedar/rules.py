@@ -31,7 +31,7 @@ class Policy:
         tree: its syntax tree.
         text: its text.
         file, line: where it begins.
-        decided: how many decisions it has determined.
+        decided: the number of decisions that it has determined.
     """
 
     def __init__(self, piece: Piece, tree: Any) -> None:
@@ -125,8 +125,8 @@ def parse(pieces: Iterable[Piece]) -> list[Policy]:
     """Return the policies in these texts.
 
     Raises:
-        HookError: with file and line, for a text that is not one valid policy, or for an id that
-            two policies have.
+        HookError: with file and line, for a text that is not a single valid policy, or for a
+            duplicate id.
     """
     found: dict[str, Policy] = {}
     for piece in pieces:
@@ -151,7 +151,7 @@ def _tree_of(piece: Piece) -> Any:
             "would never apply: name the entity"
         )
     if len(trees.static_policies) != 1:
-        raise HookError(f"{piece.place}: this is not one policy")
+        raise HookError(f"{piece.place}: this is not a single policy")
     return next(iter(trees.static_policies.values()))
 
 

@@ -1,4 +1,4 @@
-"""What `schema=` may be: the tools as they are hooked, their declarations, or a schema of Cedar."""
+"""The values of `schema=`: `"tools"`, the declarations of tools, or a Cedar schema."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Schema:
         words: the words in the text of the schema of Cedar.
 
     Raises:
-        HookError: if it cannot be read, or has another form.
+        HookError: if it cannot be read or is malformed.
     """
 
     def __init__(self, given: Any) -> None:
@@ -75,7 +75,7 @@ class Schema:
 
 
 def path_of_schema(given: Any) -> Path | None:
-    """Return the file of a schema, or None if the schema is given itself."""
+    """Return the path of a schema file, or None if the schema is passed directly."""
     is_text = isinstance(given, str) and (
         given == TOOLS or not given.strip() or any(each in given for each in "{;\n")
     )

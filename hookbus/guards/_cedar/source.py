@@ -33,7 +33,7 @@ class Piece:
 
     @property
     def place(self) -> str:
-        """Where it begins, for messages."""
+        """The location where it begins, for messages."""
         return f"{self.file}:{self.line}" if self.file else f"line {self.line}"
 
 
@@ -55,7 +55,7 @@ def path_in(source: Any) -> Path | None:
 
 
 def fixed(path: Path | None, given: Any) -> Any:
-    """Return the absolute path of a file, or what is given if it is not a file. A program may
+    """Return the absolute path of a file, or the argument itself if it is not a file. A program may
     change its working directory while it runs.
     """
     return given if path is None else path.absolute()
@@ -95,7 +95,7 @@ def malformed_as_hook_error(where: str) -> Iterator[None]:
 
 
 def status_of(paths: list[Path]) -> Status:
-    """Return the status of files and folders; a missing one has the size -1."""
+    """Return the status of files and folders. A missing file has the size -1."""
     found = []
     for path in paths:
         several = [path]

@@ -1,6 +1,6 @@
-"""The types of Cedar, and the JSON of values of these types.
+"""The types of Cedar, and the conversion of values to JSON for Cedar.
 
-A value that Cedar has no type for, such as a mapping of any keys, is its JSON text.
+A value for which Cedar has no type, such as a mapping with arbitrary keys, becomes JSON text.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _long(value: Any, path: str) -> int:
         value = value.value
     if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
         return int.__index__(value)
-    raise Mismatch(f"the argument {path!a} is not an integer of 64 bits")
+    raise Mismatch(f"the argument {path!a} is not a 64-bit integer")
 
 
 def _bool(value: Any, path: str) -> bool:
@@ -73,7 +73,7 @@ def _bool(value: Any, path: str) -> bool:
 
 
 def decimal_of(value: Any, path: str) -> Any:
-    """Return a number as a decimal of Cedar, which has four digits after the point."""
+    """Convert a number to a Cedar decimal, which has at most four decimal places."""
     if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
         number = value if isinstance(value, Decimal) else Decimal(repr(value))
         if number.is_finite() and abs(number) < 10**14:
@@ -81,7 +81,7 @@ def decimal_of(value: Any, path: str) -> Any:
             if Decimal(text) == number:
                 return {"__extn": {"fn": "decimal", "arg": text}}
     raise Mismatch(
-        f"the argument {path!a} is not a number with at most four digits after the point"
+        f"the argument {path!a} is not a number with at most four decimal places"
     )
 
 
@@ -103,7 +103,7 @@ TEXT: Final = Kind("String", _text)
 
 
 def set_of(kind: Kind) -> Kind:
-    """Return the type of a list, whose order and repetitions Cedar does not see."""
+    """Return the type of a list. Cedar ignores the order and duplicates of its items."""
 
     def convert(value: Any, path: str) -> list[Any]:
         if not isinstance(value, (list, tuple, set, frozenset)):
