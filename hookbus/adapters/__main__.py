@@ -17,7 +17,7 @@ class Seam(NamedTuple):
 
     Attributes:
         package: its name on PyPI.
-        hooks: its hooks of the vocabulary.
+        hooks: the common hooks that it calls.
         tools: the functions that every tool call passes through.
     """
 

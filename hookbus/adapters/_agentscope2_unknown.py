@@ -1,5 +1,5 @@
-"""AgentScope 2: calls of tools that do not exist, by a program through a toolkit, and in an agent's
-check before."""
+"""AgentScope 2: calls to tools that do not exist, by a program through a toolkit, and in the check
+that an agent makes before a call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The forms of models' answers, in parts and as a whole, under frameworks with their own types."""
+"""Convert models' answers between parts and the whole, for frameworks with their own types."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _text_of(response: Any) -> str:
 
 
 def _adk_whole(items: list[Any]) -> Any:
-    """Return the complete answers; everything if these do not contain the text of all parts."""
+    """Return the complete answers, or all items if these do not contain the text of all parts."""
     wholes = [item for item in items if not item.partial]
     said = "".join(_text_of(item) for item in wholes)
     in_parts = "".join(_text_of(item) for item in items if item.partial)
@@ -47,7 +47,7 @@ def _complete(parts: list[Any]) -> Any:
 
 
 def _delta_and_complete(answer: Any) -> list[Any]:
-    """Return a part to show and the complete answer to keep: agents show no text of the last."""
+    """Return a part to show and the complete answer to keep. Agents show no text of the latter."""
     response = import_module("agentscope.model").ChatResponse
     if isinstance(answer, str):
         text = import_module("agentscope.message").TextBlock(text=answer)

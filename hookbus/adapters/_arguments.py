@@ -1,4 +1,4 @@
-"""The arguments of a call: by name, and from whatever form a framework has them in."""
+"""Convert the arguments of a call, from the form of any framework to names and values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A framework's reports of a model's answer to its own listeners, held back until guards returned.
+"""A framework's reports of a model's answer to its own listeners, held back until guards return.
 
 Some frameworks report an answer, whole or in parts, from within the model call, before guards have
 seen it. If a receiver may change or block the answer, the adapter holds the reports back, and makes
@@ -55,7 +55,7 @@ class Aside:
         return body
 
     def noting_async(self, ask: Callable[..., Any]) -> Callable[..., Any]:
-        """The same for an async body."""
+        """Like `noting`, for an async body."""
 
         async def body(messages: Any, options: Any) -> Any:
             self._give_up(RuntimeError("the model was called again"))
@@ -103,7 +103,7 @@ class Aside:
 
 
 def aside_of(model: Any = None) -> Aside | None:
-    """Return the holder of the reports of the current answer, if they wait.
+    """Return the object that holds the reports of the current answer, if they are held back.
 
     Args:
         model: the model of the answer; None means any model.
@@ -115,7 +115,7 @@ def aside_of(model: Any = None) -> Aside | None:
 
 
 def run_judged(words: Vocabulary, attempt: Attempt, aside: Aside | None, *hook_args: Any) -> Any:
-    """Make a `model_call`, and hold back reports of its answer if receivers may change or block it.
+    """Make a `model_call`. Hold back reports of its answer if receivers may change or block it.
 
     Args:
         words: the vocabulary with the hook.
@@ -134,7 +134,7 @@ def run_judged(words: Vocabulary, attempt: Attempt, aside: Aside | None, *hook_a
 async def run_judged_async(
     words: Vocabulary, attempt: Attempt, aside: Aside | None, *hook_args: Any
 ) -> Any:
-    """The same for an async request."""
+    """Like `run_judged`, for an async request."""
     if aside is None or not is_held_back(words, hook_args[0], is_async=True):
         return await words.run_async("model_call", attempt, *hook_args)
     attempt.body = aside.noting_async(attempt.body)

@@ -31,7 +31,7 @@ _UNDER_WAY: Final[ContextVar[_Run | None]] = ContextVar("hookbus_run", default=N
 
 
 def stop_if_cancelled() -> None:
-    """Let no further call start in a run that was cancelled.
+    """Prevent further calls in a cancelled run.
 
     Raises:
         CancelledError: in a thread of a cancelled run.
@@ -44,8 +44,8 @@ def stop_if_cancelled() -> None:
 
 
 def follow(patches: Patches, cls: Any, *names: str) -> None:
-    """Let the threads and tasks that async methods start find out when the methods are cancelled,
-    or when their consumer stops reading."""
+    """Notify the threads and tasks that async methods start when the methods are cancelled, or when
+    their consumer stops reading."""
     for name in names:
         patches.wrap(cls, name, _followed)
 

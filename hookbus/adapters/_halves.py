@@ -46,7 +46,7 @@ class Halves:
     Args:
         gate: the gate that runs the hooks of the calls.
         most: the maximum number of open calls; one more ends the oldest.
-        longest: the seconds a call may be open before it is ended.
+        longest: the number of seconds that a call may be open before it is ended.
     """
 
     def __init__(self, gate: Gate, *, most: int = MOST, longest: float = LONGEST) -> None:
@@ -57,8 +57,8 @@ class Halves:
         """Run the hooked call up to the point where its tool would run.
 
         Args:
-            key: the framework's key of the call, before and after the tool. A call that is still
-                open under this key never returned, and is ended.
+            key: the framework's identifier of the call, the same before and after the tool. If an
+                earlier call is still open under this key, it is ended.
             call: the call.
 
         Raises:

@@ -25,7 +25,7 @@ class Refusal(BaseException):
 
 @contextmanager
 def hiding_refusals() -> Iterator[None]:
-    """Raise a `HookBlocked` of the block as a `Refusal`."""
+    """Raise a `HookBlocked` from the `with` block as a `Refusal`."""
     try:
         yield
     except HookBlocked as blocked:
@@ -34,7 +34,7 @@ def hiding_refusals() -> Iterator[None]:
 
 @contextmanager
 def showing_refusals() -> Iterator[None]:
-    """Raise the `HookBlocked` of a `Refusal` raised in the block."""
+    """Raise a `Refusal` from the `with` block as its `HookBlocked`."""
     try:
         yield
     except Refusal as refusal:
@@ -42,8 +42,8 @@ def showing_refusals() -> Iterator[None]:
 
 
 def call_model_with(gate: Gate, stock: Any, middleware: Any, request: Any, handler: Any) -> Any:
-    """Make a `HookBlocked` of a model pass through a middleware, which can then neither retry the
-    call nor send it to another model."""
+    """Let a model's `HookBlocked` pass through middleware, which can then neither retry the call
+    nor send it to another model."""
     with showing_refusals():
         return stock(middleware, request, hiding_refusals()(handler))
 
@@ -51,7 +51,7 @@ def call_model_with(gate: Gate, stock: Any, middleware: Any, request: Any, handl
 async def call_model_with_async(
     gate: Gate, stock: Any, middleware: Any, request: Any, handler: Any
 ) -> Any:
-    """The same for async calls."""
+    """Like `call_model_with`, for async calls."""
 
     async def handle(request: Any) -> Any:
         with hiding_refusals():

@@ -99,7 +99,7 @@ def _refusing(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 class _Tried:
-    """A runnable as its fallbacks see it: a denial is not an exception that they handle."""
+    """A runnable as seen by its fallbacks, which do not handle denials."""
 
     def __init__(self, runnable: Any) -> None:
         for name in ("invoke", "ainvoke", "batch", "abatch"):

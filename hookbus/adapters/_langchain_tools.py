@@ -152,7 +152,7 @@ def call_missing(
 async def call_missing_async(
     gate: Gate, stock: Any, own: Any, request: Any, input_type: Any, config: Any
 ) -> Any:
-    """The same for an async node."""
+    """Like `call_missing`, for an async node."""
     if request.tool is not None:
         return await stock(own, request, input_type, config)
     call = _missing(own, request, config)

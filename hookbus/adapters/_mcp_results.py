@@ -1,4 +1,4 @@
-"""Results of MCP tools: the view of receivers, and every place for a changed result."""
+"""Results of MCP tools: convert them for receivers, and replace every copy of a changed result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Parts(NamedTuple):
 
     Attributes:
         content: the blocks that a model reads.
-        structured_content: the same as data, for programs; None if there is none.
+        structured_content: the same content as data, for programs; None if there is none.
         is_error: whether it reports a failed call.
     """
 

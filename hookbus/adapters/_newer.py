@@ -67,8 +67,8 @@ def in_place_of(
     adapter: str, package: str, supported: Between | Supported, untested: Untested,
     install: Install, home: Any = None,
 ) -> InPlace:  # fmt: skip
-    """Return the same for objects that change nothing, such as middleware: they are tested once in
-    a process."""
+    """Return patches for objects that change nothing, such as middleware. They are tested only once
+    per process."""
     supported = all_of(supported)
     version = installed_version(package, *supported)
     if (adapter, version) not in _ANSWERED and not Patches.is_in_force(package):
@@ -114,7 +114,7 @@ def find_problem(
     """Look for the seams of an adapter in the installed release, and run its self-test.
 
     Returns:
-        the problem; None if there is none.
+        The problem, or None.
     """
     if home is None or isinstance(home, str):
         home = import_module(home or f"{__package__}._seams.{adapter}")

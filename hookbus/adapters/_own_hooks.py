@@ -1,5 +1,5 @@
-"""Helpers for a framework's own hooks: as receivers, in lists that are tracked, with the views they
-get."""
+"""Helpers for a framework's own hooks: make them receivers, track the lists that contain them, and
+create the objects that they see."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Mark = TypeVar("Mark")
 class OwnHook:
     """The receiver for one of a framework's own hooks.
 
-    It knows only the place of the hook in its list, not the hook or its owner; the current call
-    knows the hook. So an agent is garbage-collected even if one of its own hooks references it.
+    It stores only the position of the hook in its list, not the hook or its owner; the current
+    call finds the hook. So an agent is garbage-collected even if one of its hooks references it.
 
     Attributes:
         index: the place in the list.
@@ -82,7 +82,7 @@ def _give(hook: Any) -> Any:
 
 class Mirror(Generic[Mark]):
     """The connected hooks of each owner. It keeps no owner alive, and forgets the hooks of an owner
-    that is gone.
+    that no longer exists.
 
     A mark identifies a connected hook.
     """

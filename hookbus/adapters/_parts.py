@@ -74,7 +74,7 @@ def steps(
 async def steps_async(
     variable: ContextVar[Any], attempt: Any, items: Any
 ) -> AsyncGenerator[Any, None]:
-    """The same for async items."""
+    """Like `steps`, for async items."""
     async with aclosing(items):
         while True:
             previous = variable.get()
@@ -98,7 +98,7 @@ def each(items: Any) -> Generator[Any, Any, None]:
 
 
 async def each_async(answer: Any) -> AsyncGenerator[Any, None]:
-    """The same for async items, or an awaitable of them."""
+    """Like `each`, for async items or an awaitable of them."""
     items = await answer if isawaitable(answer) else answer
     try:
         async for item in items:

@@ -46,7 +46,7 @@ class Instead(Exception):
 
 
 class Pausing:
-    """An approver that parks requests in a store, and pauses the run meanwhile.
+    """An approver that stores requests, and pauses the run until they are answered.
 
     A request is for exactly one call of a run: the framework's id is in the digest, too.
     """
@@ -71,7 +71,7 @@ class Pausing:
         return self.store.ask(bound)
 
     async def ask_async(self, request: Request) -> Any:
-        """The same in a task."""
+        """Like `ask`, for an async call."""
         attempt, bound = self._bound(request)
         answer, said, is_waited_for = await self.store.ask_async(bound), None, False
         if _is_parked(answer) and attempt is not None:

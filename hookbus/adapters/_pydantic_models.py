@@ -17,8 +17,8 @@ from ._vocabulary import Once, Vocabulary
 
 
 def hook_models(words: Vocabulary) -> None:
-    """Route every request to a model through `model_call`. A model that calls other models emits
-    none itself: those do."""
+    """Route every request to a model through `model_call`. A model that calls other models
+    makes no `model_call` itself."""
     models = import_module("pydantic_ai.models")
     fallback = import_module("pydantic_ai.models.fallback")
     around = import_module("pydantic_ai.models.wrapper").WrapperModel, fallback.FallbackModel

@@ -50,7 +50,7 @@ def give_items(
 def give_items_async(
     words: Vocabulary, attempt: Attempt, model: Any, messages: Any, options: Any, agent: Any
 ) -> AsyncGenerator[Any, None]:
-    """The same for async items."""
+    """Like `give_items`, for async items."""
     if not is_seen_in_parts(words, model):
         return give_async(attempt, messages, options)
     return words.stream_async("model_stream", attempt, model, messages, options, agent)
@@ -197,7 +197,7 @@ def ask_in_parts(
 def ask_in_parts_async(
     vocabulary: Vocabulary, attempt: Attempt, forms: Forms, *hook_args: Any
 ) -> AsyncGenerator[Any, None]:
-    """The same for an async request: the body may return an awaitable of the items."""
+    """Like `ask_in_parts`, for an async request. The body may return an awaitable of items."""
     stock = attempt.body
     attempt.body = lambda messages, options: each_async(stock(messages, options))
     return _Request(vocabulary, attempt, forms, hook_args).items_async()

@@ -1,4 +1,4 @@
-"""Tool calls of frameworks as adapters describe them, and the gate made from that description."""
+"""Tool calls of frameworks as adapters describe them, and the gate that runs their hooks."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class ToolCall:
     """One call to a tool, as its receivers see it.
 
     Attributes:
-        name: the name the model used.
+        name: the name that the model used.
         arguments: the parsed arguments.
-        call_id: the framework's id of the call, if it has one.
+        call_id: the framework's identifier of the call, if there is one.
         kind: function, mcp, agent, handoff, output, builtin, or unknown: there is no such tool.
         tool: the framework's tool object, which is the sender; without one, the object that
             carries the call.
@@ -129,7 +129,8 @@ class _UnderWay(Attempt):
         self.bus, self.call, self.layer, self.arguments = bus, call, layer, call.arguments
 
     def covers(self, bus: Bus, call: ToolCall, layer: int) -> bool:
-        """Return whether a call is this same call deeper inside the framework: its hooks run once.
+        """Return whether a call is this same call deeper inside the framework. If so, its hooks
+        have run.
 
         The same tool with the same arguments at the same depth is another call: a recursion. The
         guards of another bus have not run.
@@ -287,7 +288,7 @@ class Gate:
         return seam
 
     def _streamed_seam(self, read: Read, depth: Callable[[Any], int], stock: Any) -> Any:
-        """Hook a tool that yields parts and last its result: they are held back until it ends."""
+        """Hook a tool that yields parts and then its result. All are held back until it ends."""
 
         @functools.wraps(stock)
         async def seam(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:

@@ -38,7 +38,7 @@ def answer_missing(gate: Gate, call: ToolCall, text: str) -> str:
 
 
 async def answer_missing_async(gate: Gate, call: ToolCall, text: str) -> str:
-    """The same for an async call."""
+    """Like `answer_missing`, for an async call."""
     try:
         return str(await gate.run_async(call, lambda _: give(text)))
     except HookBlocked as blocked:

@@ -74,7 +74,7 @@ class Refused:
 
 
 def refusal(blocked: HookBlocked) -> str:
-    """Return the text of a blocked call for a model; this is the only place with its wording."""
+    """Return the text for a model about a blocked call. Only this function defines its wording."""
     return f"Error: the call was blocked by {blocked.receiver}: {blocked.reason}"
 
 

@@ -173,7 +173,8 @@ def _follow_runs(gate: Gate) -> None:
 async def _execute_tool_call(
     gate: Gate, stock: Any, tool_call: Any, *args: Any, **kwargs: Any
 ) -> Any:
-    """Make a denied call a result that the model reads: a run in which a tool raises never ends."""
+    """Turn a denied call into a result that the model reads, because a run in which a tool raises
+    never ends."""
     try:
         found = await stock(tool_call, *args, **kwargs)
         text = f"Error: tool '{tool_call.name}' not found in any workbench"
@@ -202,7 +203,7 @@ async def _report_unknown(gate: Gate, tool_call: Any, found: Any) -> None:
 def _hand_over(
     gate: Gate, stock: Any, *, executed_calls_and_results: Any, handoffs: Any, **kwargs: Any
 ) -> Any:
-    """Hand over only if that was not denied: AutoGen does so when a model requests it."""
+    """Hand over only if no guard denied that. AutoGen itself always follows the model's request."""
     happened = {call.name for call, result in executed_calls_and_results if not result.is_error}
     return stock(
         executed_calls_and_results=executed_calls_and_results,

@@ -190,7 +190,7 @@ _MISSED: Final[WeakKeyDictionary[Any, Exception]] = WeakKeyDictionary()
 
 @_ADAPTER.wrap("crewai.tools.tool_usage:ToolUsage._select_tool")
 def _select_tool(gate: Gate, stock: Any, usage: Any, tool_name: str) -> Any:
-    """The same for a model that writes its actions."""
+    """Do the same for a model that writes its actions as text."""
     try:
         return stock(usage, tool_name)
     except Exception as error:  # CrewAI raises exactly this class

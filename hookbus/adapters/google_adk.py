@@ -102,7 +102,7 @@ def _kind(tool: Any) -> str:
 
 
 def _unchangeable(call: ToolCall) -> dict[str, Any]:
-    """Return an error where ADK would use the model's arguments instead of those guards saw."""
+    """Return an error if ADK would use the model's arguments instead of those that guards saw."""
     return {"error": f"Error: the arguments of {call.name} cannot be changed"}
 
 

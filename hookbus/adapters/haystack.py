@@ -50,7 +50,7 @@ def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
 
 
 def _like(raw: Any, value: Any) -> Any:
-    """Return plain data with the objects that the framework's value has in the same places."""
+    """Return plain data in which the framework's objects are restored at their positions."""
     if isinstance(value, dict):
         if _is_object(raw):
             return type(raw).from_dict(value)
@@ -62,7 +62,7 @@ def _like(raw: Any, value: Any) -> Any:
 
 
 def _of_its_kind(raw: Any, value: Any) -> Any:
-    """Return the object in a list for such a dict; other objects may have been removed."""
+    """Return the object in a list that a dict represents; other objects may have been removed."""
     found = (each for each in raw if _is_object(each) and _shown(each).keys() == value.keys())
     return next(found, None) if isinstance(value, dict) else None
 

@@ -77,7 +77,7 @@ def _hook_completions(gate: Gate) -> None:
 
 @_ADAPTER.wrap("litellm.integrations.custom_guardrail:is_guardrail_intervention")
 def _is_intervention(gate: Gate, stock: Any, error: Exception) -> bool:
-    """A denial; to LiteLLM it is an intervention, which is never retried."""
+    """Return True for a denial: LiteLLM then treats it as an intervention and never retries it."""
     return isinstance(error, HookBlocked) or bool(stock(error))
 
 
@@ -113,7 +113,7 @@ class _Call:
         return await found if inspect.isawaitable(found) else found
 
     def is_asked(self) -> bool:
-        """Return whether this call is nested in a hooked one: the same model gets the same
+        """Return whether this call is nested in a hooked one for the same model and
         messages."""
         outer = INSIDE.get()
         if not isinstance(outer, _Asked) or outer.layer >= self.attempt.layer:

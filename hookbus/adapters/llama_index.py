@@ -106,7 +106,7 @@ _ADAPTER.tool(f"{_TYPES}:AsyncBaseTool.call", _called, layer=2)
 
 @_ADAPTER.also
 def _pass_adapted_tools(gate: Gate) -> None:
-    """Leave a tool that is only adapted: the one behind it is called, and is the sender."""
+    """Do not hook an adapted tool: the tool behind it is called, and is the sender."""
     adapted = import_module(_TYPES).BaseToolAsyncAdapter
     for name in ("call", "acall"):
         gate.patches.replace(adapted, name, vars(adapted)[name].__wrapped__)

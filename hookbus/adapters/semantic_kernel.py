@@ -198,7 +198,7 @@ async def _call(
 
 
 def _parameters(function: Any) -> list[str]:
-    """Return the call's arguments that a function gets; nothing if it may be all of them."""
+    """Return the arguments of the call that a function gets, or [] if it may get all of them."""
     names = [each.name for each in function.parameters]
     return [] if function.is_prompt or "arguments" in names else names
 

@@ -39,7 +39,7 @@ def find_settings(
     followed, as `folded`. Each is to be compared with a path that ends with a slash.
 
     Args:
-        home: the home of the agent's user.
+        home: the home folder of the agent's user.
         base: the folder that relative paths are read from.
         projects: folders that may have settings of a project.
         variables: the environment variables of the agent.
@@ -55,8 +55,8 @@ def find_settings(
 
 
 def _has_settings(project: str, folder: str, names: tuple[str, ...]) -> bool:
-    """Return whether a project has settings, or a link to where they would be. The other folders of
-    a project may be taken away with it.
+    """Return whether a project has settings, or a link to their place. The other folders of a
+    project may be removed together with it.
     """
     whole = os.path.join(project, folder)
     is_link = os.path.realpath(whole) != os.path.join(os.path.realpath(project), folder)

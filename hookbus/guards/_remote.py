@@ -1,4 +1,4 @@
-"""Ask a policy that runs elsewhere whether a call is allowed."""
+"""Ask a policy server whether a call is allowed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_BYTES: Final = 262_144
 
 
 class remote(ReadyGuard):
-    """A guard that asks a policy server about each call, over HTTP, in the form of OpenID AuthZEN
+    """A guard that asks a policy server about each call, over HTTP, in the format of OpenID AuthZEN
     1.0. Requires `hookbus[remote]`.
 
     Only a well-formed permit allows a call. Everything else blocks it before the deadline: a denial
@@ -39,8 +39,8 @@ class remote(ReadyGuard):
         patches: whether a permit may change the arguments. All other guards judge the changed
             arguments. If something else runs in the end, the server is asked about that, too.
         max_bytes: the maximum length of a question and of an answer.
-        ca: a file of certificates that the certificate of the server is checked with, instead of
-            those of the system.
+        ca: a file of CA certificates to verify the server's certificate with, instead of those of
+            the system.
         hook: the hook to check: a name, several names, or a glob.
 
     Raises:

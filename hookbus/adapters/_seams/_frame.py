@@ -46,7 +46,7 @@ class Sample(NamedTuple):
         hook: the hook of the vocabulary that the calls pass through.
         argument: the argument of that hook that has the name.
         when: the condition that separates these calls from others.
-        awaits: whether sync ways await async receivers, too.
+        awaits: whether sync calls also await async receivers.
         text: returns the text of a result or exception, with all that its reader gets of it. By
             default it is that of the object and of all its attributes.
     """
@@ -71,8 +71,8 @@ def functions_of(pay: Pay) -> tuple[Callable[[int, str], str], Callable[[int, st
         """Pay in the self-test.
 
         Args:
-            amount: how much.
-            to: whom.
+            amount: the amount.
+            to: the recipient.
         """
         return pay(amount, to)
 
@@ -80,8 +80,8 @@ def functions_of(pay: Pay) -> tuple[Callable[[int, str], str], Callable[[int, st
         """Pay in the self-test.
 
         Args:
-            amount: how much.
-            to: whom.
+            amount: the amount.
+            to: the recipient.
         """
         await asyncio.sleep(0)
         return pay(amount, to)
@@ -100,7 +100,7 @@ def run_self_test(make: MakeSample, install: Callable[[Bus], Callable[[], None]]
     a guard that blocks, with an async one, and with a modifier.
 
     Args:
-        make: makes the tool, given its body.
+        make: creates the tool, given its body.
         install: installs the adapter on a bus, and returns the function that uninstalls it.
 
     Raises:

@@ -51,7 +51,7 @@ def check_seams(text: str) -> None:
     """Look for every seam of a list and its parameters.
 
     Raises:
-        SeamProblem: with the first seam that is missing or has other parameters.
+        SeamProblem: with the first seam that is missing or has different parameters.
     """
     for seam in read_seams(text):
         found = _find(seam)

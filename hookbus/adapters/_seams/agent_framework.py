@@ -1,4 +1,4 @@
-"""Microsoft Agent Framework: a `FunctionTool`."""
+"""The self-test of the Microsoft Agent Framework adapter: calls a `FunctionTool`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async agent_framework_orchestrations._handoff:_AutoHandoffMiddleware.process(sel
 
 
 def sample(pay: Pay) -> Sample:
-    """Make a tool that is invoked by a program, and with the number of a model's call."""
+    """Create a tool that is invoked by a program, and with the id of a model's call."""
     framework = import_module("agent_framework")
     tool = framework.FunctionTool(name=NAME, description="Pay.", func=functions_of(pay)[1])
 

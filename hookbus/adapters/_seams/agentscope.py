@@ -1,4 +1,4 @@
-"""AgentScope 1: a tool of a `Toolkit`."""
+"""The self-test of the AgentScope 1 adapter: calls a tool of a `Toolkit`."""
 
 from __future__ import annotations
 

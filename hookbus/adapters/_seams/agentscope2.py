@@ -1,4 +1,4 @@
-"""AgentScope 2: a `FunctionTool`."""
+"""The self-test of the AgentScope 2 adapter: calls a `FunctionTool`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agno: a `FunctionCall`."""
+"""The self-test of the Agno adapter: runs a `FunctionCall`."""
 
 from __future__ import annotations
 

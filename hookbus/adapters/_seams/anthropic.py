@@ -1,4 +1,4 @@
-"""Anthropic's SDK: a tool of a function, and of an async function."""
+"""The self-test of the Anthropic adapter: calls a sync and an async function tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AutoGen: a `FunctionTool`, and a workbench that has it."""
+"""The self-test of the AutoGen adapter: calls a `FunctionTool`, also through a workbench."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ autogen_core.tools._workbench:StreamWorkbench.call_tool_stream(self, name, argum
 
 
 def sample(pay: Pay) -> Sample:
-    """Make a tool that a workbench calls, and a program."""
+    """Create a tool that is called by a workbench and by a program."""
     tools, core = import_module("autogen_core.tools"), import_module("autogen_core")
     tool = tools.FunctionTool(functions_of(pay)[1], name=NAME, description="Pay.")
     bench = tools.StaticWorkbench([tool])

@@ -1,4 +1,4 @@
-"""The Claude Agent SDK: a session whose CLI is played here."""
+"""The self-test of the Claude Agent SDK adapter: a session with a simulated CLI."""
 
 from __future__ import annotations
 

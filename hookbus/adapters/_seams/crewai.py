@@ -1,4 +1,4 @@
-"""CrewAI: a tool of a function."""
+"""The self-test of the CrewAI adapter: calls a function tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FastMCP: a tool of a server in this process."""
+"""The self-test of the FastMCP adapter: calls a tool of an in-process server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ async fastmcp.tools.base:Tool.run(self, arguments)
 
 
 def sample(pay: Pay) -> Sample:
-    """Make a server whose tool a client calls over the protocol, and a program runs."""
+    """Create a server whose tool is called by a client over the protocol, and by a program."""
     fastmcp = import_module("fastmcp")
     cls = import_module("fastmcp.tools").FunctionTool
     tool = cls.from_function(functions_of(pay)[0], name=NAME)

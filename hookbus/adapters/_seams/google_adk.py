@@ -1,4 +1,4 @@
-"""Google ADK: a `FunctionTool`."""
+"""The self-test of the Google ADK adapter: calls a `FunctionTool`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ google.adk.runners:Runner.run_async(self, *, user_id, session_id, new_message)
 
 
 def sample(pay: Pay) -> Sample:
-    """Make a tool that a program runs, and an agent, which gives it the number of a call."""
+    """Create a tool that a program runs, and an agent that passes the id of a call to the tool."""
     plain, awaited = functions_of(pay)
     cls = import_module("google.adk.tools").FunctionTool
     tool, tool_async = cls(plain), cls(awaited)

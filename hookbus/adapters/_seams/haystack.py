@@ -1,4 +1,4 @@
-"""Haystack: a `Tool` of a function."""
+"""The self-test of the Haystack adapter: calls a function `Tool`."""
 
 from __future__ import annotations
 

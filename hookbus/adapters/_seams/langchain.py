@@ -1,4 +1,4 @@
-"""LangChain: a `StructuredTool`."""
+"""The self-test of the LangChain adapter: calls a `StructuredTool`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ langgraph.pregel._retry:_should_retry_on(retry_policy, exc)
 
 
 def sample(pay: Pay) -> Sample:
-    """Make a tool that is called as an agent does, with the call to a model."""
+    """Create a tool that is called as by an agent, with a model's tool call."""
     plain, awaited = functions_of(pay)
     tools, messages = (import_module(f"langchain_core.{name}") for name in ("tools", "messages"))
     tool = tools.StructuredTool.from_function(plain, awaited, name=NAME, description="Pay.")

@@ -1,4 +1,4 @@
-"""LiteLLM: a completion of a provider in this process."""
+"""The self-test of the LiteLLM adapter: requests a completion from an in-process provider."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PROVIDER: Final = "hookbus_self_test"
 
 
 def sample(pay: Pay) -> Sample:
-    """Make a provider that "pays" whom the message names."""
+    """Create a provider that "pays" the person in the message."""
     litellm = import_module("litellm")
 
     def answer(self: Any, *args: Any, **options: Any) -> Any:
@@ -60,7 +60,7 @@ def sample(pay: Pay) -> Sample:
 
 @contextmanager
 def _known(litellm: Any, provider: Any) -> Iterator[None]:
-    """Have LiteLLM know the provider meanwhile, beside those that are there."""
+    """Register the provider with LiteLLM during the block, in addition to existing ones."""
     entry = {"provider": _PROVIDER, "custom_handler": provider}
     more = {"custom_provider_map": entry, "_custom_providers": _PROVIDER,
             "provider_list": _PROVIDER}  # fmt: skip

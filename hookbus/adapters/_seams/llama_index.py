@@ -1,4 +1,4 @@
-"""LlamaIndex: a `FunctionTool`."""
+"""The self-test of the LlamaIndex adapter: calls a `FunctionTool`."""
 
 from __future__ import annotations
 

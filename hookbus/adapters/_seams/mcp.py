@@ -1,4 +1,4 @@
-"""The MCP SDK: a tool of a server in this process."""
+"""The self-test of the MCP adapter: calls a tool of an in-process server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ mcp.server.lowlevel.server:Server.get_request_handler(self, method)
 
 
 def sample(pay: Pay) -> Sample:
-    """Make a server whose tool a client calls over the protocol, and a program."""
+    """Create a server whose tool is called by a client over the protocol, and by a program."""
     server = import_module("mcp.server").MCPServer("self-test")
     server.add_tool(functions_of(pay)[0], name=NAME, description="Pay.")
 

@@ -1,4 +1,4 @@
-"""The OpenAI Agents SDK: a function tool of an agent."""
+"""The self-test of the OpenAI Agents SDK adapter: calls a function tool of an agent."""
 
 from __future__ import annotations
 

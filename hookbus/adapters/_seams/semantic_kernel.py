@@ -1,4 +1,4 @@
-"""Semantic Kernel: a function of a plugin."""
+"""The self-test of the Semantic Kernel adapter: calls a function of a plugin."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ semantic_kernel.connectors.ai.chat_completion_client_base:
 
 
 def sample(pay: Pay) -> Sample:
-    """Make a kernel whose function a program invokes, and a model."""
+    """Create a kernel whose function is invoked by a program and by a model."""
     functions, contents = (
         import_module(f"semantic_kernel.{name}") for name in ("functions", "contents")
     )

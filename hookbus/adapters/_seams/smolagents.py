@@ -1,4 +1,4 @@
-"""smolagents: a `Tool` of a function."""
+"""The self-test of the smolagents adapter: calls a function `Tool`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ smolagents.tools:BaseTool.__call__(self, *args, **kwargs)
 
 
 def sample(pay: Pay) -> Sample:
-    """Make a tool that a program calls, and an agent."""
+    """Create a tool that is called by a program and by an agent."""
     smolagents = import_module("smolagents")
 
     def forward(self: Any, amount: int, to: str) -> str:

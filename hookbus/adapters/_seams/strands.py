@@ -1,4 +1,4 @@
-"""Strands: a tool of a function."""
+"""The self-test of the Strands adapter: calls a function tool."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ strands.types.tools:AgentTool.stream(self, tool_use, invocation_state, **kwargs)
 
 
 def sample(pay: Pay) -> Sample:
-    """Make tools that are streamed, as all agents do."""
+    """Create tools that are streamed, as by all agents."""
     make = import_module("strands").tool(name=NAME)
     plain, awaited = map(make, functions_of(pay))
 

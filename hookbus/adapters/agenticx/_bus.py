@@ -165,7 +165,7 @@ class BusHooks:
         return self._done(run, call, answer)
 
     async def trigger_async(self, registry: Any, event: Any, stops: bool) -> bool:
-        """The same on an event loop."""
+        """Like `trigger`, on an event loop."""
         run = Event(event, stops, self._points.strict)
         owner, point, on_error, call, arguments = self._prepare(registry, run, is_async=True)
         try:

@@ -56,7 +56,7 @@ class ToolCall:
             raise
 
     async def run_async(self, name: str, args: Mapping[str, Any]) -> Any:
-        """The same on an event loop."""
+        """Like `run`, on an event loop."""
         try:
             return self._result(await self._body(self._checked(name, args)))
         except BaseException as error:

@@ -140,8 +140,8 @@ class Points:
     async def ask_async(
         self, owner: Any, point: str, call: Call, on_error: str | None = None, **arguments: Any
     ) -> Any:
-        """The same on an event loop. There, an exception of one of AgenticX's own hooks may reach
-        the caller unchanged (`on_error="raise"`)."""
+        """Like `ask`, on an event loop. There, an exception of one of AgenticX's own hooks may
+        reach the caller unchanged (`on_error="raise"`)."""
         self._connect(owner, point, call, on_error)
         try:
             return await getattr(owner, point)(**arguments, call=call)
@@ -180,7 +180,7 @@ class AsyncHook(OwnHook):
 
 
 class OwnHooks(Mirror[OwnHook]):
-    """Which of AgenticX's own hooks are connected."""
+    """The connections of AgenticX's own hooks."""
 
     def __init__(self, bus: Bus) -> None:
         super().__init__()

@@ -127,7 +127,7 @@ class ToolCall(ToolEnds):
         )
 
     async def run_async(self, name: str, args: dict[str, Any]) -> Any:
-        """The same for a tool that may be async."""
+        """Like `run`, for a tool that may be async."""
         entrypoint = self.function.entrypoint
         bare = self._with_arguments(name, args)
         is_plain = not (
@@ -234,7 +234,7 @@ class ToolCall(ToolEnds):
         self, own: AroundHook, hook: Hook, args: dict[str, Any], before: Any,
         kwargs: dict[str, Any], call_next: Hook,
     ) -> Any:  # fmt: skip
-        """The same in an async call."""
+        """Like `go_in`, in an async call."""
         passed = self.passed(args, before, kwargs)
         if inspect.isgeneratorfunction(hook) or inspect.isasyncgenfunction(hook):
             return await self._inside(own, kwargs).hooked("atool_call", passed)

@@ -14,7 +14,7 @@ from .._own_hooks import Hook, Mirror, OwnHook, title_of
 
 
 class AroundHook(OwnHook):
-    """The same for a hook that wraps the rest of the call."""
+    """The receiver for a hook that wraps the rest of the call."""
 
     __signature__ = signature_of(lambda owner, call, ctx, call_next: None)
 

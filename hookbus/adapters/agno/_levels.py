@@ -1,4 +1,4 @@
-"""Where Agno keeps the hooks of runs: those of agents and of teams, of input and of output."""
+"""The attributes in which Agno keeps the hooks of runs: of agents and teams, input and output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import attrs
 
 @attrs.frozen
 class Level:
-    """Where Agno keeps the hooks of one kind of run.
+    """The attributes in which Agno keeps the hooks of one kind of run.
 
     Attributes:
         name: `"agent"` or `"team"`, which is also the parameter name in their hooks.

@@ -174,7 +174,7 @@ class RunHooks:
     # -- after the last ----------------------------------------------------------------------------
 
     def finish(self, subject: Any) -> Iterable[Any]:
-        """Take the input or output as the hooks left it; this emits no events."""
+        """Take the input or output as the hooks left it. This emits no events."""
         self._is_finished = True
         if subject is not self.subject:
             # The run holds the original object: copy the receiver's replacement into it.

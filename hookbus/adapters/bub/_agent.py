@@ -87,7 +87,7 @@ class Interceptions:
 async def in_line(
     asking: Interception, panel: Panel, arguments: dict[str, Any]
 ) -> Replace | Block | None:
-    """Call the implementations that hookbus has called before; return the answer that ended the
+    """Call the implementations that hookbus has called before. Return the answer that ended the
     call. After an unusual answer or an exception, hookbus continues from there."""
     for impl, (function, names) in zip(asking.impls, panel.turns[: panel.known]):
         value: Any = None

@@ -248,7 +248,7 @@ def mode_of(hook: str) -> Callable[[Sequence[Receiver[Any]]], Steps[Any, Any]]:
 
 
 def is_cancelled_by_nobody(error: BaseException) -> bool:
-    """Return whether a CancelledError was raised by hand: the task was not cancelled and no
+    """Return whether code raised a CancelledError itself: the task was not cancelled and no
     deadline has passed."""
     if not isinstance(error, asyncio.CancelledError):
         return False

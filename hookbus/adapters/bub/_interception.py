@@ -75,7 +75,7 @@ class Interception(Asking):
 
 
 class StrictInterception(Interception):
-    """The same with `strict=True`: a failing policy blocks, and only return values have an
+    """An interception with `strict=True`: a failing policy blocks, and only return values have an
     effect."""
 
     def prepared(self, given: dict[str, Any]) -> dict[str, Any]:

@@ -139,7 +139,7 @@ class Plugins:
         return await self.ask(panel, self.asking(panel, hook, is_first=is_first, done=done), kwargs)
 
     def call_sync(self, hook: str, kwargs: Mapping[str, Any], *, is_first: bool = False) -> Any:
-        """Do the same without awaiting."""
+        """Like `call`, without awaiting."""
         panel, done = self.panel(hook), []
         if panel.listeners is None or panel.listeners.is_quiet():
             for function, names in panel.turns[: panel.known]:

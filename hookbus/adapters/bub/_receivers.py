@@ -57,7 +57,7 @@ class Implementation:
 
 
 class AsyncImplementation(Implementation):
-    """The same for a coroutine function, so that hookbus knows it must await."""
+    """The receiver for a coroutine function, which shows hookbus that it must await."""
 
     async def __call__(self, **given: Any) -> Any:
         answer = self.ask(given)
@@ -73,7 +73,7 @@ def implementation(
 
 
 class Interceptor(Implementation):
-    """The same for a hook of `AgentHooks`: it runs before a method."""
+    """The receiver for a hook of `AgentHooks`, which runs before a method."""
 
     def parameters(self) -> list[inspect.Parameter]:
         return [_KIND("hooks", _KIND.POSITIONAL_ONLY), _KIND("ctx", _KIND.KEYWORD_ONLY)]

@@ -1,4 +1,4 @@
-"""Function tools, tools of MCP servers and agents as tools: the SDK calls all in one place."""
+"""Function tools, tools of MCP servers and agents as tools: one SDK function calls all of them."""
 
 from __future__ import annotations
 

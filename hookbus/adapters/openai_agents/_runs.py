@@ -61,7 +61,7 @@ def hook_models(gate: Gate) -> None:
 
 
 def _never_again(stock: Any) -> Any:
-    """Never retry a denial, whatever retry policy the model has."""
+    """Never retry a denial, regardless of the model's retry policy."""
 
     @functools.wraps(stock)
     async def evaluate(*, error: Exception, **given: Any) -> Any:

@@ -51,7 +51,7 @@ def _is_part(value: Any) -> bool:
 
 
 def read(text: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], str]]:
-    """Return the arguments in the text of a model, and a function that writes changed ones."""
+    """Parse a model's arguments. Return them and a function that serializes changed ones."""
     try:
         arguments = json.loads(text or "{}")
     except ValueError:

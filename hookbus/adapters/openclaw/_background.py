@@ -48,7 +48,7 @@ class Background:
 
     @property
     def running(self) -> int:
-        """The number of items that run now."""
+        """The number of items that are running."""
         return len(self._tasks)
 
     def start(self, work: Callable[[], Awaitable[Any]], label: str) -> bool:
@@ -74,7 +74,7 @@ class Background:
         return True
 
     async def drain(self) -> None:
-        """Wait until no item runs or waits."""
+        """Wait until no item is running or queued."""
         while self._tasks:
             await asyncio.wait(set(self._tasks))
 

@@ -147,7 +147,7 @@ class PluginApi:
 
 
 class Roster:
-    """The view a run has of its registry.
+    """The part of a registry that a run sees.
 
     Attributes:
         is_strict: whether the defects of OpenClaw are fixed.

@@ -120,8 +120,8 @@ class Registry(Roster):
                 build.
 
         Raises:
-            HookError: as `on`.
-            TypeError: as `on`.
+            HookError: as in `on`.
+            TypeError: as in `on`.
         """
         if not callable(handler):
             no = f"{plugin_id} cannot register {handler!r:.60} for {hook}: it is not callable"

@@ -18,7 +18,7 @@ class _Allowed(list[str]):
 
 
 def tools_allowed(value: Any) -> list[str] | None:
-    """Return a list of tools that narrows another: None if there is none, an empty list if it is
+    """Normalize a handler's list of allowed tools: None if it is missing, an empty list if it is
     malformed."""
     if value is MISSING:
         return None

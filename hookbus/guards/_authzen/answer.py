@@ -36,8 +36,8 @@ class Decision:
 
     Attributes:
         is_permit: whether the call is allowed.
-        reason: why not.
-        code: a word for programs.
+        reason: the reason for a denial.
+        code: a short identifier for programs.
         arguments: the changed arguments, by name, or None.
     """
 

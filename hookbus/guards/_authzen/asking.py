@@ -108,7 +108,7 @@ class Asking:
             _ASKING.abandon(job, self)
 
     def call_of(self, ctx: HookContext) -> bytes:
-        """Return what a question says about a call.
+        """Return the part of a question that describes a call.
 
         Raises:
             NoAnswer: if the call cannot be sent.

@@ -1,4 +1,4 @@
-"""Connections to a policy server. They are kept, and everything on them has a deadline."""
+"""Connections to a policy server. They are reused, and every operation has a deadline."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Server:
         address: the address of the endpoint.
         headers: the headers of each question.
         max_bytes: the maximum length of an answer.
-        tls: the settings of TLS, for https.
+        tls: the TLS settings, for https.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Server:
 
         Args:
             body: the question.
-            end: when the answer must be there, by `time.monotonic`.
+            end: the deadline of the answer, by `time.monotonic`.
 
         Raises:
             NoAnswer: if there is none.

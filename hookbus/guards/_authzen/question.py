@@ -43,10 +43,10 @@ def subject_of(baggage: Mapping[str, Any]) -> str:
 
 
 def call_of(ctx: HookContext, max_bytes: int) -> bytes:
-    """Return what a question says about a call: all of it except the `context`.
+    """Return the part of a question that describes a call: all of it except the `context`.
 
     Raises:
-        Inexact: if a value has no exact JSON, or the text is longer than `max_bytes`.
+        Inexact: if JSON cannot represent a value exactly, or the text is longer than `max_bytes`.
     """
     left = Exact(max_bytes)
     baggage = left.mapping(ctx.baggage, "the baggage", 0)
@@ -74,7 +74,7 @@ def call_of(ctx: HookContext, max_bytes: int) -> bytes:
 
 
 def with_context(call: bytes, context: Mapping[str, Any]) -> bytes:
-    """Return the question: what it says about the call, and its `context`."""
+    """Return the question: the description of the call, and the `context`."""
     return b"%s,%s" % (call[:-1], encoded({"context": context}).encode()[1:])
 
 
@@ -92,7 +92,7 @@ class Exact:
         """Return a copy of a mapping.
 
         Raises:
-            Inexact: if a value in it has no exact JSON.
+            Inexact: if JSON cannot represent a value in it exactly.
         """
         made = {}
         # A subclass of dict might present other items than it holds.
