@@ -49,12 +49,12 @@ class PolicyCase(pytest.Item):
     trial: Any
 
     def runtest(self) -> None:
-        """Fail if the verdict is another one."""
+        """Fail if the verdict differs from the expected one."""
         case = self.case
         problem = case.problem(self.trial.decide(case.tool, case.arguments, case.baggage))
         if problem is not None:
             pytest.fail(f"{case.title}: {problem}", pytrace=False)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Return where the case is, for reports."""
+        """Return the location of the case, for reports."""
         return self.path, None, self.name

@@ -17,7 +17,7 @@ def __dir__() -> list[str]:
 
 
 ABOUT: Final = "Guard, observe and approve the calls of a Python agent."
-EXTRAS: Final = {"demo": "demo", "mcp": "cli,fastmcp", "serve": "page"}
+EXTRAS: Final = {"demo": "demo", "fleet": "cli,fleet", "mcp": "cli,fastmcp", "serve": "page"}
 """The extra that a command needs. All other commands need `cli`."""
 BY_PACKAGE: Final = {"opentelemetry": "otel"}
 """The extra of a package that only one option needs."""
@@ -45,6 +45,7 @@ Commands, and what to install for each:
   attach     pip install 'hookbus[cli]'         inspect a running program, and switch its receivers
   approvals  pip install 'hookbus[cli]'         list and answer requests for approval
   policy     pip install 'hookbus[cli]'         check, test and compare policies in Cedar
+  fleet      pip install 'hookbus[cli,fleet]'   decide the calls of agents on other machines
   doctor     pip install 'hookbus[cli]'         check versions, adapters, plugins and files
   gate       pip install 'hookbus[cli]'         put the tools of a coding agent under your guards
   demo       pip install 'hookbus[demo]'        run AgentDojo's attacks against a guarded agent

@@ -257,7 +257,7 @@ class Switched(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Reloaded(Event):
-    """A guard read its files again, because they had changed.
+    """A guard reloaded its files because they had changed.
 
     Attributes:
         receiver: the name of the guard.

@@ -269,8 +269,8 @@ def with_default(mode: Mode, fallback: Callable[..., R]) -> _Asks[R]: ...
 def with_default(mode: Mode, fallback: Callable[..., Any]) -> _Asks[Any]:
     """Return a mode that uses the result of a fallback if the result of `mode` is None or empty.
 
-    The fallback gets the arguments that match its parameters. It belongs to the host: its
-    exceptions propagate to the caller. For an `async def` question, it may be async.
+    The fallback gets the arguments that match its parameters. It is the program's own function:
+    its exceptions propagate to the caller. For an `async def` question, it may be async.
 
     Raises:
         HookError: if the mode or the fallback is not valid.

@@ -80,8 +80,8 @@ def test_any_value_is_told_as_json(number):
 def test_what_holds_itself_or_is_too_deep_or_too_large_ends_in_words():
     ring = []
     ring.append(ring)
-    assert as_json(ring) == ["<list, which holds itself>"]
-    assert as_json({"a": [ring]}) == {"a": [["<list, which holds itself>"]]}
+    assert as_json(ring) == ["<list, which contains itself>"]
+    assert as_json({"a": [ring]}) == {"a": [["<list, which contains itself>"]]}
     assert "too deep" in json.dumps(as_json(nested(10_000)))
     wide = as_json([[0] * 1000] * 1000)
     assert sum(map(len, wide[:-1])) < 10_100 and wide[-1][-1] == "<too many values>"

@@ -114,5 +114,5 @@ def test_the_page_takes_a_port_alone_on_windows(monkeypatch):
         socket.socket, "setsockopt", lambda self, *given: taken.append(given)
     )  # fmt: skip
     serving = pytest.importorskip("hookbus.page._serving")
-    serving._listening(0).close()
+    serving.listening_on("127.0.0.1", 0).close()
     assert taken == [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]

@@ -24,7 +24,7 @@ FOLDERS = (
     "_approval", "_background", "_callables", "_calls", "_checks", "_connections", "_contents",
     "_events", "_ground", "_hooks", "_marks", "_questions", "_views", "_waiting",
 )  # fmt: skip
-ROOMS = ("adapters", "approvals", "exporters", "guards", "journal")
+ROOMS = ("adapters", "approvals", "exporters", "fleet", "guards", "journal")
 GUESTS = (*ROOMS, "demo", "gate", "page", "_cli", "cli.py", "_pytest.py")
 CORE = sorted([
     *(path for path in PACKAGE.glob("*.py") if path.name not in GUESTS),
@@ -48,7 +48,8 @@ PUBLIC_MODULES = (
     "hookbus", "hookbus.adapters", "hookbus.adapters.kit", "hookbus.approvals", "hookbus.cli",
     "hookbus.demo",
     "hookbus.events", "hookbus.exceptions", "hookbus.exporters", "hookbus.exporters.chrome",
-    "hookbus.exporters.jsonl", "hookbus.exporters.log", "hookbus.exporters.otel", "hookbus.gate",
+    "hookbus.exporters.jsonl", "hookbus.exporters.log", "hookbus.exporters.otel", "hookbus.fleet",
+    "hookbus.gate",
     "hookbus.guards",
     "hookbus.journal", "hookbus.modes", "hookbus.modes.rules", "hookbus.page", "hookbus.plugins",
     "hookbus.testing",

@@ -415,7 +415,7 @@ def test_a_value_that_changes_shows_the_first_place_where_it_does(bus, Agent, mo
         (Named("Ada"), Named("Bob"), ": …es ', name='Ada') → …es ', name='Bob')"),
         ([Odd()], [Odd()], ""),
         ([Odd()], [3], " at [0]: <Odd> → 3"),
-        (endless, [[[[]]]], " at [0]: '<list, which holds itself>' → [[[]]]"),
+        (endless, [[[[]]]], " at [0]: '<list, which contains itself>' → [[[]]]"),
         (["same"] * 10_000, ["same"] * 9_999 + ["other"], ""),
         ("a\x1b[31m", "b\u202e", ": 'a\\x1b[31m' → 'b\\u202e'"),
     ]

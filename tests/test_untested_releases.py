@@ -205,7 +205,7 @@ def test_a_call_that_goes_past_the_seam_is_found(monkeypatch, way):
 
 def test_a_refusal_in_another_shape_than_the_frameworks_own_is_found(monkeypatch):
     monkeypatch.setattr(Shop, "refused", _frame.raised_text)
-    assert "Tool.run did not give the framework's own refusal, but 'Error" in refusal_of_install()
+    assert "Tool.run returned 'Error" in refusal_of_install()
 
 
 def test_changed_arguments_that_do_not_arrive_are_found(monkeypatch):
@@ -216,7 +216,7 @@ def test_changed_arguments_that_do_not_arrive_are_found(monkeypatch):
         return call, lambda changed: stock(tool, amount, to, *more)
 
     monkeypatch.setitem(globals(), "read", deaf)
-    assert "Tool.run did not give the tool the changed arguments" in refusal_of_install()
+    assert "Tool.run did not pass the changed arguments to the tool" in refusal_of_install()
 
 
 def test_an_async_guard_that_is_not_awaited_is_found(monkeypatch):
@@ -236,7 +236,7 @@ def test_a_self_test_that_hangs_ends(monkeypatch):
 
 def test_an_error_in_the_sample_is_told_with_its_cause(shop):
     shop.sample = lambda pay: {}["no"]
-    with pytest.raises(HookError, match="the sample tool could not be made: KeyError") as refused:
+    with pytest.raises(HookError, match="sample tool could not be created: KeyError") as refused:
         install(Bus())
     assert isinstance(refused.value.__cause__, KeyError)
 

@@ -1,1 +1,1 @@
-"""Approvals of calls, and passed-on calls that need no second approval."""
+"""Approvals of calls, passed-on calls that need no second approval, and lists of people."""

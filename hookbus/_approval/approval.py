@@ -67,9 +67,9 @@ class Approver(Protocol):
 
     def verdict(
         self, request: Any, answer: Any, facts: Mapping[str, Any]
-    ) -> Block | tuple[str, dict[str, Any], bool]:
+    ) -> Block | tuple[str, dict[str, Any], bool, str]:
         """Return the denial, or a tuple of the approver's name, the arguments edited by the
-        approver, and whether the call has waited for the answer.
+        approver, whether the call has waited for the answer, and the `answer` of the event.
         """
         ...
 
@@ -193,7 +193,7 @@ class Approval(Unapproved):
 
     def _is_given(self, values: tuple[Any, ...]) -> bool:
         """Return whether the approval of the edited arguments covers every guard that asks, and
-        all that each guard now requires.
+        everything that each guard now requires.
         """
         is_given = all(
             any(_is_covered(ask, approved) for before, approved in self._approved if before is seat)

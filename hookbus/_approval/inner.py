@@ -45,7 +45,7 @@ def run_inside(
 
 def stream_inside(enter: Callable[[], Any], items: Any, *, is_async: bool) -> Any:
     """Return a generator that produces each item of another generator inside a context manager, and
-    leaves the context manager while the reader runs.
+    exits the context manager while the reader runs.
     """
     return (_AsyncStream if is_async else _Stream)(enter, items)
 
@@ -65,7 +65,7 @@ def is_behind(outer: Any, name: Any) -> bool:
 
 
 def question_in_layer(ask: Any, outer: str, name: str) -> tuple[Any, ...]:
-    """Return what an `Ask` asks and requires, with the tool's name as the inner layer writes it.
+    """Return the question and requirements of an `Ask`, with the tool's name of the inner layer.
 
     Args:
         ask: the question of either layer.

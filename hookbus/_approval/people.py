@@ -65,7 +65,7 @@ def people_in(listed: Mapping[Any, Any], where: str) -> dict[str, Person]:
 
 
 def folded(name: str) -> str:
-    """Return a name without the differences that a person hardly sees: the case, spaces, and
+    """Normalize a name: remove differences that people hardly notice, in case, spaces and
     invisible characters.
     """
     for _ in range(2):  # an invisible character can hide that others belong together

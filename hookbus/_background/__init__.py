@@ -1,1 +1,1 @@
-"""Background observers: started without waiting, limited, counted and waited for."""
+"""Background observers: start them, limit and count them, and wait for them to finish."""

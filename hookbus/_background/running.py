@@ -39,7 +39,7 @@ class BackgroundTasks:
     Attributes:
         limit: the maximum number of runs at the same time.
         dropped: the number of runs that did not start because the limit was reached.
-        start: starts an observer; `Background` has it.
+        start: the method of `Background` that starts an observer.
     """
 
     start: Callable[..., None]

@@ -52,7 +52,7 @@ def pause(call: Call, error: BaseException) -> CallPaused:
 
 
 def end_pause(call: Call) -> NoReturn:
-    """Raise the exception with which the method handed control back, in the form that the
+    """Raise the exception with which the method handed control back, exactly as the
     undecorated method would raise it.
     """
     error: BaseException = call.paused.error  # type: ignore[union-attr]
@@ -65,8 +65,8 @@ def end_pause(call: Call) -> NoReturn:
 
 
 def apply_around_answer(call: Call, seat: Seat, answer: Any, mark: int, last: Any) -> Any:
-    """Return the result that an around's answer means. Emit a change if it differs from the inner
-    result.
+    """Return the result that an around's answer represents. Emit a change if it differs from the
+    inner result.
     """
     has_run = mark in (RETURNED, REPLACED)
     if call.blocked is not None:

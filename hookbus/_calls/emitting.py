@@ -51,7 +51,7 @@ _OF_MISUSE: Final = (HookError, PermissionError, TypeError, AttributeError, Recu
 def emit_started(
     call: Call, values: Mapping[str, Any] | None, labels: Mapping[str, Any] | None = None
 ) -> None:
-    """Start a call whose start or end has a listener, with its labels."""
+    """Emit the start of a call whose start or end has a listener, with its labels."""
     call.outer = outer = ENCLOSING.get()
     call.parent_id = outer[0] if outer else None
     call.inside = [call.id]
@@ -74,7 +74,7 @@ def emit_started(
 def emit_stream_started(
     call: Call, values: Mapping[str, Any] | None, labels: Mapping[str, Any] | None = None
 ) -> Carried | None:
-    """Start a stream in the same way. Return the context variables that listeners set. They apply
+    """Emit the start of a stream. Return the context variables that listeners set. They apply
     only in the body of the stream.
     """
     before = copy_context()

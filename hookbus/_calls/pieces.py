@@ -1,4 +1,4 @@
-"""Writes the call to a receiver: its arguments, whether it is awaited, its deadline, and the
+"""Generates the call to a receiver: its arguments, whether it is awaited, its deadline, and the
 reference to it.
 """
 
@@ -75,17 +75,17 @@ class Pieces:
         }  # fmt: skip
 
     def _run_with(self, name: str) -> str:
-        """Write the value that the method gets for an argument."""
+        """Generate the expression for the value that the method gets for an argument."""
         is_shown = name in self.hook.settings.read_only
         return f"plain_copy({mine(name)})" if is_shown else mine(name)
 
     def shown(self, name: str, value: str) -> str:
-        """Write the value that receivers get for an argument with this value."""
+        """Generate the expression that receivers get for an argument with this value."""
         is_shown = name in self.hook.settings.read_only
         return f"read_only({value}, {name!r})" if is_shown else value
 
     def _seal(self) -> str:
-        """Write the code that seals the arguments; it gives None if none is a container."""
+        """Generate the code that seals the arguments, or returns None if none is a container."""
         objects = [name for name in self.hook.settings.sealed_fields if name in self.names]
         others = [name for name in self.names if name not in objects]
         values = f"({''.join(f'{mine(name)}, ' for name in others)})"
@@ -95,7 +95,7 @@ class Pieces:
         return f"sealed_contents({values}) if {is_any} else None"
 
     def _odd_draft(self) -> str:
-        """Write when the draft of a modifier must be checked: it may be wrong, or a listener
+        """Generate the condition for checking a modifier's draft: it may be invalid, or a listener
         receives changes.
         """
         gone = [f"{name!r} not in draft" for name in self.names]
@@ -122,7 +122,7 @@ class Pieces:
     # -- the call to a receiver --------------------------------------------------------------------
 
     def asked(self, seat: Seat, name: str, receiver: str, call_next: str = "") -> str:
-        """Write the call to a receiver, awaited or with its deadline if it has one."""
+        """Generate the call to a receiver, awaited or with its deadline if it has one."""
         arguments = self._arguments(seat, seat.receiver.asks, call_next)
         called = f"{receiver}({arguments})"
         is_timed, is_awaited = seat.timeout is not None, seat.receiver.is_async
@@ -142,7 +142,7 @@ class Pieces:
         return called if self.is_beside(seat) else f"await {called}"
 
     def resolving(self, seat: Seat) -> str:
-        """Write how to await the answer of a plain receiver of an async hook."""
+        """Generate the code that awaits the answer of a plain receiver of an async hook."""
         if self.hook.is_async and self.hook.is_stream and seat.phase == "around":
             return "if is_awaitable(source): source = await source"
         if not self.hook.is_async or seat.receiver.is_async or seat.timeout is not None:
@@ -164,8 +164,8 @@ class Pieces:
         return EXTRA_NAMES[seat.phase]
 
     def _values(self, seat: Seat, call_next: str = "") -> dict[str, str]:
-        """Write the value of each name that a receiver may have as a parameter. Names of the phase
-        take precedence over arguments.
+        """Generate the value of each name that a receiver may have as a parameter. Names of the
+        phase take precedence over arguments.
         """
         result = "result" if seat.phase in ("post", "finally") else "None"
         error = {"error": "raised", "finally": "leaving"}.get(seat.phase, "None")
@@ -186,7 +186,7 @@ class Pieces:
         }
 
     def view(self, seat: Seat) -> str:
-        """Write the read-only view of the arguments for a receiver that has `ctx`."""
+        """Generate the read-only view of the arguments for a receiver that has `ctx`."""
         asks_ctx = "ctx" in seat.receiver.asks.names and "ctx" in self.offered(seat)
         return f"view = ReadOnly({self.pieces['shown']})" if asks_ctx else ""
 
@@ -220,12 +220,12 @@ class Pieces:
         return self.give("r", self.called(seat))
 
     def called(self, seat: Seat) -> Any:
-        """Return what is called: the receiver, or a wrapper that records its first call."""
+        """Return the object to call: the receiver, or a wrapper that records its first call."""
         return first_call(seat, self.function(seat))
 
     def _watched(self, seat: Seat) -> str:
-        """Write what is called. For a receiver that could block the event loop, that is a wrapper
-        that times its first calls. To time every call would cost as much as a usual guard.
+        """Generate the callee. For a receiver that could block the event loop, it is a wrapper that
+        times its first calls. Timing every call would cost as much as a typical guard.
         """
         receiver = self._receiver(seat)
         is_plain = self.hook.is_async and not seat.receiver.is_async and seat.timeout is None
@@ -245,5 +245,5 @@ class Pieces:
 
 
 def _display(names: Iterable[str]) -> str:
-    """Write a dict display of names of the user's code and their values."""
+    """Generate a dict display of names of the user's code and their values."""
     return "{{{}}}".format(", ".join(f"{name!r}: {mine(name)}" for name in names))

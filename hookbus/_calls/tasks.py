@@ -1,4 +1,4 @@
-"""Await receivers in parallel. All of them end before the call continues."""
+"""Await receivers in parallel. All of them finish before the call continues."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Turns(Pieces):
     # -- several receivers -------------------------------------------------------------------------
 
     def modifiers(self, seats: tuple[Seat, ...], kind: str) -> str:
-        """Write the calls of modifiers, which a `break` ends."""
+        """Generate the calls to modifiers, which a `break` ends."""
         if not seats:
             return ""
         ends = {
@@ -37,7 +37,7 @@ class Turns(Pieces):
         return below("while True:", lines(turns, "break"))
 
     def turns(self, seats: Iterable[Seat], kind: str, after_loop: str = "") -> str:
-        """Write calls one after the other; many similar ones become a loop."""
+        """Generate calls one after the other; many similar ones become a loop."""
         texts: list[str] = []
         for _, group in groupby(seats, key=lambda seat: self._likeness(seat)):
             alike = list(group)
@@ -85,7 +85,7 @@ class Turns(Pieces):
         return "call" if "eager" in self.flags else made
 
     def turn(self, seat: Seat, kind: str, names: tuple[str, str] | None = None) -> str:
-        """Write the call to one receiver, with its conditions."""
+        """Generate the call to one receiver, with its conditions."""
         name, receiver = names or (self.give("seat", seat), self._watched(seat))
         condition = self.condition(seat, name)
         pieces: dict[str, Any] = {"seat": name, "call": self.call, "condition": condition}
@@ -118,7 +118,7 @@ class Turns(Pieces):
         return bool(is_weak or receiver.when or receiver.options.once or seat.is_muted_somewhere)
 
     def condition(self, seat: Seat, name: str) -> str:
-        """Write the condition under which a receiver is called."""
+        """Generate the condition under which a receiver is called."""
         if seat.problem is not None:
             return "True"
         receiver, found = seat.receiver, []

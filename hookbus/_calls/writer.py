@@ -1,4 +1,4 @@
-"""Writes the function that runs the calls of a plan, from the templates in `story`."""
+"""Generates the function that runs the calls of a plan, from the templates in `story`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ASYNC_GENERATOR: Final = {
 
 
 class CompiledPlan(NamedTuple):
-    """What was written for a plan.
+    """The generated code of a plan.
 
     Attributes:
         run: the function that runs its calls; it is called like the body.
@@ -41,7 +41,7 @@ class CompiledPlan(NamedTuple):
 
 
 class Writer(Turns):
-    """Writes the code of one plan."""
+    """Generates the code of one plan."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
@@ -192,12 +192,12 @@ class Writer(Turns):
         self.pieces["source"] = "outermost()" if self.count else self.pieces["body"]
 
     def inside(self) -> str:
-        """Write what the arounds wrap."""
+        """Generate the code that the arounds wrap."""
         return self.fill(story.BODY)
 
     def _judged(self, name: str, phase: str) -> tuple[str, ...]:
-        """Write how guards and observers handle a result or an item, whose contents must not change
-        after the guards.
+        """Generate the calls to guards and observers of a result or an item. Its contents must not
+        change after the guards.
         """
         seats, seal = self.plan.phases[phase], f"{name}_seal"
         turns = self.turns(seats.guard, "guard"), self.observers(seats.observe)
@@ -227,7 +227,7 @@ class Writer(Turns):
     # -- arounds -----------------------------------------------------------------------------------
 
     def _functions(self) -> str:
-        """Write the `call_next` of each around, the innermost first."""
+        """Generate the `call_next` of each around, the innermost first."""
         return lines(*(self._next(i) for i in reversed(range(self.count))))
 
     @cached_property
@@ -246,12 +246,12 @@ class Writer(Turns):
         return [self._level(i) for i in range(self.count)]
 
     def _late(self, i: int) -> str:
-        """Write the check that an around down to number `i`, or one further out, has ended."""
+        """Generate the check that an around down to number `i`, or one further out, has ended."""
         ended = [f"mark_{j} >= {attempts.ENDED}" for j in range(i + 1)]
         return " or ".join([*ended, "late()"] if "nested" in self.flags else ended)
 
     def _next(self, i: int) -> str:
-        """Write the `call_next` of around number `i`."""
+        """Generate the `call_next` of around number `i`."""
         changed, shut, result = f"mark_{i}, mark_{i + 1}", " or call.is_over", "answer"
         pieces: dict[str, Any] = {"i": i, "seat": self._seat_name(i), "late": self._late(i)}
         if i == self.count - 1:
@@ -267,7 +267,7 @@ class Writer(Turns):
         return self.fill(story.NEXT, parts={"deeper": deeper}, **pieces)
 
     def _level(self, i: int) -> str:
-        """Write the call of around number `i`."""
+        """Generate the call to around number `i`."""
         seat, name = self.plan.phases["around"].modify[i], self._seat_name(i)
         pieces: dict[str, Any] = {"i": i, "seat": name, "condition": self.condition(seat, name)}
         if seat.problem is not None:

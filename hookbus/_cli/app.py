@@ -18,6 +18,7 @@ from .approvals import approvals
 from .attaching import attach
 from .checking import check
 from .doctor import doctor
+from .fleet import fleet
 from .gate import gate
 from .log import log
 from .looking import explain, hooks
@@ -40,7 +41,7 @@ def made(about: str, *more: Any) -> App:
         default_parameter=Parameter(negative=()),
     )  # fmt: skip
     for each in (hooks, explain, check, run, mcp, log, replay, trace, top, serve, attach,
-                 approvals, policy, doctor, gate, *more):
+                 approvals, policy, fleet, doctor, gate, *more):
         app.command(each)
     app["mcp"].usage = _MCP
     return app

@@ -136,7 +136,7 @@ def approve(
 
 @approvals.command
 def rules(*, kept: Kept = Kept(), shown: Shown = TABLES) -> None:
-    """List the standing approvals, with how often each was used."""
+    """List the standing approvals, with the number of calls that each approved."""
     found = kept.opened().rules()
     if shown.json:
         print_json([attrs.asdict(each) for each in found])

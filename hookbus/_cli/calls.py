@@ -95,7 +95,7 @@ EVERY: Final = Wanted()
 
 @attrs.frozen
 class Call:
-    """A call of a journal.
+    """A call in a journal.
 
     Attributes:
         run: the run of the call.

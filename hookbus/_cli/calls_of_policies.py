@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @Parameter(name="*")
 @attrs.frozen
 class PolicyOptions:
-    """What the policies need to know."""
+    """The options that describe the tools, users and calls to policies."""
 
     module: str | None = None
     """a module with the tools: package.module, or the path of a file. It is imported."""
@@ -37,7 +37,7 @@ class PolicyOptions:
     """the hook of the calls."""
 
     def trial(self, source: Path, schema: Any) -> Trial:
-        """Return policies, to be tried on calls.
+        """Return policies that can be tried on calls.
 
         Args:
             source: the policies.
@@ -63,7 +63,7 @@ class PolicyOptions:
 
 @attrs.frozen
 class Seen:
-    """A call of a journal or table."""
+    """A call from a journal or table."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -140,15 +140,11 @@ def module_schema(module: ModuleType) -> Schema:
 
 
 def _own_hooks(module: ModuleType) -> dict[str, Any]:
-    from ..guards._cedar.declared import fields_of_hook
+    from ..guards._cedar.declared import fields_of_own_tools
 
     found = {}
     for bus in buses_of(module).values():
         for name in bus.hook_names():
-            for hook in bus._switchboard.declared(name):
-                names = [each.name for each in hook.parameters]
-                if hook.is_question or {"name", "arguments"} <= set(names):
-                    continue
-                own = names[1:] if hook.looks_like_method else names
-                found[name] = fields_of_hook(hook, own)
+            for fields in fields_of_own_tools(bus, name):
+                found[name] = fields
     return found

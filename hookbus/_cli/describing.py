@@ -69,7 +69,7 @@ def did(data: Data) -> str:
     if kind == "Reloaded":
         problem = data.get("problem")
         said = f"the earlier content remains in force: {problem}" if problem else "in force"
-        return f"{who} of {data['hook']} read its files again: {said}"
+        return f"{who} of {data['hook']} reloaded its files: {said}"
     return f"{who} of {data['hook']}: {kind.lower()}".strip()
 
 

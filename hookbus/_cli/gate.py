@@ -91,8 +91,8 @@ def answer(
 
 
 class _Ended(BaseException):
-    """Raised when a signal ends the command. It is not an `Exception`, so that no handler of these
-    swallows it.
+    """Raised when a signal ends the command. It is not an `Exception`, so that `except
+    Exception` does not catch it.
     """
 
 
@@ -228,7 +228,7 @@ def _show(row: dict[str, Any]) -> None:
 
 @gate.command(name="try")
 def run_agent(agent: str, /) -> int:
-    """Run an agent as it is installed here, and see whether the gate is asked about its calls.
+    """Run an installed agent, and check whether it asks the gate about its calls.
 
     The agent runs in an empty folder, on a scripted model of this machine, with a made-up key. The
     model calls a shell with a command that the gate always blocks. The exit code is 0 for "live",

@@ -88,7 +88,7 @@ def _check_guards(settings: Settings) -> None:
     """Raise if no guard judges tool calls, because such a proxy would only look like a guard.
 
     Raises:
-        HookError: naming the ways to load a guard.
+        HookError: with a message that names the ways to load a guard.
     """
     guards = [each for signal in default_bus.signals() if signal.hook == "tool_call"
               for each in signal.connections()
@@ -160,10 +160,10 @@ def _token(variable: str | None, server: Sequence[str]) -> str | None:
 
 
 def _serve(proxy: Any, port: int | None) -> None:
-    """Serve a host until it leaves, or until Ctrl-C.
+    """Serve a host until it disconnects, or until Ctrl-C.
 
     Raises:
-        BrokenPipeError: if the host left before it had read an answer.
+        BrokenPipeError: if the host disconnected before it read an answer.
     """
     options: dict[str, Any] = {"transport": "stdio"}
     if port is not None:

@@ -70,7 +70,7 @@ def object_of(target: str) -> Any:
     """Return the object that `module:Class.method` names.
 
     Raises:
-        HookError: if the form is wrong, or a part of it does not exist.
+        HookError: if the target is malformed, or a part of it does not exist.
     """
     module_name, colon, path = target.rpartition(":")
     if not colon or not module_name or not path:

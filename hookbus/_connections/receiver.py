@@ -48,7 +48,7 @@ class Connected(Tally):
     Attributes:
         signal: the signal that it is connected to.
         sender: returns the sender without keeping it alive; None for ANY.
-        declared_options: the options as written; `options` also includes an operator's changes.
+        declared_options: those passed to `connect`; `options` also includes an operator's changes.
         sequence: its position among the connections of its signal.
         place: the code of the callable, or the name of the module that defines it.
         role: modify, guard, observe, around or answer.
@@ -83,8 +83,8 @@ class Connected(Tally):
         """Check the connection, without registering it.
 
         Raises:
-            HookError: with a message that names the receiver, where it is written, and what to
-                write instead.
+            HookError: with a message that names the receiver, its location, and what to write
+                instead.
         """
         if not callable(function):
             raise HookError(

@@ -112,9 +112,9 @@ class _Copy:
 
     def _inside(self, value: Any) -> Any:
         if id(value) in self._around:
-            return f"<{_QUALNAME(type(value))}, which holds itself>"
+            return f"<{_QUALNAME(type(value))}, which contains itself>"
         if len(self._around) == DEEPEST:
-            return f"<{_QUALNAME(type(value))}, too deep>"
+            return f"<{_QUALNAME(type(value))}, nested too deeply>"
         self._around.add(id(value))
         try:
             return self._mapping(value) if isinstance(value, Mapping) else self._list(value)

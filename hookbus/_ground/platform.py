@@ -130,7 +130,7 @@ def lock_file(file: int) -> bool:
     """Lock an open file for this process, until the file is closed or the process ends, however it
     ends. Return False if another open file has the lock.
 
-    A child process has the lock too while it has inherited the open file.
+    A child process that inherited the open file also holds the lock.
 
     Raises:
         NoLocks: if the system, or the file system, has no such locks.

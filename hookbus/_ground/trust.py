@@ -39,7 +39,7 @@ def read_trusted(file: Path) -> str:
     """Return the text of a file that no other user could have written or replaced.
 
     Raises:
-        HookError: if the file cannot be read or is not UTF-8, or as `check_trust`.
+        HookError: if the file cannot be read or is not UTF-8, or as in `check_trust`.
     """
     content, status = _read(file)
     check_trust(file, status)
@@ -53,7 +53,7 @@ def read_trusted_toml(file: Path) -> dict[str, Any]:
     """Return the contents of a TOML file that no other user could have written or replaced.
 
     Raises:
-        HookError: as `read_toml`, or as `check_trust`.
+        HookError: as in `read_toml` and `check_trust`.
     """
     table, status = read_toml(file)
     check_trust(file, status)
@@ -103,11 +103,11 @@ def check_trust(file: Path, status: os.stat_result) -> None:
 
 
 def _links_to(file: Path) -> Iterator[Path]:
-    """Yield a file, and the next ones if it is a link to a link."""
+    """Yield the path of a file and, if it is a link, each path in the chain of links."""
     yield file
     for _ in range(_MOST_LINKS):
         if not file.is_symlink():
             return
         file = file.parent / os.readlink(file)
         yield file
-    raise HookError(f"{file} is a link to more than {_MOST_LINKS} links")
+    raise HookError(f"{file} is a chain of more than {_MOST_LINKS} links")

@@ -158,7 +158,7 @@ class Shell:
         return forward
 
     def _text(self, way: str, free: list[str]) -> str:
-        """Write a function that returns `way`. The names in braces in `way` refer to the given
+        """Generate a function that returns `way`. The names in braces in `way` refer to the given
         objects.
         """
         text = "return " + way.format(
@@ -225,7 +225,7 @@ def with_text(parameter: Parameter) -> Parameter:
 
 
 def declared(parameters: list[Parameter], mark: Callable[[str], str] = str) -> str:
-    """Write the parameter list. Its defaults are placeholders; the real defaults are set on the
+    """Generate the parameter list. Its defaults are placeholders; the real defaults are set on the
     function.
     """
     parts: list[str] = []

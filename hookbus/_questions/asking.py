@@ -1,4 +1,4 @@
-"""Ask a question whose mode decides which receivers to call. The code is written once, as a
+"""Ask a question whose mode decides which receivers to call. There is one implementation, a
 coroutine. For a plain `def`, it never waits, so `run_without_waiting` runs it to completion in
 one step.
 """
@@ -149,8 +149,8 @@ def ask(asking: Asking, call: Call, values: Values) -> Coroutine[Any, Any, Any]:
 
 
 async def _everyone(asking: Asking, call: Call, values: Values) -> Any:
-    """Ask as the mode decides, and then call the remaining receivers. An exception is raised after
-    all calls.
+    """Call the receivers that the mode selects, then the remaining ones. An exception is raised
+    after all calls.
     """
     result: Any = None
     out: BaseException | None = None
@@ -170,7 +170,7 @@ async def _everyone(asking: Asking, call: Call, values: Values) -> Any:
 
 
 async def _led(asking: Asking, call: Call, values: Values) -> Any:
-    """Ask as the mode decides."""
+    """Call the receivers that the mode selects."""
     steps, answers = asking.steps_for(call, values), None
     is_async = hasattr(type(steps), "asend")
     try:

@@ -1,4 +1,4 @@
-"""Writes the function that asks: a call with receivers in place of a method."""
+"""Generates the function that asks: a call with receivers in place of a method."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _WRITTEN_OUT: Final[dict[int, tuple[str, str]]] = {
 
 
 class QuestionWriter(Writer):
-    """Writes the code of one question."""
+    """Generates the code of one question."""
 
     def __init__(self, plan: Plan, seats: Any, *, has_round: bool = False) -> None:
         super().__init__(plan)
@@ -82,7 +82,7 @@ class QuestionWriter(Writer):
             self.pieces["parameters"] = f"round, {only}{parameters}".rstrip(", ")
 
     def inside(self) -> str:
-        """Write how the receivers are called."""
+        """Generate the calls to the receivers."""
         answers = self.plan.answers
         if self._is_led:
             return self._led()

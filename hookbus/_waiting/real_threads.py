@@ -28,7 +28,7 @@ def start_real_thread(function: Callable[[], object]) -> None:
 
     Raises:
         RuntimeError: if no such thread can be started, or if something other than gevent or
-            eventlet replaced threads.
+            eventlet patched threads.
     """
     gevent: Any = sys.modules.get("gevent.monkey")
     eventlet: Any = sys.modules.get("eventlet.patcher")
@@ -38,5 +38,5 @@ def start_real_thread(function: Callable[[], object]) -> None:
     elif are_greenlets() and eventlet is not None:
         start = eventlet.original("_thread").start_new_thread
     if type(start) is not BuiltinFunctionType:
-        raise RuntimeError("something other than gevent or eventlet replaced threads here")
+        raise RuntimeError("threads were patched by something other than gevent or eventlet")
     start(function, ())

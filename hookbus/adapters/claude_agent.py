@@ -101,7 +101,7 @@ class _Session:
             return {}
         fitting = _fitted(raw, found)
         if fitting is None:
-            return _withheld(given, "a receiver changed it into another shape than the tool's own")
+            return _withheld(given, "a receiver changed its structure, which must match the tool's")
         return _output("PostToolUse", updatedToolOutput=fitting)
 
     async def _failed(self, given: dict[str, Any]) -> dict[str, Any]:

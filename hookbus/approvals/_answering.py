@@ -21,7 +21,7 @@ from ._identity import identity_of
 from ._inner import facts_as_approved
 from ._memory import Memory, check_answer, check_seconds
 from ._redacted import hidden, restored, without
-from ._required import name_mark, required_by
+from ._required import name_mark, needs_people, required_by
 from ._standing import Exact, patterned
 from ._words import Approved, HandedOn, Kept, Parked, Pending, Request
 
@@ -135,7 +135,7 @@ class Answering:
         return name_mark(self.key, name)
 
     def _scope(self, facts: Mapping[str, Any]) -> str:
-        """Return the digest of what a standing approval covers: all that an approval does, except
+        """Return the digest of what a standing approval covers: all that an approval covers, except
         for the question and the values of the arguments. The user is always included.
         """
         hook = facts["hook"]
@@ -158,7 +158,7 @@ class Answering:
         """Return whether a nested call is the approved call itself, passed on by another layer.
 
         Raises:
-            HookError: as `digest`.
+            HookError: as in `digest`.
         """
         same = facts_as_approved(outer, facts)
         return same is not None and self.digest(same) == outer.digest
@@ -167,7 +167,7 @@ class Answering:
         """Return the request of a call, redacted for the approver.
 
         Raises:
-            HookError: as `digest`; or if it needs several approvals or a role, and the approver
+            HookError: as in `digest`; or if it needs several approvals or a role, and the approver
                 cannot tell people apart.
         """
         digest, asks = self.digest(facts), facts["asks"]
@@ -248,8 +248,8 @@ class Answering:
 
 
 def _people_of(ask: Any) -> list[Any]:
-    """Return what an `Ask` requires of the approvers, for the digest; [] for any one approval."""
-    return [[*ask.roles], ask.approvals] if ask.roles or ask.approvals != 1 else []
+    """Return the requirements of an `Ask` for the digest; [] if any single approval is enough."""
+    return [[*ask.roles], ask.approvals] if needs_people(ask) else []
 
 
 def _exactly(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def covered(hook: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def library() -> Any:
-    """Return the module that writes canonical JSON.
+    """Return the module that serializes canonical JSON.
 
     Raises:
         HookError: if it is not installed.
@@ -82,7 +82,7 @@ def _of_number(value: float) -> str | None:
 
 def _of_text(text: str) -> str | None:
     is_whole = text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
-    return None if is_whole else "it has half a surrogate pair"
+    return None if is_whole else "it contains an unpaired surrogate"
 
 
 EXACT: Final = 1 << 53

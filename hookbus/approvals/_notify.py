@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import hmac
 import json
 import socket
 import threading
@@ -33,6 +32,7 @@ from .._ground.locks import Lock
 from .._ground.platform import run_at_fork
 from ..events import Blocked, Event
 from ._memory import MOST, check_seconds
+from ._people import signature_of
 
 WAITING: Final = 1_000
 """The maximum number of queued requests. Further requests are not posted and count as failed."""
@@ -195,8 +195,7 @@ class notify:
     def _post(self, body: bytes) -> None:
         headers = {"Content-Type": "application/json", "User-Agent": "hookbus"}
         if self._secret is not None:
-            signature = hmac.digest(self._secret, body, "sha256").hex()
-            headers["X-Hookbus-Signature"] = f"sha256={signature}"
+            headers["X-Hookbus-Signature"] = signature_of(self._secret, body)
         request = Request(self._url, data=body, headers=headers, method="POST")
         limit = threading.Timer(MOST_TIMEOUTS * self._timeout, _cut, (request,))
         limit.daemon = True

@@ -50,7 +50,7 @@ class Proof:
 
 
 class People:
-    """The people of a store. A file is read again for every answer, so that changes apply at once.
+    """The people of a store. A file is reloaded for every answer, so changes apply immediately.
 
     Args:
         source: a TOML file, or a mapping of names to roles.
@@ -76,7 +76,7 @@ class People:
         """Return the people by name, as they are now.
 
         Raises:
-            HookError: as the class.
+            HookError: as for the class.
         """
         listed, where = self._source, "people="
         if isinstance(listed, Path):
@@ -85,7 +85,7 @@ class People:
         return people_in(listed, where)
 
     def by_token(self, token: str) -> Person | None:
-        """Return the person whose token this is now, or None."""
+        """Return the person who currently has this token, or None."""
         given, found = token_hash(token), None
         for person in self.read().values():
             if person.token is not None and hmac.compare_digest(person.token, given):
@@ -97,15 +97,20 @@ class People:
         person = self.read().get(name)
         if person is None or person.secret is None:
             return False
-        made = hmac.digest(person.secret.encode(), body, "sha256").hex()
-        return hmac.compare_digest(f"sha256={made}".encode(), signature.encode())
+        made = signature_of(person.secret.encode(), body)
+        return hmac.compare_digest(made.encode(), signature.encode())
+
+
+def signature_of(secret: bytes, body: bytes) -> str:
+    """Return the signature of the body of a webhook."""
+    return f"sha256={hmac.digest(secret, body, 'sha256').hex()}"
 
 
 def token_hash(token: str) -> str:
-    """Return the hash of a token, as a file of people contains it."""
+    """Return the hash of a token in the format of a people file."""
     return f"sha256:{hashlib.sha256(token.encode()).hexdigest()}"
 
 
 def new_token() -> str:
-    """Return a random token. It has 256 bits, so that its plain hash reveals nothing."""
+    """Return a random token. It has 256 bits, so its unsalted hash reveals nothing."""
     return secrets.token_urlsafe(32)

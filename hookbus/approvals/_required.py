@@ -30,7 +30,7 @@ class Required:
         return not self.roles or not set(self.roles).isdisjoint(roles)
 
     def missing(self, approvers: Mapping[str, Iterable[str]]) -> str | None:
-        """Return what is missing, as words, or None.
+        """Describe the approvals that are missing, or return None.
 
         Args:
             approvers: the people who have approved, with their roles.
@@ -45,12 +45,17 @@ class Required:
 
 
 def required_by(asks: Iterable[tuple[str, Any]]) -> tuple[Required, ...]:
-    """Return what guards require of the approvers, for each that does not take any one approval."""
+    """Return the requirements of each guard for which not every single approval is enough."""
     return tuple(
         Required(name, ask.roles, ask.approvals)
         for name, ask in asks
-        if ask.roles or ask.approvals != 1
+        if needs_people(ask)
     )
+
+
+def needs_people(ask: Any) -> bool:
+    """Return whether an `Ask` does not take any one approval."""
+    return bool(ask.roles) or ask.approvals != 1
 
 
 def read_required(given: Iterable[Any]) -> tuple[Required, ...]:
@@ -61,11 +66,11 @@ def read_required(given: Iterable[Any]) -> tuple[Required, ...]:
 def missing(
     required: Iterable[Required], approvers: Mapping[str, Iterable[str]]
 ) -> tuple[str, ...]:
-    """Return what is missing, as words, one for each guard. () means that nothing is."""
+    """Describe the missing approvals of each guard. () means that none is missing."""
     found = (each.missing(approvers) for each in required)
     return tuple(dict.fromkeys(each for each in found if each is not None))
 
 
 def name_mark(key: bytes, name: str) -> str:
-    """Return the keyed hash of a name. It reveals nothing, so that a redacted name stays so."""
+    """Return the keyed hash of a name. It does not reveal the name, which may be redacted."""
     return hmac.digest(key, b"name " + folded(name).encode(), "sha256").hex()

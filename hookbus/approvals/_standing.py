@@ -34,7 +34,7 @@ class StandingRule:
         request: the id of the request that the person answered with it.
         made: when it was made, in seconds since 1970.
         until: when it ends, or None.
-        used: how many calls it has approved.
+        used: the number of calls that it has approved.
         revoked: when it was revoked, or None.
         revoked_by: the person who revoked it, or None.
     """
@@ -94,12 +94,12 @@ def check_rule(rule: Any, request: Request, proof: Proof | None, people: People 
     if rule.arguments.keys() != names:
         raise HookError(f"Rule(arguments=) must contain every argument: {', '.join(names)}")
     if rule.arguments and all(map(_is_unlimited, rule.arguments.values())):
-        raise HookError("the rule matches every call of the tool: write a pattern that is narrower")
+        raise HookError("the rule matches every call of the tool: write a narrower pattern")
     return proof.name
 
 
 def add_rule(db: sqlite3.Connection, rule: Rule, request: Request, by: str) -> None:
-    """Keep a rule that a person has made."""
+    """Store a rule that a person has made."""
     now = time.time()
     until = None if rule.seconds is None else now + rule.seconds
     db.execute(
@@ -122,7 +122,7 @@ def rules_in(db: sqlite3.Connection, condition: str = "1", *values: Any) -> list
 
 
 def use_rule(db: sqlite3.Connection, people: People | None, request: Request) -> str | None:
-    """Return who approves a call by a rule, and count the use, or return None."""
+    """Return the approver if a rule approves a call, and count the use; otherwise return None."""
     if not isinstance(request, Exact) or not request.scope:
         return None
     for rule in rules_in(db, "scope = ?", request.scope):

@@ -46,7 +46,8 @@ class Store:
         answer_within: the number of seconds for which a request can be answered. After that, it is
             `"expired"`, and the same call creates a new request.
         people: a TOML file or mapping of names to roles, for `Ask(..., roles=..., approvals=...)`.
-            Only you and root may be able to write the file. It is read again for every answer.
+            The file, and its folder, must belong to you or root and not be writable by everyone;
+            the members of its group are trusted. It is read again for every answer.
 
     Attributes:
         people: the people, or None.
@@ -125,7 +126,7 @@ class Store:
                 add_rule(db, rule, case.request, maker)
 
     def rules(self) -> list[StandingRule]:
-        """Return all standing approvals, oldest first, with how often each was used."""
+        """Return all standing approvals, oldest first, with the number of times each was used."""
         with self._opened() as db:
             return rules_in(db)
 
@@ -156,7 +157,7 @@ class Store:
                 of this person in the file of people.
 
         Raises:
-            HookError: if the body or the signature is not valid; otherwise as `answer`.
+            HookError: if the body or the signature is not valid; otherwise as in `answer`.
         """
         id, answer, proof = signed_answer(self.people, body, signature)
         self.answer(id, answer, proof=proof)

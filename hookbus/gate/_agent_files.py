@@ -1,4 +1,4 @@
-"""Where the agents' own settings are: those of the user, and those of a project."""
+"""Locate the agents' own settings: those of the user, and those of a project."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _begin(folder: str, names: tuple[str, ...]) -> Iterator[str]:
 
 
 def _entries_of(folder: str | os.DirEntry[str]) -> list[os.DirEntry[str]]:
-    """Return what is in a folder; nothing if it is none, or cannot be read."""
+    """Return the entries of a folder, or an empty list if it is not a readable folder."""
     try:
         with os.scandir(folder) as entries:
             return [*entries]

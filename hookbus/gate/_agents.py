@@ -15,7 +15,7 @@ class Tool:
     Attributes:
         agent: the name of the agent: `"claude"`, `"codex"`, `"gemini"`, `"cursor"`, `"copilot"` or
             `"opencode"`.
-        name: the agent's own name of the tool.
+        name: the agent's own name for the tool.
         group: `"shell"`, `"read"`, `"write"`, `"edit"`, `"fetch"`, `"search"`, `"agent"` or
             `"mcp"`; None if it is in no group.
     """
@@ -82,15 +82,15 @@ class Agent:
     Attributes:
         name: its name on the command line.
         tool: the class of its tools.
-        events: what each of its events is, by name: before, after, failed, prompt, begin, end or
-            turn (the end of one). The gate ignores every other event.
+        events: the kind of each of its events, by name: before, after, failed, prompt, begin, end
+            or turn (the end of a turn). The gate ignores every other event.
         tools: the names of its tools by group.
-        has_ids: whether its events have the identifier of the call.
-        folder: the environment variable that has the folder of the session.
+        has_ids: whether its events contain an identifier of the call.
+        folder: the environment variable that contains the folder of the session.
         folder_arguments: the arguments of its shells that name the folder of the command.
-        is_flat: whether an entry in its file is one hook, and not a list of hooks.
-        refuses_prompts: whether a refused prompt reaches no model.
-        replaces_results: whether every result can be replaced. If not, only those of MCP can be.
+        is_flat: whether an entry in its file is a single hook instead of a list of hooks.
+        refuses_prompts: whether a refused prompt never reaches the model.
+        replaces_results: whether every result can be replaced, and not only those of MCP tools.
         replaces_failures: whether the turn can be ended in place of the text of a failed tool.
     """
 

@@ -1,4 +1,4 @@
-"""Answers one event: reads it, makes the call, and closes if anything goes wrong."""
+"""Answers one event: reads it, makes the call, and blocks the event if anything fails."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Answering:
     """One event that is to be answered.
 
     Args:
-        loaded: what decides; None if it could not be loaded.
-        problem: why not, for the log.
+        loaded: the loaded guards and settings; None if loading failed.
+        problem: why loading failed, for the log.
         request: the request of the hook.
         writer: the connection to it.
     """
@@ -71,7 +71,7 @@ class Answering:
         return self._event is not None and self._event.kind in ("after", "failed")
 
     def is_ending(self) -> bool:
-        """Return whether the event ends calls whose second event never arrived."""
+        """Return whether the event ends open calls whose second event has not arrived."""
         return self._event is not None and self._event.kind in ("end", "turn")
 
     def has_open_call(self) -> bool:

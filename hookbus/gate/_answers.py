@@ -1,4 +1,4 @@
-"""What each agent understands: the exit code, stdout and stderr for every outcome."""
+"""The answers in the format of each agent: exit code, stdout and stderr for every outcome."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ GOES_ON: Answer = GO, b"", b""
 
 
 def go_on(event: Event) -> Answer:
-    """Return the answer that lets an event go on as it is. With `failClosed`, Cursor takes an
-    answer without a word for a failure.
+    """Return the answer that lets an event continue unchanged. With `failClosed`, Cursor treats an
+    empty answer as a failure.
     """
     if event.agent.name == "cursor" and event.kind == "before":
         return _print_json({"permission": "allow"})
@@ -52,7 +52,7 @@ def refuse(event: Event, text: str) -> Answer:
 
 
 def hand_on(question: str) -> Answer:
-    """Return the answer that has Claude Code ask its user."""
+    """Return the answer that makes Claude Code ask its user."""
     return _hook_output("PreToolUse", permissionDecision="ask", permissionDecisionReason=question)
 
 
@@ -108,7 +108,7 @@ def _explain_refusal(event: Event, why: str) -> str:
 
 
 def replace_result(event: Event, value: Any) -> Answer:
-    """Return the answer that has the model read this value in place of a result."""
+    """Return the answer that replaces a result, so that the model reads this value instead."""
     if event.agent.name == "claude":
         fitting = claude_agent._fitted(event.given.get("tool_response"), value)
         if fitting is not None:
@@ -123,8 +123,8 @@ def replace_result(event: Event, value: Any) -> Answer:
 
 
 def has_place_for_result(event: Event) -> bool:
-    """Return whether the result of a tool can be replaced, or the turn ended in its place. The text
-    of a failed tool is no result.
+    """Return whether the result of a tool can be replaced, or the turn ended instead. The text of a
+    failed tool is not a result.
     """
     is_mcp = event.tool.startswith("mcp_")
     return event.kind == "failed" or event.agent.replaces_results or is_mcp
@@ -146,7 +146,7 @@ def _replace_by_text(event: Event, text: str) -> Answer:
 
 
 def add_to_failure(event: Event, value: Any) -> Answer:
-    """Return the answer that adds a text to the failure of a tool, where the agent takes it."""
+    """Return the answer that adds text to the failure of a tool, if the agent supports this."""
     if event.agent.name != "claude":
         return GOES_ON
     return _hook_output("PostToolUseFailure", additionalContext=str(value))
@@ -158,8 +158,8 @@ def withhold_result(event: Event, why: str) -> Answer:
 
 
 def refuse_result(event: Event, text: str) -> Answer:
-    """Return the answer that has the model read this refusal in place of a result. The text of a
-    failed tool cannot be replaced, so the turn ends, where it can be.
+    """Return the answer that replaces a result with this refusal. The text of a failed tool cannot
+    be replaced, so the turn ends instead, if the agent supports this.
     """
     if event.kind == "failed" and not event.agent.replaces_failures:
         return GOES_ON
@@ -175,8 +175,8 @@ def _end_turn(reason: str) -> Answer:
 
 
 def _print_json(value: Any) -> Answer:
-    """Raise ValueError for NaN and infinity: an agent that cannot read the answer lets the call go
-    on as it was.
+    """Serialize an answer. Raise ValueError for NaN and infinity, because an agent that cannot read
+    the answer runs the call unchanged.
     """
     return GO, json.dumps(value, allow_nan=False).encode(), b""
 

@@ -20,12 +20,12 @@ BOUND: Final = ("agent", "cwd")
 
 @attrs.define(eq=False)
 class HandOver:
-    """A call whose approval may be left to the agent's own prompt.
+    """A call that the agent's own prompt may approve.
 
     Attributes:
-        arguments: the arguments that the agent sent: only these are what its user would see.
-        question: done once a guard asks.
-        result: done once the tool has run, and so the user has agreed.
+        arguments: the arguments that the agent sent, which are the ones that its user sees.
+        question: a future that is done when a guard asks.
+        result: a future that is done when the tool has run, so the user has agreed.
     """
 
     arguments: Mapping[str, Any]
@@ -34,12 +34,12 @@ class HandOver:
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> HandOver:
-        """Make one in the running loop."""
+        """Create an object whose futures belong to the running loop."""
         loop = asyncio.get_running_loop()
         return cls(arguments, loop.create_future(), loop.create_future())
 
     def fits(self, request: Request) -> bool:
-        """Return whether the agent's user can be asked: once, and for what they would see."""
+        """Return whether the agent's user can be asked: once, and only about the sent arguments."""
         shown = request.arguments.get("arguments")
         if request.required:  # the agent does not prove the name of its user
             return False
@@ -57,11 +57,11 @@ EXTEND: Final[ContextVar[Callable[[float], None] | None]] = ContextVar(
 
 
 class GateApprover:
-    """Asks the agent's user where that is set and possible, else the store.
+    """Asks the agent's user if that is configured and possible, else the store.
 
     Args:
         store: the store; None if there is none.
-        wait: how many seconds a call waits for an answer in the store.
+        wait: the number of seconds that a call waits for an answer in the store.
         key: the key of the digests if there is no store.
     """
 

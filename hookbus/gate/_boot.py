@@ -1,4 +1,4 @@
-"""The program that the hook starts, detached: the server, unless one runs for these settings."""
+"""The detached program that the hook starts: the server, unless one is running already."""
 
 import importlib.util
 import os
@@ -9,7 +9,7 @@ MOST_LOGGED = 1 << 20
 
 
 def lock(base: str) -> int | None:
-    """Return an open file that no other process has locked; None if another one has.
+    """Lock a file and return it open, or return None if another process has locked it.
 
     Args:
         base: the path of the files of the server, without its ending.
@@ -26,7 +26,7 @@ def lock(base: str) -> int | None:
 
 
 def load(name: str, path: str, **more: Any) -> Any:
-    """Import a module from a file, without a change of `sys.path`."""
+    """Import a module from a file without changing `sys.path`."""
     spec = importlib.util.spec_from_file_location(name, path, **more)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} cannot be imported")
@@ -36,7 +36,7 @@ def load(name: str, path: str, **more: Any) -> Any:
 
 
 def set_environment() -> None:
-    """Set the environment, where there is nothing that a project could set through its agent."""
+    """Set an environment without variables that a project could set through its agent."""
     import pwd
 
     os.environ.update(PATH="/usr/local/bin:/usr/bin:/bin", LANG="C.UTF-8", HOME="/")
@@ -48,7 +48,7 @@ def set_environment() -> None:
 
 
 def main(settings: str) -> None:
-    """Serve until there is nothing to do."""
+    """Serve until the server has been idle for long enough."""
     os.umask(0o077)
     os.closerange(3, 4096)  # what the agent left open
     if os.fstat(2).st_size > MOST_LOGGED:

@@ -1,4 +1,4 @@
-"""The calls and prompts of the agents: two events are one call of hookbus."""
+"""The calls and prompts of the agents: two events form one hookbus call."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Denied:
 
 @attrs.frozen
 class HandedOn:
-    """A call that the agent's user is asked about."""
+    """A call about which the agent asks its user."""
 
     question: str
 
@@ -47,7 +47,7 @@ class Result:
 
     Attributes:
         raw: what the tool returned, as receivers saw it.
-        value: what the model is to read; the same object if no receiver changed it.
+        value: the value for the model; the same object if no receiver changed it.
     """
 
     raw: Any
@@ -55,7 +55,7 @@ class Result:
 
 
 class UnknownCall(Exception):
-    """No call is open that fits the event."""
+    """No open call matches the event."""
 
 
 _PLACES_OF_RESULTS: Final = {"gemini": "llmContent", "copilot": "textResultForLlm"}
@@ -125,8 +125,8 @@ class Calls:
 
         Args:
             event: the event before the tool.
-            may_hand_on: whether the agent's user may be asked. Nobody is if the call has an
-                `around`, which would run only after the tool.
+            may_hand_on: whether the agent's user may be asked. Calls with an `around` are never
+                handed on, because it would run only after the tool.
         """
         session, given = self.sessions.get(event), event.given
         whose = given.get("agent_id")
@@ -155,8 +155,8 @@ class Calls:
         """Run the second half of a call.
 
         Raises:
-            UnknownCall: if no call is open that the event fits.
-            HookError: if the call was ended meanwhile.
+            UnknownCall: if no open call matches the event.
+            HookError: if the call was ended in the meantime.
         """
         opened = self.sessions.take_call(event)
         if opened is None:
@@ -177,7 +177,7 @@ class Calls:
 
 
 def _is_as_judged(opened: OpenCall, event: Event) -> bool:
-    """Return whether a tool ran with the arguments that were judged, or that receivers made."""
+    """Return whether a tool ran with the arguments that guards checked or receivers returned."""
     ran = event.given["tool_input"]
     found, command = [ran], ran.get("command")
     if event.agent.name == "codex" and isinstance(command, str) and command.startswith(CLOSED):
@@ -231,7 +231,7 @@ async def _until_asked(beginning: Any, opened: OpenCall) -> Go | Denied | Handed
 
 
 async def _resume(opened: OpenCall) -> Denied | None:
-    """Let a call go on whose tool has run because the agent's user agreed."""
+    """Continue a call whose tool has run because the agent's user agreed."""
     if opened.hand_over is None or opened.begin is None:
         return None
     opened.hand_over.result.set_result(None)
@@ -244,7 +244,7 @@ async def _resume(opened: OpenCall) -> Denied | None:
 
 
 def _check_begun(begun: Go | Instead) -> Go | Denied:
-    """Return the first half; a receiver that answers in place of the tool denies the call."""
+    """Return the first half. If a receiver answers in place of the tool, deny the call."""
     if isinstance(begun, Go):
         return begun
     value = begun.value

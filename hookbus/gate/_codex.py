@@ -29,14 +29,14 @@ _PLACES_OF_PATCHES: Final = {
 
 
 class UnreadablePatch(Exception):
-    """The text is not a patch whose paths are known."""
+    """The text is not a patch whose paths can be determined."""
 
 
 def find_patch(tool: Tool, arguments: Mapping[str, Any]) -> str | None:
-    """Return the patch in the arguments of a tool; None if it is not a tool for patches.
+    """Return the patch in the arguments of a tool, or None if the tool takes no patch.
 
     Raises:
-        UnreadablePatch: if a tool for patches has none in its arguments.
+        UnreadablePatch: if the tool takes a patch, but its arguments contain none.
     """
     place = _PLACES_OF_PATCHES.get((tool.agent, tool.name))
     if place is None:
@@ -50,7 +50,7 @@ def paths_in(patch: str) -> list[str]:
     """Return the paths that a patch names.
 
     Raises:
-        UnreadablePatch: if it is not a patch, or has a line of a form that is not known.
+        UnreadablePatch: if it is not a patch, or contains an unknown kind of line.
     """
     if "*** Begin Patch" not in patch:
         raise UnreadablePatch("the patch has no beginning")

@@ -1,4 +1,4 @@
-"""Whether Codex trusts the hook: it skips an untrusted hook without a message."""
+"""Find out whether Codex trusts the hook, because it silently skips an untrusted one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNKNOWN: Final = "so it is not known whether Codex trusts the gate: start codex
 
 
 def find_trust_problems() -> list[str]:
-    """Return why Codex does not run the gate's hooks, as its app server says."""
+    """Return the reasons why Codex does not run the gate's hooks, as its app server reports."""
     program = shutil.which("codex")
     if program is None:
         return [f"codex is not on the PATH, {_UNKNOWN}"]

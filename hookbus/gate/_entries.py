@@ -32,7 +32,7 @@ _KEYS: Final = ("command", "bash")
 
 
 def command_of(agent: str, event: str, settings: str, seconds: float) -> str:
-    """Return the command of an entry. Its shell closes for a hook that cannot even start."""
+    """Return the command of an entry. Its shell blocks the event if the hook cannot start."""
     return _with_ending([*hook_words(agent, settings, seconds), event])
 
 
@@ -42,8 +42,8 @@ def hook_words(agent: str, settings: str, seconds: float) -> list[str]:
 
 
 def starts_hook(words: list[str]) -> bool:
-    """Return whether these are `hook_words`. The interpreter, the hook's folder, the agent, the
-    settings and the deadline may be others.
+    """Return whether these words have the form of `hook_words`, with any interpreter, folder of the
+    hook, agent, settings and deadline.
     """
     is_isolated = len(words) == 7 and os.path.isabs(words[0]) and words[1:3] == ["-I", "-S"]
     return is_isolated and words[3].endswith(f"/{MARK}") and words[4] in AGENTS
@@ -92,13 +92,13 @@ def entry_of(agent: Agent, event: str, settings: str, seconds: float) -> dict[st
 
 
 def inner_of(entry: Mapping[str, Any]) -> list[Any]:
-    """Return the hooks of an entry, which is itself one where the agent's entries are flat."""
+    """Return the hooks of an entry. If the agent's entries are flat, the entry is the hook."""
     return list(entry.get("hooks", [entry]))
 
 
 def is_as_installed(agent: Agent, event: str, entry: Any) -> bool:
-    """Return whether `install` would write the gate's part of this entry. The interpreter, the
-    settings and the deadline may be others.
+    """Return whether the gate's part of this entry is as `install` writes it, with any interpreter,
+    settings and deadline.
     """
     (expected,) = inner_of(entry_of(agent, event, "", 0))
     for each in filter(is_ours, inner_of(entry)):
@@ -112,14 +112,14 @@ def is_as_installed(agent: Agent, event: str, entry: Any) -> bool:
 
 
 class WrongShape(Exception):
-    """The hooks of a file are not as its agent documents them."""
+    """The hooks of a file do not have the structure that the agent documents."""
 
 
 def hooks_in(agent: Agent, value: Any) -> dict[str, list[Any]]:
     """Return the entries of a settings file by event.
 
     Raises:
-        WrongShape: if they have another shape.
+        WrongShape: if they have a different structure.
     """
     if not isinstance(value, dict):
         raise WrongShape("it is not a JSON object")
@@ -166,7 +166,7 @@ def ours_in(hooks: Mapping[str, list[Any]]) -> dict[str, list[str]]:
 
 
 def add_ours(agent: Agent, value: Any, entries: Mapping[str, dict[str, Any]]) -> Any:
-    """Return the contents of a settings file with these entries of the gate, and nothing lost."""
+    """Return the contents of a settings file with these entries of the gate added."""
     hooks = hooks_in(agent, value)
     for event, entry in entries.items():
         listed = hooks.get(event, [])
@@ -178,8 +178,8 @@ def add_ours(agent: Agent, value: Any, entries: Mapping[str, dict[str, Any]]) ->
 
 
 def remove_ours(agent: Agent, value: Any) -> Any:
-    """Return the contents of a settings file without the entries of the gate. A version alone is
-    nothing.
+    """Return the contents of a settings file without the entries of the gate. A file with only a
+    version counts as empty.
     """
     hooks = {}
     for event, entries in hooks_in(agent, value).items():

@@ -17,7 +17,7 @@ TOOLS: Final = ("before", "after", "failed")
 
 
 class WrongEvent(Exception):
-    """The event is not as the agent documents it. The text says why."""
+    """The event does not have the format that the agent documents. The message says why."""
 
 
 @attrs.frozen
@@ -26,8 +26,8 @@ class Event:
 
     Attributes:
         agent: the agent.
-        kind: what it is, as in `Agent.events`; None for an event that the gate ignores.
-        name: the agent's name of it.
+        kind: its kind, as in `Agent.events`; None for an event that the gate ignores.
+        name: the agent's name for it.
         given: the event, with the names of fields that all agents have.
         variables: environment variables of the agent.
     """
@@ -40,12 +40,12 @@ class Event:
 
     @property
     def session(self) -> str:
-        """The id of the session, which no session of another agent has."""
+        """The id of the session, which is unique among all agents."""
         return f"{self.agent.name}:{self.given['session_id']}"
 
     @property
     def tool(self) -> str:
-        """The name of the tool. A tool of MCP is called `mcp__SERVER__TOOL` in every agent."""
+        """The name of the tool. An MCP tool is named `mcp__SERVER__TOOL` for every agent."""
         context = self.given.get("mcp_context")
         if context is None:
             return str(self.given["tool_name"])
@@ -72,11 +72,11 @@ def read_event(
     Args:
         agent: the agent that sent it.
         expected: the name of the event that the hook is installed for; "" for any.
-        data: what was on stdin.
+        data: the bytes from stdin.
         variables: environment variables of the agent.
 
     Raises:
-        WrongEvent: if the event is not as its agent documents it.
+        WrongEvent: if the event does not have the documented format.
     """
     try:
         given = parse_json(data.decode("utf-8"))
@@ -97,12 +97,12 @@ def read_event(
 
 
 def comparable(arguments: Mapping[str, Any]) -> str:
-    """Return arguments as a text that only equal ones have. True is not 1 here, but 1.0 is 1: an
-    agent that is written in JavaScript has one kind of number.
+    """Return a string that is the same only for equal arguments. True differs from 1, but 1.0
+    equals 1, because an agent written in JavaScript has only one number type.
 
     Raises:
-        TypeError: if they cannot be JSON.
-        ValueError: if a number in them cannot be JSON.
+        TypeError: if they cannot be serialized to JSON.
+        ValueError: if they contain a number that JSON cannot represent.
     """
     plain = json.loads(json.dumps(arguments, allow_nan=False), parse_float=_whole_if_equal)
     return json.dumps(plain, sort_keys=True)

@@ -1,4 +1,4 @@
-"""The settings files of the agents: where they are, read and written without losing data."""
+"""Locate the settings files of the agents, and read and write them without losing data."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def file_of(agent: Agent, *, is_project: bool) -> Path:
 
 @attrs.frozen
 class Contents:
-    """What a file has.
+    """The contents of a file.
 
     Attributes:
         value: the parsed JSON; an empty object if there is no file.
@@ -76,7 +76,7 @@ def read_json(file: Path) -> Any:
     """Return the value in a file, or an empty object if there is none.
 
     Raises:
-        HookError: as `read_contents`.
+        HookError: as in `read_contents`.
     """
     return read_contents(file).value
 
@@ -118,7 +118,7 @@ def _refuse_number(text: str) -> float:
 
 
 def write_json(file: Path, value: Any, *, read: bytes | None) -> None:
-    """Write the contents of a file at once, with its rights and its owner. A link stays a link.
+    """Replace the contents of a file atomically, keeping its mode and owner. A link stays a link.
 
     Args:
         file: the file.
@@ -134,7 +134,7 @@ def write_json(file: Path, value: Any, *, read: bytes | None) -> None:
 
 
 def write_text(file: Path, text: str, *, read: bytes | None) -> None:
-    """Write a text as `write_json` writes a value."""
+    """Write a string to a file in the same way as `write_json`."""
     target = Path(os.path.realpath(file))
     try:
         data = text.encode("utf-8")

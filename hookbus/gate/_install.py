@@ -73,7 +73,7 @@ ALL_CANNOT: Final = ("what a command does once it runs", "the model itself")
 
 
 def list_limits(agent: str) -> list[str]:
-    """Return what the gate of an agent does not reach."""
+    """Return descriptions of what the gate of an agent cannot check."""
     return [*CANNOT[agent], *ALL_CANNOT]
 
 
@@ -82,9 +82,9 @@ class State:
     """Whether a gate answers.
 
     Attributes:
-        line: the line that it closes with; empty if it answers.
+        line: the error line that it prints; empty if it answers.
         version: the version of hookbus that answers.
-        last: when it was last asked by each agent, in seconds since 1970.
+        last: when each agent last used it, in seconds since 1970.
     """
 
     line: str
@@ -145,7 +145,7 @@ def _read_plugin(file: Path) -> bytes | None:
 
 def uninstall(agent: Agent, *, is_project: bool) -> Path | None:
     """Remove the entries of the gate from the settings file of an agent, and the file itself if
-    it has nothing else. Return the file, or None if they are not in it.
+    it contains nothing else. Return the file, or None if it has no such entries.
 
     Raises:
         HookError: if changing the file would lose data. The file is then unchanged.

@@ -1,4 +1,4 @@
-"""The guard `gate_itself`: keeps an agent from the files and commands of its own gate."""
+"""The guard `gate_itself`: protects the files and commands of the gate from the agent."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _LONGEST_PATH: Final = 4096
 
 @attrs.frozen
 class _Where:
-    """Where a call runs.
+    """The folders of one call.
 
     Attributes:
         base: the folder that relative paths are read from.
@@ -89,7 +89,7 @@ class _Where:
 
 
 class GateItself:
-    """What the gate protects of itself.
+    """The gate's own files, which it protects from agents.
 
     Args:
         files: the settings, the rules and the journal; agents may read them.
@@ -154,7 +154,7 @@ class GateItself:
         return is_below or is_own or is_of_agent or leads_anywhere
 
     def _is_above(self, text: str, where: _Where) -> bool:
-        """Return whether a path is of a folder that protected files are in."""
+        """Return whether a path names a folder that contains protected files."""
         protected = [*self._files, *self._folders, *self._secrets, *where.settings]
         above = [each.rstrip("/") + "/" for each in _paths(text, where.base)]
         return any(path.startswith(each) for path in protected for each in above) or any(
@@ -178,7 +178,7 @@ class GateItself:
 
 
 def _home() -> str:
-    """Return the home of the agent whose event is answered."""
+    """Return the home folder of the user of the agent whose event is being answered."""
     event = CURRENT.get()
     own = "" if event is None else event.variables.get("HOME", "")
     return own if os.path.isabs(own) else os.path.expanduser("~")
@@ -242,7 +242,7 @@ def _readings(text: str) -> set[str]:
 
 
 def _removed(text: str) -> list[str]:
-    """Return the words of a command that `rm` and `mv` take away."""
+    """Return the words of a command that name files which `rm` or `mv` would remove."""
     found = list[str]()
     for part in re.split(r"[;&|\n()`]+", _with_home(text)):
         words = [_unquoted(each) for each in _WORD.findall(part)]
@@ -256,7 +256,7 @@ def _removed(text: str) -> list[str]:
 
 
 def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield every string in arguments, with its place; the keys of mappings, too."""
+    """Yield every string in arguments, including keys of mappings, with its location."""
     if isinstance(value, str):
         yield name, value
     elif isinstance(value, Mapping):
@@ -269,8 +269,8 @@ def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _words(text: str) -> set[str]:
-    """Return what may be a path in a command: with the quotes that a shell takes away, and parts of
-    words, such as the value of an option or a command in quotes.
+    """Return the words in a command that may be paths: without the quotes that a shell removes, and
+    parts of words, such as the value of an option or a quoted command.
     """
     plain = _with_home(text)
     whole = {_unquoted(each) for each in _WORD.findall(plain)}

@@ -1,4 +1,4 @@
-"""Loads what the settings name: plugins, guards, the journal and the approver."""
+"""Loads everything that the settings name: plugins, guards, the journal and the approver."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FIRST: Final = 2e6
 
 @attrs.frozen
 class Loaded:
-    """What a server decides with.
+    """The loaded parts with which a server decides.
 
     Attributes:
         settings: the settings.
@@ -51,7 +51,7 @@ def load(file: Path, watch: Watch, bus: Bus = default_bus) -> Loaded:
     Args:
         file: the settings.
         watch: gets every file that is read.
-        bus: the bus to set up. Plugins and adapters are for the default one.
+        bus: the bus to set up. Plugins and adapters always use the default bus.
 
     Raises:
         HookError: if anything cannot be used, or if nothing guards the calls.
@@ -89,7 +89,7 @@ def _folders(settings: Settings) -> list[Path]:
 
 
 def _check_plugins(settings: Settings, bus: Bus) -> None:
-    """Raise if a plugin that the settings enable is not loaded: it may be the one that guards."""
+    """Raise if a plugin that the settings enable is not loaded, because it may contain a guard."""
     wanted = (settings.plugins or {}).get("enable", ())
     loaded = () if bus.plugins is None else bus.plugins.loaded
     for name in wanted:
@@ -148,7 +148,7 @@ def _paths_judge(folders: tuple[str, ...], calls: Calls) -> Any:
 
 
 def _globs_of(tool: Tool) -> tuple[str, ...]:
-    """Return the names of arguments that are globs of paths."""
+    """Return the names of a tool's arguments that are path globs."""
     if tool.group not in ("read", "search"):
         return ()
     # The pattern of any other tool is a regular expression.

@@ -23,7 +23,7 @@ class Model:
         arguments: its arguments.
 
     Attributes:
-        results: what the tool returned, as the agent told the model.
+        results: the results of the tool, as the agent sent them to the model.
         url: the address of the server.
     """
 
@@ -126,7 +126,7 @@ class GeminiModel(Model):
 
 
 class ChatModel(Model):
-    """Chat completions, which Copilot and OpenCode ask of a provider of one's own."""
+    """The chat completions API, which Copilot and OpenCode use for custom providers."""
 
     def events(self, body: Mapping[str, Any]) -> Iterator[Event]:
         """Return the events that answer a request."""
@@ -151,7 +151,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log_message(self, format: str, *args: Any) -> None:
-        """The agents log what they need."""
+        """Log nothing; the agents have their own logs."""
 
     def do_HEAD(self) -> None:
         self._send("text/plain", b"")

@@ -1,4 +1,4 @@
-"""The plugin that `install` writes for OpenCode, which has no hooks that are commands.
+"""The plugin that `install` writes for OpenCode, which does not support commands as hooks.
 
 Its documents (https://opencode.ai/docs/plugins): files in `~/.config/opencode/plugins/` and
 `.opencode/plugins/` "are automatically loaded at startup"; a plugin "exports one or more plugin
@@ -33,7 +33,7 @@ def is_plugin(text: str) -> bool:
 
 
 def words_in_plugin(text: str) -> list[str]:
-    """Return the words that start the hook; none if the plugin does not start it for OpenCode."""
+    """Return the words that start the hook, or [] if the plugin does not start it for OpenCode."""
     try:
         words = json.loads(_line_of_words(text) or "")
     except (ValueError, RecursionError):
@@ -50,6 +50,6 @@ def _line_of_words(text: str) -> str | None:
 
 
 def is_plugin_as_installed(text: str) -> bool:
-    """Return whether `install` would write this text, for some interpreter and settings."""
+    """Return whether `install` would write this text for any interpreter and settings."""
     words = words_in_plugin(text)
     return bool(words) and text == _with_words(words)

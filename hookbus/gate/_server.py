@@ -30,12 +30,12 @@ _log = logging.getLogger("hookbus")
 
 
 def serve(settings: str, locked: int, *, idle: float = IDLE_SECONDS) -> None:
-    """Answer events until there is nothing to do, or until `stop`.
+    """Answer events until the server has been idle for too long, or until `stop`.
 
     Args:
         settings: the absolute path of the settings.
         locked: the locked file, which is closed once another server may start.
-        idle: after how many seconds without an event and without an open call it ends.
+        idle: the number of seconds without an event or open call after which the server exits.
     """
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING, stream=sys.stderr)
     asyncio.run(Server(settings, locked, idle).run())
@@ -48,7 +48,7 @@ class Server:
     Args:
         settings: the absolute path of the settings.
         locked: the locked file.
-        idle: how long it may be idle, in seconds.
+        idle: the number of seconds that it may be idle.
     """
 
     settings: str
@@ -110,7 +110,7 @@ class Server:
         return 0 if self.loaded is None else self.loaded.calls.sessions.count_open()
 
     def _step_back(self) -> None:
-        """Let another server start. This one answers only what belongs to its open calls."""
+        """Let another server start. This one answers only events of its open calls."""
         if not self.is_retired:
             self.is_retired = True
             old = f"{self.path.removesuffix('.sock')}.{os.getpid()}.old"
@@ -174,14 +174,14 @@ class Server:
         return format_answer(*await answering.answer(reader))
 
     def _report(self) -> bytes:
-        """Return whether this server answers, and when it was last asked, for people."""
+        """Return whether this server answers and when each agent last used it, for `status`."""
         if self.problem:
             return format_answer(hook.REFUSED, b"", f"hookbus: {self.problem}\n".encode())
         state = {"version": __version__, "last": self.asked}
         return format_answer(hook.GO, json.dumps(state).encode(), b"")
 
     async def _ask_older(self, request: Request) -> bytes:
-        """Return what an older server answers that began the call of an event, or nothing."""
+        """Return the answer of the older server that began the call of an event, or b""."""
         for path in find_older(self.settings):
             if path == self.path:
                 continue

@@ -29,12 +29,12 @@ class OpenCall:
     """A call that has begun.
 
     Attributes:
-        halves: the calls of the same agent or sub-agent.
+        halves: the open calls of the same agent or sub-agent.
         key: its key in them.
         tool, sent, became: the name, the arguments as they were sent, and as receivers left them,
             as `comparable` texts.
-        began: when, in seconds.
-        hand_over: how the agent's user is asked, if at all.
+        began: the time when it began, in seconds.
+        hand_over: the data for asking the agent's user, or None.
         begin: the first half of the call.
     """
 
@@ -57,7 +57,7 @@ class Session:
             which it began or was resumed. None if this server has seen neither, because the folder
             of any later event can be the model's choice.
         is_whole: whether this server has seen its beginning.
-        is_prompted: whether this server has let a prompt of it through.
+        is_prompted: whether this server has allowed a prompt of it.
         halves: its calls, by sub-agent; None is the main one.
         open: those that have begun, by their key.
         barred: why no further call may run, by what could not be refused: "prompt" or "result".
@@ -107,7 +107,7 @@ class Sessions:
         return found
 
     def begin(self, event: Event) -> None:
-        """Note that a session begins or goes on."""
+        """Note that a session begins or is resumed."""
         session = self.get(event)
         if session.folder is None and event.given.get("source") in PLACED:
             session.folder = event.given.get("cwd")
@@ -131,7 +131,7 @@ class Sessions:
             await session.close([*session.halves])
 
     def count_open(self) -> int:
-        """Return how many calls have begun and may still come back."""
+        """Return the number of calls that are still open."""
         since = time.monotonic() - LONGEST
         return sum(each.began > since for session in self._kept.values()
                    for each in session.open.values())  # fmt: skip
@@ -154,7 +154,7 @@ class Sessions:
         return fits[0] if fits else None
 
     def take_call(self, event: Event) -> OpenCall | None:
-        """Return the call of an event, which no other event can have."""
+        """Remove and return the call of an event, so that no other event gets it."""
         call = self.find_call(event)
         if call is not None:
             del self._kept[event.session].open[call.key]

@@ -33,9 +33,9 @@ class GateSettings:
         paths_within: the folders that paths must be in.
         redact: the arguments of `guards.redact`, or None.
         rate_limit: the number of calls for each session, or None.
-        wait: how many seconds a call waits for a person, on top of the deadline.
-        ask: who is asked: `"store"` or `"agent"`.
-        deadline: how many seconds one event may take.
+        wait: the number of seconds that a call waits for a person, in addition to the deadline.
+        ask: where approvals are requested: `"store"` or `"agent"`.
+        deadline: the time limit for one event, in seconds.
         codex_stdin: `"closed"` or `"open"`.
         lost: what happens to sessions that began before the server: `"block"` or `"fresh"`.
         settings: the other keys of the file.

@@ -1,4 +1,4 @@
-"""Events of Cursor and GitHub Copilot CLI in the names that the other agents use.
+"""Convert events of Cursor and GitHub Copilot CLI to the names that the other agents use.
 
 Cursor's documents (https://cursor.com/docs/hooks): "All hooks receive a base set of fields":
 `conversation_id`, `hook_event_name`, `workspace_roots`; `preToolUse` has `tool_name`, `tool_input`,
@@ -37,7 +37,7 @@ _BUILT_INTO_OPENCODE: Final = {
 
 
 def with_common_names(agent: str, expected: str, given: Given) -> Given:
-    """Return an event with the names of fields, and of tools of MCP, that all agents have.
+    """Return an event with the common names of fields and MCP tools.
 
     Args:
         agent: the name of the agent.

@@ -39,7 +39,7 @@ _CHANGED_ARGUMENTS: Final = ("updatedInput", "updated_input", "modifiedArgs")
 
 
 def status_of(agent: Agent, settings: Path) -> dict[str, Any]:
-    """Return what `hookbus gate status` says of an agent.
+    """Return the status of an agent's gate, as `hookbus gate status` shows it.
 
     Args:
         agent: the agent.
@@ -89,7 +89,7 @@ def _explain_open_stdin(settings: str) -> str:
 
 
 def _last(agent: Agent, states: list[State]) -> dict[str, str] | None:
-    """Return when an agent last asked, and the version of hookbus that answered."""
+    """Return when an agent last used the gate, and the version of hookbus that answered."""
     asked = [(each.last[agent.name], each.version) for each in states if agent.name in each.last]
     if not asked:
         return None
@@ -165,8 +165,8 @@ def _changed(agent: Agent, file: Path, event: str, entries: list[Any]) -> Iterat
 
 
 def _rewrites(each: Any) -> bool:
-    """Return whether the text of a command, or a file that it names, has the word for other
-    arguments in an answer.
+    """Return whether the text of a command, or a file that it names, contains the key with which
+    an answer changes arguments.
     """
     command = command_in(each)
     try:
@@ -203,7 +203,7 @@ def _settings_in(command: str) -> str:
 
 
 def _switched_off(agent: Agent) -> Iterator[str]:
-    """Yield what switches hooks off in the files of the user and of the current folder."""
+    """Yield the settings of the user and the current folder that switch hooks off."""
     for file in _files_with_switches(agent):
         try:
             value = read_json(file)

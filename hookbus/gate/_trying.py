@@ -1,4 +1,4 @@
-"""`try`: runs an agent as it is installed here, to see whether its calls come to the gate."""
+"""`try`: runs an installed agent to check whether its calls reach the gate."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Start:
 
     Attributes:
         model: the class of the model.
-        tool: the agent's name of its shell, and the name of the argument with the command.
+        tool: the agent's name for its shell, and the name of the argument with the command.
         words: the words after the program, from the address of the model.
         variables: the environment, from the address of the model and an empty folder.
     """
@@ -133,7 +133,7 @@ def _without_keys() -> dict[str, str]:
 
 
 def _run(words: list[str], folder: Path, variables: Mapping[str, str]) -> str:
-    """Return the last line that an agent wrote; all that it started ends with it."""
+    """Run an agent, end all processes that it started, and return the last line of its output."""
     with tempfile.TemporaryFile() as written:
         started = subprocess.Popen(
             words, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=written,

@@ -20,7 +20,7 @@ _BESIDE = re.compile(r"(-wal|-shm|-journal|-(spool|damaged)-[0-9a-f]{16}(-\d+)?)
 
 
 class Watch:
-    """The files that a server is loaded from. Each is to be added before it is read.
+    """The files that a server is loaded from. Add each file before reading it.
 
     Attributes:
         written: the databases that the server itself writes. They do not count.
@@ -41,7 +41,7 @@ class Watch:
         self._folders[os.fspath(folder)] = self._below(folder)
 
     def has_changed(self) -> bool:
-        """Return whether any file has changed, appeared or gone since it was added."""
+        """Return whether any file was changed, created or removed since it was added."""
         return any(_stamp(path) != stamp for path, stamp in self._files.items()) or any(
             self._below(folder) != stamps for folder, stamps in self._folders.items()
         )
@@ -82,6 +82,6 @@ def files_of(modules: Iterable[ModuleType]) -> list[str]:
 
 
 def modules_since(before: Iterable[str]) -> list[ModuleType]:
-    """Return the modules that were imported since these were."""
+    """Return the modules that were imported after these."""
     known = set(before)
     return [module for name, module in list(sys.modules.items()) if name not in known]

@@ -17,7 +17,7 @@ ACTS: Final = ("gate", "forward", "stop")
 
 @attrs.frozen
 class Request:
-    """What a hook asks.
+    """A request from a hook.
 
     Attributes:
         act: `"gate"` for an event, `"forward"` for one that another server passes on, or `"stop"`.
@@ -59,8 +59,8 @@ async def read_request(reader: asyncio.StreamReader) -> Request:
     """Read a request.
 
     Raises:
-        ValueError: if it is not one.
-        EOFError: if it is cut short.
+        ValueError: if the data is not a request.
+        EOFError: if the data ends early.
     """
     name, act, version, of_head, of_given = (await reader.readuntil(b"\n")).split()
     if name != b"hookbus" or version != b"1" or act.decode() not in ACTS:
@@ -77,10 +77,10 @@ async def read_request(reader: asyncio.StreamReader) -> Request:
 
 
 def format_answer(code: int, out: bytes, err: bytes) -> bytes:
-    """Return an answer as the hook reads it."""
+    """Serialize an answer for the hook."""
     return b"answer %d %d %d\n" % (code, len(out), len(err)) + out + err
 
 
 def is_own_user(writer: asyncio.StreamWriter) -> bool:
-    """Return whether the program at the other end is this user's."""
+    """Return whether the program at the other end belongs to this user."""
     return hook.find_peer(writer.get_extra_info("socket")) == os.getuid()

@@ -47,11 +47,11 @@ Answer = tuple[int, bytes, bytes]
 
 
 class Closed(Exception):
-    """The event gets no answer, for the reason in the text."""
+    """The event gets no answer; the message says why."""
 
 
 def close_event(agent: str, event: str, why: str) -> Answer:
-    """Return the answer that keeps an event from going on."""
+    """Return the answer that blocks an event."""
     line = "hookbus: " + " ".join(why.split())
     if event and event not in GUARDED:
         return GO, b"", b""
@@ -62,10 +62,10 @@ def close_event(agent: str, event: str, why: str) -> Answer:
 
 
 def folder() -> str:
-    """Return the folder of this user's sockets, made if it is missing.
+    """Return the folder of this user's sockets, which is created if it does not exist.
 
     Raises:
-        Closed: if another user owns it, or could look into it.
+        Closed: if another user owns it or can access it.
     """
     path = f"/tmp/hookbus-{posix.getuid()}"
     try:
@@ -93,7 +93,7 @@ def encode(text: str) -> bytes:
 
 
 def connect(path: str) -> _socket.socket | None:
-    """Return a connection to the server, which must be this user's; None if none listens.
+    """Return a connection to this user's server, or None if no server is listening.
 
     Raises:
         Closed: if it is another user's.
@@ -111,7 +111,7 @@ def connect(path: str) -> _socket.socket | None:
 
 
 def find_peer(connection: _socket.socket) -> int:
-    """Return the number of the user whose program is at the other end of a connection."""
+    """Return the id of the user whose program is at the other end of a connection."""
     if sys.platform == "darwin":
         level, credentials = 0, 1  # SOL_LOCAL, LOCAL_PEERCRED: a version, then the user
         found = connection.getsockopt(level, credentials, 76)
@@ -143,12 +143,12 @@ def ask(agent: str, settings: str, seconds: float, event: str, given: bytes) -> 
     Args:
         agent: the name of the agent.
         settings: the absolute path of the settings.
-        seconds: how long the event may take.
+        seconds: the time limit for the event.
         event: the name of the event.
         given: the event in bytes.
 
     Raises:
-        Closed: if there is no whole answer.
+        Closed: if there is no complete answer.
     """
     variables = [
         name + b"=" + posix.environ[name] for name in PASSED_ON if name in posix.environ
@@ -177,10 +177,10 @@ def _has_failed(server: int) -> bool:
 
 
 def _exchange(connection: _socket.socket, request: bytes) -> Answer | None:
-    """Send a request; return the answer, or None if the server did not take it.
+    """Send a request and return the answer, or None if the server did not accept the request.
 
     Raises:
-        Closed: if the server took it, and gave no whole answer.
+        Closed: if the server accepted it but did not answer completely.
     """
     is_taken, received = False, b""
     try:
@@ -239,10 +239,10 @@ def _read_answer(connection: _socket.socket, words: list[bytes], received: bytes
 
 
 def read_stdin() -> bytes:
-    """Return what is on stdin.
+    """Return the data from stdin.
 
     Raises:
-        Closed: if it is too long, or nothing.
+        Closed: if it is too long or empty.
     """
     found = bytearray()
     while part := posix.read(0, 1 << 20):
@@ -290,14 +290,14 @@ def answer(
 
 
 def _ignore_signals() -> None:
-    """Let an answer be written as a whole."""
+    """Ignore signals, so that the answer is written completely."""
     _signal.setitimer(_signal.ITIMER_REAL, 0)
     for number in _SIGNALS:
         _signal.signal(number, _signal.SIG_IGN)
 
 
 def main() -> None:
-    """Answer one event, as the agent's settings say."""
+    """Answer one event, with the arguments from the agent's settings."""
     agent, settings, seconds, event = sys.argv[1:]
     code, out, err = answer(agent, settings, seconds, event)
     for number, found in ((1, out), (2, err)):

@@ -179,7 +179,7 @@ class _Amount:
         return _Amount(self.tokens - other.tokens, self.money - other.money)
 
     def over(self, most: _Amount) -> str | None:
-        """Return the limit that this amount exceeds, in words."""
+        """Describe the limit that this amount exceeds, or return None."""
         if most.tokens is not None and self.tokens > most.tokens:
             return f"{most.tokens} tokens"
         if most.money is not None and self.money > most.money:

@@ -66,8 +66,8 @@ def parameters_of(ctx: HookContext) -> Collection[str] | None:
 
 
 def declaration_of(ctx: HookContext) -> Any:
-    """Return what the called tool declares its parameters with: a JSON schema, a pydantic model, or
-    a mapping or list of parameters. Return None if it declares none, or accepts additional ones.
+    """Return the declaration of the called tool's parameters: a JSON schema, a pydantic model, or a
+    mapping or list of parameters. Return None if there is none, or it accepts additional ones.
     """
     tool = ctx.kwargs.get("tool")
     schemas = getattr(tool, "__dict__", {}).get("__hookbus_schemas__", {})
@@ -78,7 +78,7 @@ def declaration_of(ctx: HookContext) -> Any:
 
 
 def whole_declaration_of(ctx: HookContext) -> Any:
-    """Return what the called tool declares its parameters with, even if it accepts additional ones,
+    """Return the declaration of the called tool's parameters, even if it accepts additional ones,
     or None.
     """
     tool = ctx.kwargs.get("tool")
@@ -99,7 +99,7 @@ def whole_declaration_of(ctx: HookContext) -> Any:
 
 
 def declared_by(tool: Any) -> Any:
-    """Return what a tool of any framework declares its parameters with, or None."""
+    """Return the declaration of the parameters of any framework's tool, or None."""
     for read in _READERS if tool is not None else ():
         try:
             declared = read(tool)

@@ -13,7 +13,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
-from .. import Ask, HookContext
+from .. import Ask, Block, HookContext
 from .._approval.inner import OWN_CALL, is_behind, question_in_layer, stream_inside
 from ._call import tool_of
 from ._canonical import digest
@@ -32,8 +32,8 @@ class Frame:
         session: its session.
         content: its arguments, if the guard counted the call or asked about it: a digest, or a copy
             to compute the digest from later.
-        asked: what the guard asked about the call, the digest of the baggage that the answer is
-            bound to, and what else the question is about.
+        asked: the question of the guard, the digest of the baggage that the answer is bound to,
+            and the other subjects of the question.
         inner: the nested call found inside it; there is at most one.
         is_counted: whether the guard has counted an attempt that has not started yet. The guard may
             be called again before that, after a person has approved the call.
@@ -113,19 +113,30 @@ class Outermost:
         frame.outer = outer
         return False
 
-    def asks(self, ctx: HookContext, ask: Ask, *, about: object = None) -> bool:
-        """Count a call that the guard asks about. Return whether the guard must ask.
+    def apply(
+        self, ctx: HookContext, answer: Block | Ask | None, *, about: object = None
+    ) -> Block | Ask | None:
+        """Return the answer of a guard that asks, or None if the enclosing call was approved.
 
-        It must not if the call is nested, even if the guard checks it again, and if it asked the
-        same about the outer call, for the same baggage. A counted call needs its own answer. If
-        only the question or the baggage differs, the approval of the outer call decides.
+        A guard must pass every answer through this method with which the call may run. A call that
+        it asks about is counted; calls inside any other call are not nested.
+
+        The guard need not ask if the call is nested, even if the guard checks it again, and if it
+        asked the same about the outer call, for the same baggage. A counted call needs its own
+        answer. If only the question or the baggage differs, the approval of the outer call decides.
 
         Args:
             ctx: the call, in `pre`.
-            ask: the question.
-            about: what else the question is about. A call in which this differs needs its own
+            answer: the answer.
+            about: the other subjects of the question. A call in which they differ needs its own
                 answer.
         """
+        if not isinstance(answer, Ask):
+            self._frame(ctx).content = None
+            return answer
+        return answer if self._must_ask(ctx, answer, about) else None
+
+    def _must_ask(self, ctx: HookContext, ask: Ask, about: object) -> bool:
         is_taken, frame = self.takes(ctx, again=True), self._frame(ctx)
         baggage, bind = dict(ctx.baggage), ask.bind
         bound = baggage if bind is None else {name: baggage.get(name) for name in bind}
@@ -135,10 +146,6 @@ class Outermost:
         if is_own:
             ctx.state[OWN_CALL] = True
         return is_own or not _is_same_question(frame)
-
-    def leaves(self, ctx: HookContext) -> None:
-        """Note that the guard allowed a call without counting it: no call inside it is nested."""
-        self._frame(ctx).content = None
 
     def around(self, ctx: HookContext) -> Frame | None:
         """Return the nearest enclosing call that the guard checked and that is still running."""

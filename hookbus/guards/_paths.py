@@ -40,7 +40,9 @@ _ODD_ON_UNIX: Final = {
     "has a backslash": re.compile(r".*\\", re.DOTALL),
 }
 _ODD: Final = {
-    "has a percent code": re.compile(r".*%(?:[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|\w+%)", re.DOTALL),
+    "contains a percent-encoded character": re.compile(
+        r".*%(?:[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|\w+%)", re.DOTALL
+    ),
     "begins with ~": re.compile("~"),
     "has a $": re.compile(r".*\$", re.DOTALL),
 }

@@ -1,4 +1,4 @@
-"""Notice tools that change after they were first used ("rug pulls")."""
+"""Detect tools that change after they were first used ("rug pulls")."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RECENT_NS: Final = 2_000_000_000
 
 
 class pinned_tools(ReadyGuard):
-    """A guard that stores what each tool declares when it is first called, and notices changes.
+    """A guard that stores the declaration of each tool at its first call, and detects changes.
 
     It compares the name, the description and the schema of the parameters, as the frameworks and
     MCP servers declare them. The file has one line of JSON for each tool. To accept a change,
@@ -67,11 +67,8 @@ class pinned_tools(ReadyGuard):
             answer = self._answer(ctx)
             if self._outermost is None:
                 return answer
-            if not isinstance(answer, Ask):
-                self._outermost.leaves(ctx)
-            elif not self._outermost.asks(ctx, answer, about=self._unnamed_mark(ctx)):
-                return None  # the enclosing call was approved
-            return answer
+            about = self._unnamed_mark(ctx) if isinstance(answer, Ask) else None
+            return self._outermost.apply(ctx, answer, about=about)
 
         return judge
 
@@ -88,7 +85,7 @@ class pinned_tools(ReadyGuard):
             return self._undeclared_answer(name)
         mark = _mark_of(name, declared)
         if mark is None:
-            return Block(f"what tool {name[:60]!a} declares cannot be compared", code="pinned")
+            return Block(f"the declaration of tool {name[:60]!a} cannot be compared", code="pinned")
         pinned, is_new = self._pins.compare(name, mark, declared)
         if is_new:
             self._new.setdefault(name)
@@ -97,13 +94,13 @@ class pinned_tools(ReadyGuard):
         text = f"tool {name[:60]!a} has changed since it was first used"
         described = " ".join(str(declared["description"]).split())[:_SHOWN]
         # An approval counts for equal questions: the mark makes it count for this change only.
-        question = f"call it as it is now ({mark})? It says: {described}"
+        question = f"call its current version ({mark})? Its description: {described}"
         return self._changed(text, question, {"tool": name, "pinned": pinned, "now": mark})
 
     def _undeclared_answer(self, name: str) -> Block | Ask | None:
         pinned = self._pins.find(name)
         if pinned is not None:
-            text = f"tool {name[:60]!a} was pinned, but what it declares now is not known"
+            text = f"tool {name[:60]!a} was pinned, but its current declaration is unknown"
             return self._changed(text, "call it?", {"tool": name, "pinned": pinned})
         if len(self._undeclared) < MOST_TOOLS:
             self._undeclared.setdefault(name)
@@ -115,12 +112,12 @@ class pinned_tools(ReadyGuard):
         return Ask(f"{text}; {question}", code="pinned", details=details)
 
     def _unnamed_mark(self, ctx: HookContext) -> str | None:
-        """Return the mark of what a tool declares without its name, which a layer may prefix."""
+        """Return the mark of a tool's declaration without its name, which a layer may prefix."""
         declared = self._declared(tool_of(ctx)[0], ctx)
         return None if declared is None else _mark_of("", declared)
 
     def _declared(self, name: str, ctx: HookContext) -> dict[str, Any] | None:
-        """Return what a tool declares, or None if nothing is known of it."""
+        """Return the declaration of a tool, or None if it is unknown."""
         tool, schema = ctx.kwargs.get("tool"), whole_declaration_of(ctx)
         described = getattr(tool, "__dict__", {}).get("__hookbus_descriptions__", {}).get(name)
         if described is None and schema is not None:
@@ -128,7 +125,7 @@ class pinned_tools(ReadyGuard):
         return None if schema is None else {"description": described or "", "schema": schema}
 
     def _findings(self) -> list[str]:
-        return [f"{name!a} declares no parameters, so its changes are not noticed"
+        return [f"{name!a} declares no parameters, so changes to them are not detected"
                 for name in self._undeclared]  # fmt: skip
 
 

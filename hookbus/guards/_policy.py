@@ -16,7 +16,13 @@ from .._hooks.hook import Hook, hook_of, hooks_in
 from ..events import Reloaded
 from ._call import declaration_of, tool_of
 from ._cedar.deciding import Policies
-from ._cedar.declared import fields_of_hook, fields_of_schema, has_arguments, rests_of
+from ._cedar.declared import (
+    fields_of_hook,
+    fields_of_own_tools,
+    fields_of_schema,
+    has_arguments,
+    rests_of,
+)
 from ._cedar.live import Live
 from ._cedar.people import HOOK, ROLE, TOOL
 from ._cedar.rules import Uid
@@ -36,7 +42,7 @@ class Rule:
 
     Attributes:
         id: its `@id`, or else the name and line of its file.
-        decided: how many decisions it has determined in this process.
+        decided: the number of decisions that it has determined in this process.
         file: its file, or None if the source is a text.
         line: the line in which it begins.
     """
@@ -132,7 +138,8 @@ class policy(ReadyGuard):
         """Decide a call. In shadow, allow it unless the policies in shadow change the decision."""
         name, arguments = tool_of(ctx)
         if not isinstance(name, str) or not isinstance(arguments, Mapping):
-            return Decision("block", "the call has no tool name, or its arguments are no mapping")
+            why = "the call has no tool name, or its arguments are not a mapping"
+            return Decision("block", why)
         view = self._view(found, ctx, name, arguments)
         if isinstance(view, Decision):
             return _ALLOW if is_shadow else view
@@ -149,13 +156,7 @@ class policy(ReadyGuard):
 
     def _verdict(self, decision: Decision, ctx: HookContext) -> Block | Ask | None:
         verdict = None if decision.effect == "allow" else _verdict_of(decision)
-        if self._outermost is None:
-            pass
-        elif not isinstance(verdict, Ask):
-            self._outermost.leaves(ctx)
-        elif not self._outermost.asks(ctx, verdict):
-            return None  # the enclosing call was approved
-        return verdict
+        return verdict if self._outermost is None else self._outermost.apply(ctx, verdict)
 
     def _view(
         self, found: Policies, ctx: HookContext, name: str, arguments: Mapping[Any, Any]
@@ -170,7 +171,7 @@ class policy(ReadyGuard):
         hook, rests = self._hook_and_rests(ctx) if needs_hook else (None, frozenset[str]())
         for rest in rests:
             if ctx.kwargs.get(rest):
-                return Decision("block", f"the schema does not know the arguments in {rest!a}")
+                return Decision("block", f"the schema does not declare the arguments in {rest!a}")
         key = (ctx.hook, name) if is_tool else (ctx.hook, hook, *arguments)
         declared = ctx.kwargs.get("tool") if is_tool else None
         cached = self._views.get(key)
@@ -233,19 +234,15 @@ class policy(ReadyGuard):
             self._buses.append(bus)
         found = self._live.policies
         for name in self.hooks:
-            for hook in bus._switchboard.declared(name) if found.schema.handle is None else ():
-                names = [each.name for each in hook.parameters]
-                if hook.is_question or {"name", "arguments"} <= set(names):
-                    continue
-                own = names[1:] if hook.looks_like_method else names
-                view = found.view(name, HOOK, name, fields_of_hook(hook, own))
+            for fields in fields_of_own_tools(bus, name) if found.schema.handle is None else ():
+                view = found.view(name, HOOK, name, fields)
                 if view.problem is not None:
                     raise HookError(view.problem)
 
     def _note_reload(self, problem: str | None) -> None:
-        """Log the result of reading the files again, and emit it."""
+        """Log the result of reloading the files, and emit it."""
         if problem is None:
-            log(INFO, "the policies were read again and are in force")
+            log(INFO, "the policies were reloaded and are in force")
         else:
             log(ERROR, f"the earlier policies remain in force: {problem}")
         for bus in self._buses:
@@ -255,7 +252,7 @@ class policy(ReadyGuard):
                         bus.events.emit_about(Reloaded, each, problem=problem)
 
     def _findings(self) -> list[str]:
-        """Return what is wrong with the files and the policies, for `report`."""
+        """Return the problems with the files and the policies, for `report`."""
         found = self._live.current()
         problem = self._live.problem
         said = [f"the earlier policies remain in force: {problem}"] if problem else []
@@ -289,8 +286,8 @@ def _verdict_of(decision: Decision) -> Block | Ask:
 
 
 def _marked(declared: Any, name: str) -> Any:
-    """Return what changes when a tool declares other parameters: the list of a session, or the
-    tool itself.
+    """Return the object that changes if a tool declares other parameters: the list of a session, or
+    the tool itself.
     """
     schemas = getattr(declared, "__dict__", {}).get("__hookbus_schemas__", {})
     return schemas.get(name, declared)

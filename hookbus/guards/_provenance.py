@@ -88,12 +88,10 @@ class provenance(ReadyGuard):
             try:
                 path, value = self._unaccounted(name, contents_of(ctx), words, deadline)
                 if path is None:
-                    self._outermost.leaves(ctx)
-                    return None
+                    return self._outermost.apply(ctx, None)
                 where = f"{path} of {name[:60]!a} comes from {words.source_of(value, deadline)}"
                 question = f"{where}, not from the user; allow the call?"
-                ask = Ask(question, code="provenance")
-                return ask if self._outermost.asks(ctx, ask) else None  # the outer was approved
+                return self._outermost.apply(ctx, Ask(question, code="provenance"))
             except HookError as error:
                 return Block(str(error), code="provenance")
             except TimeoutError:

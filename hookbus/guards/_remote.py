@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from typing import Any, Final
 
 from .. import Block, HookContext, HookError
 from .._connections.options import check_timeout
 from .._ground.addresses import place_of
 from ._authzen.answer import Decision, NoAnswer
+from ._authzen.asking import Asking
 from ._call import tool_of
 from ._ready import LAST, Hooks, ReadyGuard, glob, globs, library, shown
 
@@ -36,8 +36,8 @@ class remote(ReadyGuard):
         deadline: the maximum time to wait for each decision, in seconds.
         only: globs for the names of the tools to ask about. Other tools are allowed, also while the
             server cannot be reached.
-        patches: whether a permit may change the arguments. All guards judge the changed arguments,
-            and the server is asked about them, too.
+        patches: whether a permit may change the arguments. All other guards judge the changed
+            arguments. If something else runs in the end, the server is asked about that, too.
         max_bytes: the maximum length of a question and of an answer.
         ca: a file of certificates that the certificate of the server is checked with, instead of
             those of the system.
@@ -65,9 +65,8 @@ class remote(ReadyGuard):
             raise HookError("ca= must be the path of a file, and needs an https address")
         self._only = [glob(each, "only=") for each in globs(only, "only=")]
         library("urllib3", "remote", extra="remote")
-        asking: Any = import_module(f"{__package__}._authzen.asking")
         file = None if ca is None else os.fspath(ca)
-        self._asking = asking.Asking(url, token, deadline, max_bytes, file)
+        self._asking = Asking(url, token, deadline, max_bytes, file)
         if patches:
             self.on(
                 "pre", self._patch_of(), role="modify", on_error="block", priority=LAST,
@@ -86,7 +85,7 @@ class remote(ReadyGuard):
                 call = self._asking.call_of(ctx)
             except NoAnswer as error:
                 return self._unanswered(error)
-            # What the patch asked about is judged once, unless it is attempted again.
+            # What a permit allowed is judged once, unless it is attempted again.
             if ctx.state.pop(self, None) == call:
                 return None
             return self._ask(ctx, call, lambda decision: None)
@@ -103,8 +102,10 @@ class remote(ReadyGuard):
                 return self._unanswered(error)
 
             def apply(decision: Decision) -> dict[str, Any] | None:
-                ctx.state[self] = call
-                return decision.arguments
+                patch = decision.arguments
+                changed = ctx.__replace__(kwargs={**ctx.kwargs, **patch}) if patch else ctx
+                ctx.state[self] = self._asking.call_of(changed)
+                return patch
 
             return self._ask(ctx, call, apply, takes_patches=True)
 

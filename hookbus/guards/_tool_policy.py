@@ -88,7 +88,7 @@ class tool_policy(ReadyGuard):
         """Create the guard from the contents of a file.
 
         Raises:
-            HookError: naming the file, if it contains an unknown key or an invalid rule.
+            HookError: with the name of the file, if it contains an unknown key or an invalid rule.
         """
         known = (*_KEYS, "default")
         for key in contents:
@@ -121,7 +121,7 @@ class tool_policy(ReadyGuard):
         return found
 
     def _findings(self) -> list[str]:
-        """Return the rules that the calls so far have shown to be wrong, for `report`."""
+        """Return the rules that are wrong according to the calls so far, for `report`."""
         return [each for each in self.unused_rules()
                 if "names the argument" in each or "did you mean" in each]  # fmt: skip
 
@@ -135,17 +135,11 @@ class tool_policy(ReadyGuard):
             if len(self._called) < NOTED:
                 self._called.setdefault(name)
             answer = self._answer(name, arguments, ctx)
-            if self._outermost is None:
-                return answer
-            if not isinstance(answer, Ask):
-                self._outermost.leaves(ctx)
-            elif ctx.kwargs.get("kind") == "unknown" and "arguments" in ctx.kwargs:
+            is_unknown = ctx.kwargs.get("kind") == "unknown" and "arguments" in ctx.kwargs
+            if isinstance(answer, Ask) and is_unknown:
                 # No person could approve a tool that does not exist.
-                self._outermost.leaves(ctx)
-                return Block(f"there is no tool {name[:60]!a}", code="tool")
-            elif not self._outermost.asks(ctx, answer):
-                return None  # the enclosing call was approved
-            return answer
+                answer = Block(f"there is no tool {name[:60]!a}", code="tool")
+            return answer if self._outermost is None else self._outermost.apply(ctx, answer)
 
         return judge
 

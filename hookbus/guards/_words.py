@@ -27,7 +27,7 @@ def folded(text: str) -> str:
 
 def _has_many_marks(text: str) -> bool:
     """Return whether a text has too many combining marks on one letter. Such a text is not
-    composed, because that takes quadratic time.
+    normalized to composed characters, because that takes quadratic time.
     """
     marks = "".join(sign for sign in set(text) if unicodedata.combining(sign))
     return bool(marks) and re.search(f"[{re.escape(marks)}]{{{MARKS},}}", text) is not None

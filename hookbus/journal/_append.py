@@ -59,7 +59,7 @@ class Chain:
         Args:
             do: the work.
             is_full: whether the commit must survive a power failure.
-            position: up to where the chain then has the records of the run's spool.
+            position: the position in the run's spool up to which the chain then has the records.
             run: the run that the rows belong to, if it is not that of this chain.
 
         Raises:

@@ -20,8 +20,8 @@ class Line(NamedTuple):
 
     Attributes:
         row: its record, or None if the line is damaged.
-        end: the position behind it.
-        is_torn: whether it is the last line and was not written to its end.
+        end: the position after it.
+        is_torn: whether it is the last line and was written only in part.
     """
 
     row: Row | None

@@ -62,7 +62,7 @@ class Mover:
         return bool(self._left)
 
     def drain(self) -> str | None:
-        """Move all records there are now, and return why that is not possible, or None."""
+        """Move all current records. Return the reason if that is not possible, else None."""
         target = self.spool.end()
         error = self.move(BATCH)
         while error is None and (self.queue or self.spool.position < min(target, self.spool.end())):
@@ -87,14 +87,14 @@ class Mover:
         return None
 
     def end(self) -> None:
-        """Move all records at program exit, and close the files until there are others."""
+        """Move all records at program exit, and close the files until more records arrive."""
         is_moved = self.drain() is None
         if self.spool.close() is None and is_moved:
             self.chain.leave(keeps_position=self.spool.is_left)
         self.chain.disconnect()
 
     def close(self) -> str | None:
-        """Move all records, accept no more, and return what went wrong, or None."""
+        """Move all records and accept no more. Return a description of the problem, or None."""
         self.spool.stop()
         problem, waiting = self.drain(), self.backlog
         dropped = self.queue.give_up()
@@ -145,12 +145,9 @@ class Mover:
             if not self.chain.is_committed:
                 self.queue.put_back(taken, "the write was interrupted")
                 raise
-            self._moved_to(position, moved, taken)
+            self._moved_to(position, moved, taken, damaged)
             raise
-        self._moved_to(position, moved, taken)
-        if damaged:
-            self.queue.lost += damaged
-            _log.error("%s: %d records in its spool are damaged and lost", self._path, damaged)
+        self._moved_to(position, moved, taken, damaged)
 
     def _count_lost(self) -> None:
         """Count the records that were lost with the file of the spool."""
@@ -160,8 +157,13 @@ class Mover:
             self.queue.lost += lost
             _log.error("%s: %d records were lost with its spool", self._path, lost)
 
-    def _moved_to(self, position: int, moved: int, written: list[Waiting]) -> None:
+    def _moved_to(
+        self, position: int, moved: int, written: list[Waiting], damaged: int
+    ) -> None:
         self.spool.position, self.moved = position, moved
+        if damaged:
+            self.queue.lost += damaged
+            _log.error("%s: %d records in its spool are damaged and lost", self._path, damaged)
         for each in written:
             each.settle()
         self.spool.shorten()

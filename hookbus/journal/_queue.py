@@ -19,7 +19,7 @@ class Waiting:
 
     Attributes:
         row: the row to write.
-        after: up to where the records in the spool come before it.
+        after: the position in the spool up to which its records precede this one.
         is_full: whether it must survive a power failure.
         intent: the record that must be written before this one, or None.
         is_awaited: whether a caller waits for it and gets the error if it cannot be written.
@@ -27,7 +27,7 @@ class Waiting:
         wake: called, in any thread, when `is_done` becomes true.
         is_taken: whether it has been or is being written.
         is_done: whether it was written, or could not be written because of `error`.
-        is_withdrawn: whether it must not be written any more, unless it is already taken.
+        is_withdrawn: whether it must no longer be written, unless it is already taken.
     """
 
     wake: Callable[[], None] | None = None
@@ -75,8 +75,8 @@ class Queue:
         self._items.append(waiting)
 
     def next_after(self) -> int | None:
-        """Return up to where the spool must be written before the oldest record, or None if the
-        queue is empty.
+        """Return the position up to which the spool must be moved before the oldest record, or None
+        if the queue is empty.
         """
         try:
             return self._items[0].after

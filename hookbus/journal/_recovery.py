@@ -66,24 +66,24 @@ class LeftSpool:
             if _RUN.fullmatch(self.run.id) is None:
                 raise ValueError("it names no run")
         except (ValueError, KeyError, TypeError):
-            raise ValueError("it has no header of a spool") from None
+            raise ValueError("it has no spool header") from None
         if header.get("journal") != journal_id:
             raise ValueError("it belongs to another journal")
         self._first = self._base + size
 
     def lock(self) -> bool:
-        """Return whether the process that wrote it has ended. Then no other process recovers it."""
+        """Lock it. Return whether the process that wrote it has ended and no other recovers it."""
         try:
             return lock_file(self._file)
         except NoLocks:  # so no spool is written here
             return False
 
     def batches(self, moved: int) -> Iterator[tuple[list[Row], int, int]]:
-        """Yield records that are not in the chain yet, with the position behind them and the number
+        """Yield records that are not in the chain yet, with the position after them and the number
         of damaged lines among them.
 
         Args:
-            moved: up to where the chain has the records.
+            moved: the position up to which the chain has the records.
         """
         end = self._base + os.fstat(self._file).st_size
         rows: list[Row] = []
@@ -172,7 +172,7 @@ def recover(spool: LeftSpool, chain: Chain) -> None:
 
 
 def _set_aside(path: Path) -> str:
-    """Give a damaged spool a name that no other file has. Return under which name it is kept."""
+    """Rename a damaged spool to an unused name. Return a description of the new name."""
     journal, _, random = path.name.rpartition("-spool-")
     for number in range(1, _NAMES + 1):
         name = f"{journal}-damaged-{random}" + f"-{number}" * (number > 1)
@@ -194,7 +194,7 @@ def _set_aside(path: Path) -> str:
 
 
 def _position(spool: LeftSpool, chain: Chain) -> int:
-    """Return up to where the chain has the records of a spool."""
+    """Return the position up to which the chain has the records of a spool."""
     found: list[tuple[int]] = []
 
     def look(db: sqlite3.Connection) -> list[Row]:

@@ -14,7 +14,6 @@ from contextlib import suppress
 from pathlib import Path
 from secrets import randbelow, token_hex
 from typing import Final
-from zlib import crc32
 
 from .._ground.platform import BINARY, NoLocks, lock_file, read_at
 from ._chain import Row, encoded
@@ -48,8 +47,8 @@ class Spool:
 
     Attributes:
         written: the number of records that were written to it.
-        position: up to where the chain has its records.
-        lost_until: up to which of the records those that the chain does not have are lost.
+        position: the position up to which the chain has its records.
+        lost_until: the number of the last record that is lost if the chain does not have it.
         is_left: whether a file could not be removed after the chain had all its records.
     """
 
@@ -69,8 +68,7 @@ class Spool:
 
     def append(self, text: str) -> bool:
         """Write a record. Return False if that is not possible."""
-        data = text.encode()
-        line = b"%08x %b\n" % (crc32(data), data)
+        line = line_of(text)
         with self._lock:
             if self._is_closed or (self._file < 0 and not self._open()):
                 return False
@@ -89,13 +87,13 @@ class Spool:
         return False
 
     def end(self) -> int:
-        """Return the position behind the last record."""
+        """Return the position after the last record."""
         with self._lock:
             return self.position if self._file < 0 else self._end
 
     def read(self, until: int, most: int) -> tuple[list[Row], int, int]:
         """Return the next records before a position, at most this number of them, with the
-        position behind them and the number of damaged lines between them.
+        position after them and the number of damaged lines between them.
         """
         rows: list[Row] = []
         position, damaged = self.position, 0
@@ -148,7 +146,7 @@ class Spool:
         return False
 
     def _continue(self) -> bool:
-        """Use the file again, or another one. Return whether no record was lost."""
+        """Continue with the same file or a new one. Return whether no record was lost."""
         _log.error("%s was removed, or the program closed it, while it was used", self._path)
         rest: bytes | None = b"" if self._end == self.position else None
         if self._opened() == self._identity:
@@ -258,7 +256,7 @@ class Spool:
         return _identity(self._file)
 
     def _release(self) -> None:
-        """Close the descriptors that are still ours."""
+        """Close the descriptors that still belong to this spool."""
         for file in (self._file, self._reader):
             if file >= 0 and _identity(file) == self._identity:
                 with suppress(OSError):

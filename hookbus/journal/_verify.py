@@ -227,7 +227,7 @@ class _Look:
 def _spooled(
     spool_path: Path, db: sqlite3.Connection, path: Path, journal_id: str
 ) -> tuple[int, str]:
-    """Return the number of records in a spool, and what is wrong with it, or ""."""
+    """Return the number of records in a spool, and a description of its problem, or ""."""
     spool = LeftSpool(spool_path, os.O_RDONLY)
     try:
         spool.read_header(path, journal_id)

@@ -48,7 +48,9 @@ def serve(
             available, or the packages of the extra `page` are missing.
     """
     serving = _needed("_serving")
-    token = serving.new_token() if people is None else None
+    from ..approvals._people import new_token
+
+    token = new_token() if people is None else None
     page = app(journal, token=token, approvals=approvals, people=people)
     serving.serve(page, token, port, open_browser=open_browser)
 

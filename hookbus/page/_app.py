@@ -96,7 +96,7 @@ def made(journal: Any, token: str | None, approvals: Any, people: Any) -> ASGIAp
     if isinstance(approvals, (str, os.PathLike)):
         approvals = Store(approvals, people=people)
     elif known is not None and not isinstance(approvals, Store):
-        raise HookError("people= needs approvals=, a store or its file: no other keeps names")
+        raise HookError("people= needs approvals=, a store or its file: only a store keeps names")
     page, path = Page(Reading(journal), approvals), f"/{secrets.token_urlsafe(9)}"
     routes = [
         *_files(),

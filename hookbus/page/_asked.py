@@ -13,6 +13,7 @@ from .._ground.platform import user_name
 from .._ground.strict_json import strict_json
 from .._views.values import changed
 from ..approvals import ApprovalRecord, Approved, Denied, Request
+from ..approvals._standing import patterned
 
 
 class Waiting:
@@ -87,7 +88,9 @@ def since(request: Request, cases: Iterable[ApprovalRecord]) -> dict[str, Any] |
             last = case
     if last is None:
         return None
-    before, after = _arguments(last.request), _arguments(request)
+    before, after = (
+        dict(patterned(each.hook, each.arguments)) for each in (last.request, request)
+    )
     changes = [changed(f"argument {name!r}", before[name], value)
                for name, value in after.items()
                if name in before and before[name] != value]  # fmt: skip
@@ -99,12 +102,6 @@ def since(request: Request, cases: Iterable[ApprovalRecord]) -> dict[str, Any] |
 def _tool(request: Request) -> tuple[Any, ...]:
     is_tool_call = request.hook == "tool_call"
     return request.hook, request.receiver, is_tool_call and request.arguments.get("name")
-
-
-def _arguments(request: Request) -> dict[str, Any]:
-    """Return the arguments of a call; for a `tool_call`, return the arguments of its tool."""
-    inner = request.arguments.get("arguments") if request.hook == "tool_call" else None
-    return dict(inner if isinstance(inner, Mapping) else request.arguments)
 
 
 def answer_of(data: Any, person: str | None) -> Approved | Denied:

@@ -43,10 +43,10 @@ _RAW: Final = [(name.encode(), value.encode()) for name, value in _HEADERS.items
 
 
 class Session(NamedTuple):
-    """A browser that is let in.
+    """The session of a browser that has access.
 
     Attributes:
-        token: the hash of the token with which it was let in.
+        token: the hash of the token with which it got access.
         person: the name of the person whose token it is; None if the page has one token.
     """
 
@@ -67,7 +67,7 @@ class Tokens(Protocol):
 
 
 class OneToken:
-    """The token of a page that does not know people."""
+    """The token of a page without people."""
 
     def __init__(self, token: str) -> None:
         self._session = Session(token_hash(token), None)

@@ -35,8 +35,8 @@ class Reading:
         return int(found[0][0]) if found else 0
 
     def problems(self) -> dict[str, str | None]:
-        """Return why the earlier content of files remains in force, by the guard that read them
-        again; None if the new content is in force.
+        """Return why the earlier content of files remains in force, by the guard that reloads them.
+        The value is None if the new content is in force.
         """
         found = self._asked(
             "SELECT json_extract(data, '$.receiver'), json_extract(data, '$.problem') "

@@ -28,8 +28,8 @@ async def happening(
     `calls` contains rows; its id is the number of the last record, which a reconnecting browser
     sends back. `skipped` contains the number of records that are not shown. `approvals` contains
     all pending requests, and `rules` the standing approvals; both are sent whenever they change.
-    `trouble` describes a file that cannot be read, or that a guard could not read again, and is ""
-    when there is none.
+    `trouble` describes a file that cannot be read, or that a guard could not reload, and is ""
+    without such a file.
 
     Args:
         reading: the journal.
@@ -81,7 +81,7 @@ def _new(
     reading: Reading, since: int | None, problems: dict[str, str | None]
 ) -> tuple[int, list[str]]:
     """Return the number of the last record, and the events since the given one. Note the latest
-    problem of each guard that read its files again.
+    problem of each guard that reloaded its files.
     """
     last, messages = reading.last(), []
     seq = max(last - BACKLOG, 0) if since is None else min(since, last)

@@ -146,7 +146,7 @@ class Code:
         self._aside.clear()
 
     def abandon(self) -> None:
-        """Give up the modules, because their bus no longer exists and the plugin was not unloaded.
+        """Abandon the modules, because their bus no longer exists and the plugin was not unloaded.
 
         The garbage collector may run this anywhere, even while other code iterates over the modules
         or finders of the process. So no module is removed now; loading the next plugin removes
@@ -181,7 +181,7 @@ class Code:
 
 
 def home_of(function: Any) -> int | None:
-    """Return the id of the namespace of the module that a callable was written in."""
+    """Return the id of the namespace of the module that defines a callable."""
     while isinstance(function, functools.partial):
         function = function.func
     function = getattr(function, "__func__", function)
@@ -199,7 +199,7 @@ def _take_out(finder: _FolderFinder) -> None:
 
 
 def sweep() -> None:
-    """Remove the finders of plugins that were given up, and their modules."""
+    """Remove the finders of abandoned plugins, and their modules."""
     for finder in list(sys.meta_path):
         if isinstance(finder, _FolderFinder) and finder.is_left:
             _forget(_modules_of(finder.package))

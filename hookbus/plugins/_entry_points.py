@@ -32,7 +32,7 @@ class EntryPoint:
 
     Attributes:
         name: the name of the plugin, or of the distribution if no entry point can be read.
-        value: `module:function`, as written in the distribution.
+        value: `module:function`, as in the metadata of the distribution.
         distribution: the distribution that contains it.
         module: the module that it names; empty if there is a problem.
         attribute: the function that it names, or None.

@@ -63,7 +63,7 @@ class Slot:
         """Record why the plugin, or its new version, is not loaded."""
         if self.loaded:
             self.become(
-                "loaded", f"its reload was refused, so the old version stays: {problem.problem}"
+                "loaded", f"its reload was refused, so the old version is in use: {problem.problem}"
             )
         else:
             self.become("refused", problem.problem)

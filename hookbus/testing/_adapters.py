@@ -22,11 +22,11 @@ def adapter_contract(sample: MakeSample, install: Install) -> type:
 
         TestAgentlib = adapter_contract(sample, agentlib.install)
 
-    There is one test for each promise and each way of the sample.
+    There is one test for each guarantee and each way to call the tool.
 
     Args:
-        sample: from the body of a tool, which takes an amount and a name, makes the tool in the
-            framework. It returns a `Sample` with the ways to call the tool.
+        sample: a function that takes the body of a tool, with an amount and a name, and creates
+            the framework's tool. It returns a `Sample` with the ways to call it.
         install: installs the adapter on a bus, and returns the function that uninstalls it.
     """
     tests: dict[str, Any] = {"__doc__": "The contract of adapters.", "__module__": __name__}
@@ -64,7 +64,7 @@ def without_receivers_the_tool_runs_once(case: Case) -> None:
 
 
 def a_guard_blocks_one_call_and_its_reason_is_told(case: Case) -> None:
-    """A blocked call never enters the tool; the others are not affected."""
+    """A blocked call never enters the tool; other calls are not affected."""
     seen = case.connect_guard()
     [first], [second] = case.call((1, "ann")), case.call((2, "eve"))
     case.expect_paid((1, "ann"))
@@ -95,7 +95,7 @@ def an_async_guard_is_awaited(case: Case) -> None:
 
 
 def a_guard_that_raises_blocks_and_its_text_stays_inside(case: Case) -> None:
-    """A guard that fails closes the call."""
+    """A guard that fails blocks the call."""
 
     def broken(sender: Any) -> None:
         raise LookupError("the policy is in /secret/file")
@@ -108,7 +108,7 @@ def a_guard_that_raises_blocks_and_its_text_stays_inside(case: Case) -> None:
 
 
 def a_guard_that_is_late_blocks(case: Case) -> None:
-    """A guard that exceeds its deadline closes the call."""
+    """A guard that exceeds its deadline blocks the call."""
     released = threading.Event()
     case.connect("pre", lambda sender: released.wait(5) and None, role="guard", timeout=0.05)
     [given] = case.call((1, "ann"))
@@ -118,7 +118,7 @@ def a_guard_that_is_late_blocks(case: Case) -> None:
 
 
 def a_guard_of_the_result_withholds_it(case: Case) -> None:
-    """No part of a blocked result leaves."""
+    """No part of a blocked result reaches the caller."""
     case.connect("post", lambda sender, result: Block("a pin stays here"), role="guard")
     [given] = case.call((1, "ann"))
     case.expect_paid((1, "ann"))
@@ -130,7 +130,7 @@ def a_guard_of_the_result_withholds_it(case: Case) -> None:
 
 
 def changed_arguments_reach_the_guards_and_the_tool(case: Case) -> None:
-    """What guards judged is what the tool gets."""
+    """The tool gets the arguments that the guards checked."""
     argument = case.sample.argument
     case.connect("pre", lambda sender, ctx: {argument: _renamed(ctx.kwargs[argument])})
     seen = case.connect_guard()
@@ -148,7 +148,7 @@ def _renamed(value: Any) -> Any:
 
 
 def a_changed_result_leaves_no_copy_of_the_old_one(case: Case) -> None:
-    """A redactor of the result reaches every copy of it."""
+    """A changed result replaces every copy of the original."""
     case.connect(
         "post", lambda sender, result: str(result).replace(SECRET, "****"), on_error="block"
     )
@@ -178,7 +178,7 @@ def twenty_calls_at_once_are_each_judged(case: Case) -> None:
 
 
 def events_report_every_call_once(case: Case) -> None:
-    """Each call has one beginning and one end."""
+    """Each call emits one start and one end."""
     with record(case.bus) as calls:
         case.call((1, "ann"))
         case.call((2, "ann"))
@@ -187,7 +187,7 @@ def events_report_every_call_once(case: Case) -> None:
 
 
 def it_installs_once_and_uninstalls_without_a_trace(case: Case) -> None:
-    """A second install is refused; after uninstall no receiver is called."""
+    """A second install raises; after uninstalling, no receiver is called."""
     seen = case.connect_guard()
     try:
         case.install(Bus())

@@ -1,4 +1,4 @@
-"""A case of the contract of adapters: an adapter on a bus of its own, and a tool."""
+"""A test case of the adapter contract: an adapter on a separate bus, and a tool."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def expect(is_so: bool, problem: str) -> None:
 
 
 class Case:
-    """An adapter on a bus of its own, and a tool of its framework.
+    """An adapter on a separate bus, and a tool of its framework.
 
     Attributes:
-        paid: what the body of the tool was called with.
+        paid: the arguments with which the body of the tool was called.
     """
 
     def __init__(self, make: MakeSample, install: Install, way: str) -> None:
@@ -77,7 +77,7 @@ class Case:
         return "eve" in repr(ctx.kwargs[self.sample.argument])
 
     def call(self, *calls: tuple[int, str]) -> list[Any]:
-        """Make calls to the tool at once; return the result or exception of each."""
+        """Make calls to the tool concurrently, and return the result or exception of each."""
         if not self.is_async:
             if len(calls) == 1:
                 return [self._outcome(*calls[0])]
@@ -110,7 +110,7 @@ class Case:
 
 
 def _everything_in(value: Any) -> str:
-    """Return the text of an object and of what it holds, where a copy may be: the nearest first."""
+    """Return the text of an object and of all objects that it references, nearest first."""
     texts, waiting, seen = list[str](), [value], set[int]()
     while waiting and len(seen) < _MOST:
         each = waiting.pop(0)

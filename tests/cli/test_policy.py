@@ -165,7 +165,7 @@ def test_a_call_is_explained_by_what_decided_and_what_was_near(hookbus, files):
         "not met": 'principal in Role::"finance"; (context.arguments.amount) <= 100',
     }]  # fmt: skip
     code, said = hookbus("policy", "explain", "pay", "to=x", 'amount="5"', *given)
-    assert code == 1 and "'amount' is not an integer" in json.loads(said)["reason"]
+    assert code == 1 and "'amount' is not a 64-bit integer" in json.loads(said)["reason"]
 
 
 def test_a_session_with_the_name_of_a_user_is_blocked_as_the_guard_blocks_it(hookbus, files):

@@ -66,8 +66,8 @@ def test_a_change_needs_an_approval_that_shows_the_new_description(bus, run, pat
     assert run(bash()) == "ran" and asked == []
     assert run(bash("Run as root.")) == "ran"
     (question,) = asked
-    assert question.startswith("tool 'bash' has changed since it was first used; call it as it is ")
-    assert question.endswith("It says: Run as root.")
+    assert question.startswith("tool 'bash' has changed since it was first used; call its current ")
+    assert question.endswith("Its description: Run as root.")
 
 
 def test_an_approval_of_a_change_is_no_approval_of_the_next(bus, run, path):

@@ -1,9 +1,11 @@
 """guards.policy: calls are decided by policies in the language Cedar."""
 
+import errno
 import json
 import logging
 import os
 import time
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -141,10 +143,10 @@ def test_a_permit_with_ask_asks_even_if_another_permit_matches(say, bus):
 
 @pytest.mark.parametrize(
     "arguments, said",
-    [({"to": "x", "amount": "50"}, "'amount' is not an integer"),
-     ({"to": "x", "amount": 50.0}, "'amount' is not an integer"),
-     ({"to": "x", "amount": True}, "'amount' is not an integer"),
-     ({"to": "x", "amount": 2**63}, "'amount' is not an integer"),
+    [({"to": "x", "amount": "50"}, "'amount' is not a 64-bit integer"),
+     ({"to": "x", "amount": 50.0}, "'amount' is not a 64-bit integer"),
+     ({"to": "x", "amount": True}, "'amount' is not a 64-bit integer"),
+     ({"to": "x", "amount": 2**63}, "'amount' is not a 64-bit integer"),
      ({"to": ["x"], "amount": 50}, "'to' is not a string"),
      ({"to": "x", "amont": 50}, "no argument 'amont'; did you mean 'amount'"),
      ({"to": "x", "amount": 5, "__extn": {}}, "no argument '__extn'"),
@@ -366,12 +368,12 @@ def test_policies_that_are_wrong_are_refused_with_their_line(text, said):
     [({"schema": 3}, "must be 'tools', a mapping"), ({"schema": ""}, "is empty"),
      ({"schema": "entity Tool"}, "cannot be read"), ({"schema": "entity;"}, "schema=: "),
      ({"schema": {"pay": 3}}, "'pay' needs a function"), ({"entities": 3}, "mapping of names"),
-     ({"entities": [{"uid": "x"}]}, "without the form of Cedar"),
+     ({"entities": [{"uid": "x"}]}, "not in Cedar's JSON format"),
      ({"people": {"ada": 3}}, "'ada' needs a list of roles"), ({"people": ["ada"]}, "mapping"),
      ({"people": {"ada": {"role": ["a"]}}}, "unknown key 'role'; did you mean 'roles'"),
      ({"people": {"ada": "finance"}}, "'ada' needs a list of roles"),
      ({"entities": {"ada": [], "Ada": []}}, "look alike"), ({"people": {"a, b": []}}, "not a name"),
-     ({"entities": [MALFORMED]}, "without the form of Cedar"),
+     ({"entities": [MALFORMED]}, "not in Cedar's JSON format"),
      ({"entities": [{**MALFORMED, "attrs": {"a": object()}}]}, "malformed: TypeError"),
      ({"schema": {"pay": NO_LIST}}, "the declaration of 'pay' is malformed: TypeError")],
 )  # fmt: skip
@@ -488,6 +490,20 @@ def test_policies_in_a_folder_that_became_unreadable_are_said_too(say, bus, tmp_
         assert say("read", path="x") == "called" and "cannot be read" in guard.problem
     finally:
         folder.parent.chmod(0o700)
+
+
+def test_a_folder_that_cannot_be_listed_is_said_too(say, bus, tmp_path, monkeypatch):
+    (tmp_path / "a.cedar").write_text(PERMIT)
+    guard = policy(tmp_path, schema=TOOLS)
+    bus.register(guard)
+
+    def fail(path, pattern):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(Path, "glob", fail)
+    time.sleep(0.11)
+    assert say("read", path="x") == "called"
+    assert guard.problem == f"{tmp_path} cannot be read: Input/output error"
 
 
 def test_a_new_policy_that_does_not_fit_a_tool_seen_so_far_is_not_used(account, bus, file):

@@ -115,7 +115,7 @@ def test_a_file_of_a_folder_that_loses_its_policies_leaves_them_in_force(bus, sa
     bus.register(guard)
     assert say("ada") == "blocked"
     forbids.unlink() if left is None else forbids.write_text(left)
-    assert say("ada") == "blocked" and "forbids.cedar has no policy any more" in guard.problem
+    assert say("ada") == "blocked" and "forbids.cedar no longer contains a policy" in guard.problem
     forbids.write_text('forbid(principal, action, resource == Tool::"other");')
     (tmp_path / "tools.json").write_text(
         json.dumps({"tools": [*TOOLS["tools"], {"name": "other", "inputSchema": AMOUNT}]})

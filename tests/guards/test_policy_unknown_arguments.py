@@ -25,7 +25,7 @@ def test_further_arguments_of_a_hookable_are_blocked(bus):
     refund_with("x", 5)
     assert made == [4, (5, (), {})]
     for further, named in (((9999,), {}), ((), {"amt": 99999})):
-        with pytest.raises(HookBlocked, match="does not know the arguments in '(rest|more)'"):
+        with pytest.raises(HookBlocked, match="does not declare the arguments in '(rest|more)'"):
             refund_with("x", 5, *further, **named)
     assert len(made) == 2
 
@@ -47,6 +47,6 @@ def test_what_a_caller_of_tools_takes_beside_the_arguments_is_blocked(bus, is_me
     permit = 'permit(principal, action, resource == Tool::"pay");'
     bus.register(policy(permit, schema={"pay": {"amount": int}}))
     call("pay", {"amount": 5})
-    with pytest.raises(HookBlocked, match="does not know the arguments in 'more'"):
+    with pytest.raises(HookBlocked, match="does not declare the arguments in 'more'"):
         call("pay", {"amount": 5}, sudo=True)
     assert made == [{}]

@@ -1,6 +1,7 @@
 """guards.remote keeps its connections, in threads, tasks and forks, and never blocks a loop."""
 
 import asyncio
+import gc
 import json
 import os
 import threading
@@ -47,6 +48,16 @@ def test_a_question_on_a_kept_connection_that_ends_at_that_moment_is_asked_once_
         call("read")
         call("read")
     assert len(call.made) == 2 and len(server.questions) == 3 and server.connections == 2
+
+
+def test_a_refusal_that_ends_the_connection_leaves_no_socket_open(call, bus):
+    body = b"x" * 100_000
+    refusal = http(body, "401 Unauthorized", ["Connection: close"])
+    with raw(lambda peer, question: peer.sendall(refusal)) as server:
+        bus.register(remote(server.url, deadline=ENOUGH))
+        with pytest.raises(HookBlocked, match="status 401"):
+            call("read")
+        gc.collect()  # an open socket would be a ResourceWarning
 
 
 def test_a_surplus_answer_is_not_taken_for_the_next_one(call, bus):

@@ -14,7 +14,7 @@ def patch(**arguments):
     return {"decision": True, "context": {"arguments": arguments}}
 
 
-def test_a_permit_changes_the_arguments_and_these_are_judged_again(call, bus):
+def test_a_permit_changes_the_arguments_and_the_other_guards_judge_these(call, bus):
     def policy(question):
         to = question["action"]["properties"]["arguments"]["arguments"]["to"]
         return patch(arguments={"to": "ann"}) if to == "bob" else {"decision": True}
@@ -35,18 +35,22 @@ def test_a_permit_changes_the_arguments_and_these_are_judged_again(call, bus):
         (each["action"]["properties"]["arguments"]["arguments"]["to"], each["context"]["patches"])
         for each in server.questions
     ]
-    assert asked == [("bob", True), ("ann", False), ("eve", True)]
+    assert asked == [("bob", True), ("eve", True)]
 
 
-def test_a_patch_that_the_server_itself_denies_blocks(call, bus):
+def test_what_a_later_modifier_makes_of_a_patch_is_asked_about(call, bus):
     def policy(question):
-        name = question["action"]["properties"]["arguments"]["name"]
-        return {"decision": False} if name == "rm" else patch(name="rm")
+        to = question["action"]["properties"]["arguments"]["arguments"]["to"]
+        return {"decision": False} if to == "eve" else patch(arguments={"to": "ann"})
+
+    def later(sender, arguments):
+        return {"arguments": {"to": "eve"}}
 
     with answering(policy) as server:
         bus.register(remote(server.url, deadline=ENOUGH, patches=True))
+        bus.signal("pre_tool_call").connect(later, priority=-2e6)
         with pytest.raises(HookBlocked, match="not allowed by the policy"):
-            call("pay")
+            call("pay", to="bob")
     assert call.made == [] and len(server.questions) == 2
 
 

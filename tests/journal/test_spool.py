@@ -526,6 +526,29 @@ def test_where_no_spool_can_be_made_records_wait_in_memory_and_it_is_said_once(
     assert types(path) == CALL * 2 and caplog.text.count("are queued in memory") == 1
 
 
+def test_damaged_records_are_counted_as_lost_even_if_their_commit_is_interrupted(
+    path, bank, journal, monkeypatch
+):
+    journal.attach(bank.bus)
+    bank.pay("ada")
+    damage(spools(path)[0])
+    chain = journal._writer._mover.chain
+    commit = chain.commit
+
+    def commit_and_interrupt(*args, **options):
+        commit(*args, **options)
+        chain.is_committed = True
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(chain, "commit", commit_and_interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            journal.flush()
+    assert journal.lost == 1
+    journal.close()
+    assert len(types(path)) == 1 and journal.lost == 1
+
+
 def has_no_locks(file):
     raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 

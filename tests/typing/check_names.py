@@ -21,6 +21,7 @@ from hookbus import (
     events,
     exceptions,
     exporters,
+    fleet,
     gate,
     guards,
     hook_overrides,
@@ -141,6 +142,7 @@ READY = (
     guards.retry(TimeoutError, attempts=2), guards.schema(dict), guards.timeout(2.0),
     guards.tool_policy(allow=["read_*"], default="block"),
 )  # fmt: skip
+app = fleet.policy(bus, tokens=["a-token-of-16-signs"], hook="tool_call", max_bytes=1_000)
 for each in (*READY, guards.together(guards.no_loops(), guards.timeout(1.0))):
     assert_type(bus.register(each), Callable[[], None])
 

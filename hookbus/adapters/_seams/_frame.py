@@ -128,7 +128,7 @@ def run_self_test(make: MakeSample, install: Callable[[Bus], Callable[[], None]]
         error = problems[0]
         if isinstance(error, SeamProblem) or not isinstance(error, Exception):
             raise error
-        raise SeamProblem("the sample tool", f"could not be made: {_describe(error)}") from error
+        raise SeamProblem("the sample tool", f"could not be created: {_describe(error)}") from error
 
 
 class _Test:
@@ -153,7 +153,8 @@ class _Test:
         if isinstance(given, BaseException):
             raise SeamProblem(seam, f"raised {_describe(given)}") from given
         if self._paid != [(1, "ann")]:
-            raise SeamProblem(seam, f"did not run the tool once: it ran {len(self._paid)} times")
+            times = len(self._paid)
+            raise SeamProblem(seam, f"should have run the tool once, but ran it {times} times")
 
     def _check_block(self, seam: str, who: str, guard: Any, **options: Any) -> None:
         with self._connected("pre", guard, role="guard", **options):
@@ -163,15 +164,17 @@ class _Test:
         try:
             text = self._sample.refused(given)
         except Exception as error:
-            raise SeamProblem(seam, f"gave {given!r} for a refusal: {_describe(error)}") from error
+            problem = f"returned {given!r} for a blocked call: {_describe(error)}"
+            raise SeamProblem(seam, problem) from error
         if _REASON not in text:
-            raise SeamProblem(seam, f"did not give the framework's own refusal, but {given!r}")
+            problem = f"returned {given!r} for a blocked call, not the framework's refusal"
+            raise SeamProblem(seam, problem)
 
     def _check_change(self, seam: str) -> None:
         with self._connected("pre", self._change):
             self._call(seam, 3, "eve")
         if self._paid != [(3, "bob")]:
-            raise SeamProblem(seam, f"did not give the tool the changed arguments: {self._paid}")
+            raise SeamProblem(seam, f"did not pass the changed arguments to the tool: {self._paid}")
 
     def _connected(self, phase: str, receiver: Any, **options: Any) -> Any:
         signal = self._bus.signal(f"{phase}_{self._sample.hook}")

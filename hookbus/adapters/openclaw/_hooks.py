@@ -105,7 +105,7 @@ _OTHERS: Final[dict[Kind, str]] = {
 
 _RULES: Final[dict[Kind, str]] = {
     "claim": "first that handles", "sync": "message chained", "evaluate": "every outcome",
-    "observe": "nothing comes back",
+    "observe": "no result",
 }  # fmt: skip
 
 

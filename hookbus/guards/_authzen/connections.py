@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import socket
 import ssl
@@ -9,16 +10,16 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Mapping
+from contextlib import closing
 from http.client import HTTPException
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import SplitResult
-
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.exceptions import HTTPError, NewConnectionError
-from urllib3.exceptions import TimeoutError as HTTPTimeout
 
 from ..._ground.platform import run_at_fork
 from .answer import NoAnswer
+
+if TYPE_CHECKING:
+    from urllib3.connection import HTTPConnection
 
 KEPT: Final = 64
 """The maximum number of idle connections to keep."""
@@ -85,6 +86,8 @@ class Server:
         return None
 
     def _connected(self, end: float) -> HTTPConnection:
+        from urllib3.connection import HTTPConnection, HTTPSConnection
+
         left = _left(end)
         connection = (
             HTTPConnection(self._host, self._port, timeout=left) if self._tls is None
@@ -100,7 +103,7 @@ class Server:
                 ) from None
             if _is_late(error):
                 raise _late() from None
-            if isinstance(error, (OSError, HTTPError)):
+            if isinstance(error, _errors()):
                 raise NoAnswer("absent", "the policy server cannot be reached") from None
             raise
         timed: Any = _Timed(connection.sock)
@@ -131,12 +134,17 @@ class Server:
             response = connection.getresponse()
         except ConnectionError:
             raise _Closed from None
-        except (OSError, HTTPException, HTTPError) as error:
+        except _errors() as error:
             if _is_late(error):
                 raise _late() from None
             raise NoAnswer(
                 "malformed", "the answer of the policy server is not valid HTTP"
             ) from None
+        with closing(response):  # it holds the socket open, also when the connection is closed
+            return self._body_of(response)
+
+    def _body_of(self, response: Any) -> bytes:
+        """Return the body of an answer, if it is one."""
         if 300 <= response.status < 400:
             raise NoAnswer(
                 "refused", f"the policy server answered with a redirect ({response.status}), which "
@@ -148,7 +156,7 @@ class Server:
             raise NoAnswer("malformed", "the answer of the policy server is compressed")
         try:
             return self._read(response)
-        except (OSError, HTTPException, HTTPError) as error:
+        except _errors() as error:
             if _is_late(error):
                 raise _late() from None
             raise NoAnswer("malformed", "the answer of the policy server was cut short") from None
@@ -229,7 +237,18 @@ def _late() -> NoAnswer:
     return NoAnswer("late", "the policy server did not answer in time")
 
 
+@functools.cache
+def _errors() -> tuple[type[Exception], ...]:
+    """Return what the library raises for what happens on a connection."""
+    from urllib3.exceptions import HTTPError
+
+    return OSError, HTTPException, HTTPError
+
+
 def _is_late(error: BaseException) -> bool:
+    from urllib3.exceptions import NewConnectionError
+    from urllib3.exceptions import TimeoutError as HTTPTimeout
+
     # urllib3 derives a refused connection from its timeouts.
     is_timeout = isinstance(error, (TimeoutError, HTTPTimeout))
     return is_timeout and not isinstance(error, NewConnectionError)

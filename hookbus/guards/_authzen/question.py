@@ -22,7 +22,8 @@ DEEPEST: Final = 50
 _LARGEST: Final = 2**53 - 1
 """Above this, parsers that read numbers as floats read another integer."""
 
-_encoded: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+encoded: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+"""Return plain data as JSON, without spaces."""
 
 
 class Inexact(ValueError):
@@ -35,28 +36,36 @@ def arguments_of(ctx: HookContext) -> dict[str, Any]:
     return {name: each for name, each in ctx.kwargs.items() if name not in labels}
 
 
+def subject_of(baggage: Mapping[str, Any]) -> str:
+    """Return the id of the subject: the user, else the session, else `anonymous`."""
+    user, session = baggage.get("user"), baggage.get("session")
+    return str(user if user is not None else "anonymous" if session is None else session)
+
+
 def call_of(ctx: HookContext, max_bytes: int) -> bytes:
     """Return what a question says about a call: all of it except the `context`.
 
     Raises:
         Inexact: if a value has no exact JSON, or the text is longer than `max_bytes`.
     """
-    left = _Left(max_bytes)
+    left = Exact(max_bytes)
     baggage = left.mapping(ctx.baggage, "the baggage", 0)
-    user, session = ctx.baggage.get("user"), ctx.baggage.get("session")
-    named = user if user is not None else "anonymous" if session is None else session
     is_tool = "name" in ctx.kwargs and "arguments" in ctx.kwargs
     name = tool_of(ctx)[0]
     if not isinstance(name, str):
         raise Inexact("the name of the tool is not a string")
     arguments = left.mapping(arguments_of(ctx), "the arguments", 0)
     question = {
-        "subject": {"type": "agent", "id": str(named), "properties": {"baggage": baggage}},
+        "subject": {
+            "type": "agent",
+            "id": subject_of(ctx.baggage),
+            "properties": {"baggage": baggage},
+        },
         "action": {"name": ctx.hook, "properties": {"arguments": arguments}},
         "resource": {"type": "tool" if is_tool else "hook", "id": name},
     }
     try:
-        text = _encoded(question).encode()
+        text = encoded(question).encode()
     except UnicodeEncodeError:
         raise Inexact("a string contains a lone surrogate") from None
     if len(text) > max_bytes:
@@ -66,10 +75,10 @@ def call_of(ctx: HookContext, max_bytes: int) -> bytes:
 
 def with_context(call: bytes, context: Mapping[str, Any]) -> bytes:
     """Return the question: what it says about the call, and its `context`."""
-    return b"%s,%s" % (call[:-1], _encoded({"context": context}).encode()[1:])
+    return b"%s,%s" % (call[:-1], encoded({"context": context}).encode()[1:])
 
 
-class _Left:
+class Exact:
     """Copies values into plain JSON data, until there are more of them than a text may have bytes.
 
     Args:

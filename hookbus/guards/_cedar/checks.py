@@ -21,7 +21,7 @@ _OPPOSITE: Final = {
 
 
 def findings_of(policies: Policies) -> Iterator[str]:
-    """Yield what is wrong with policies that are valid."""
+    """Yield descriptions of mistakes in valid policies."""
     for policy in policies.all:
         if why := _why_never(policy):
             yield f"{policy.place}: {policy.id!a} can never match: {why}"
@@ -124,7 +124,7 @@ def _limit(test: Any) -> tuple[float, float] | None:
 
 
 def _covers(outer: Policy, inner: Policy) -> bool:
-    """Return whether a policy surely matches every call that another one matches."""
+    """Return whether a policy is known to match every call that another one matches."""
     scopes = all(
         isinstance(wide := getattr(outer.tree, name), cedar().pst.ScopeAny)
         or wide == getattr(inner.tree, name)

@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from ... import HookError
 from ..._ground.errors import did_you_mean
-from .library import cedar, quoted
+from .library import cedar, in_one_line, quoted
 from .people import AGENT, HOOK, ROLE, TOOL, Entities
 from .rules import Uid, parse
 from .schemas import Schema
 from .source import Piece
 from .trees import entities_in, types_in
-from .types import Field
-from .view import ACTION, Decision, View, problem_with, record_text
+from .types import Field, record_text
+from .view import ACTION, Decision, View, problem_with
 
 MOST_VIEWS: Final = 1_000
 
@@ -26,7 +26,7 @@ class Policies:
     Args:
         pieces: the texts of the policies.
         schema: the types of arguments.
-        entities: who is in which role.
+        entities: the entities, with their roles.
         actions: the hooks whose calls are decided.
         earlier: the policies that these replace, whose tools must fit these, too.
 
@@ -34,11 +34,11 @@ class Policies:
         all: the policies, in order.
         decided: decisions about calls, which are the same for the same call.
         agents: the agents that the entities or the policies name.
-        roles: the roles that somebody has, or had while the program ran.
-        roles_of_nobody: those that nobody has now.
+        roles: the roles that any entity has, or had while the program ran.
+        roles_of_nobody: those that no entity has now.
 
     Raises:
-        HookError: with file and line, for a policy that is wrong.
+        HookError: with file and line, for an invalid policy.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Policies:
                 json.dumps(self.entities.data), self.schema.handle
             )
         except ValueError as error:
-            raise HookError(f"entities=: {' '.join(str(error).split())[:300]}") from None
+            raise HookError(f"entities=: {in_one_line(error)}") from None
 
     def _check_schema(self) -> None:
         for each in self.all:
@@ -120,7 +120,7 @@ class Policies:
         return found
 
     def principal_of(self, baggage: Mapping[str, Any]) -> Uid | Decision:
-        """Return who makes a call with this baggage: the user, else the session, else `anonymous`.
+        """Return the principal of a call with this baggage: user, else session, else `anonymous`.
         Return a block if there is no user and the session has the name of an agent.
         """
         user, session = baggage.get("user"), baggage.get("session")
@@ -137,7 +137,7 @@ class Policies:
         return list(self._views.values())
 
     def schema_for(self, action: str, kind: str, fields: Mapping[str, Field], names: Any) -> str:
-        """Return the schema of Cedar for one tool.
+        """Return the Cedar schema for one tool.
 
         Args:
             action: the action.

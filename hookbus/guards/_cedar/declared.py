@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import date, time
 from decimal import Decimal
 from enum import Enum
@@ -11,6 +11,7 @@ from inspect import Parameter
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 from uuid import UUID
 
+from ... import Bus
 from ..._ground.signatures import signature_of
 from ..._hooks.hook import Hook
 from .types import BOOL, DECIMAL, LONG, STRING, TEXT, Field, Kind, record_of, set_of
@@ -128,13 +129,17 @@ def fields_of_function(function: Callable[..., Any]) -> dict[str, Field] | None:
     """Return the arguments of a function, without its first parameter if that is `self`. None if it
     takes any argument.
     """
-    try:
-        parameters = signature_of(function, eval_str=True).parameters
-    except Exception:  # an annotation names something that does not exist
-        parameters = signature_of(function).parameters
+    parameters = _parameters_of(function)
     if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
         return None
     return {name: field_of_parameter(each) for name, each in parameters.items() if name != "self"}
+
+
+def _parameters_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
+    try:
+        return signature_of(function, eval_str=True).parameters
+    except Exception:  # an annotation names something that does not exist
+        return signature_of(function).parameters
 
 
 def field_of_parameter(parameter: Parameter) -> Field:
@@ -196,12 +201,7 @@ def fields_of_hook(hook: Hook | None, given: Collection[str]) -> dict[str, Field
     """Return the arguments of a hookable. Its defaults are applied, so only what may be None can be
     missing.
     """
-    parameters: Mapping[str, Any] = {}
-    if hook is not None:
-        try:
-            parameters = signature_of(hook.body, eval_str=True).parameters
-        except Exception:  # an annotation names something that does not exist
-            parameters = signature_of(hook.body).parameters
+    parameters = {} if hook is None else _parameters_of(hook.body)
     found = {}
     for name in given:
         each = parameters.get(name)
@@ -211,6 +211,14 @@ def fields_of_hook(hook: Hook | None, given: Collection[str]) -> dict[str, Field
         field = field_of_parameter(each.replace(default=each.empty))
         found[name] = Field(field.kind, field.is_required and each.default is not None)
     return found
+
+
+def fields_of_own_tools(bus: Bus, name: str) -> Iterator[dict[str, Field]]:
+    """Yield the arguments of each hookable of this name that is a tool itself."""
+    for hook in bus._switchboard.declared(name):
+        names = [each.name for each in hook.parameters]
+        if not hook.is_question and not {"name", "arguments"} <= set(names):
+            yield fields_of_hook(hook, names[1:] if hook.looks_like_method else names)
 
 
 _UNKNOWN: Final = field_of_parameter(signature_of(lambda value: None).parameters["value"])

@@ -1,4 +1,4 @@
-"""Write a first policy from the calls that were seen."""
+"""Generate a first policy from recorded calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_VALUES: Final = 5
 
 
 def draft_of(calls: Sequence[tuple[str, Mapping[str, Any]]], hook: str) -> str:
-    """Return policies that permit these calls, with limits from the values that were seen.
+    """Return policies that permit these calls, with limits derived from their values.
 
     Args:
         calls: the tool and the arguments of each call.

@@ -1,4 +1,4 @@
-"""The library `cedarpy`, which is loaded when the first policy is."""
+"""The library `cedarpy`, which is imported when the first policy is loaded."""
 
 from __future__ import annotations
 
@@ -22,8 +22,13 @@ def cedar() -> Any:
         ) from None
 
 
+def in_one_line(error: Exception) -> str:
+    """Return the message of an error of Cedar, as one line of limited length."""
+    return " ".join(str(error).split())[:300]
+
+
 def quoted(text: str) -> str:
-    """Return a string as Cedar writes it."""
+    """Return a Cedar string literal."""
     parts = [
         f"\\{each}" if each in '"\\' else each if each.isprintable() else f"\\u{{{ord(each):x}}}"
         for each in text

@@ -1,4 +1,4 @@
-"""Policies that are read again when their files change."""
+"""Policies that are reloaded when their files change."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Live:
     problem: str | None
 
     def current(self) -> Policies:
-        """Return the policies in force, after a look at the files."""
+        """Check the files for changes, and return the policies in force."""
         if self.is_reloading and time.monotonic() >= self._next_look:
             self.look()
         return self.policies
@@ -102,7 +102,7 @@ class Live:
         gone.difference_update(each.file or "" for each in pieces)
         if gone:
             raise HookError(
-                f"{min(gone)} has no policy any more: write it again, or restart the program "
+                f"{min(gone)} no longer contains a policy: restore it, or restart the program "
                 "without it"
             )
         # In `_reload`, an exception of another class would keep the earlier policies silently.

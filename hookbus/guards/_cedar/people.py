@@ -1,4 +1,4 @@
-"""Who is in which role: the entities of Cedar, from a file or a mapping of names to roles."""
+"""Cedar entities and their roles, from a file or a mapping of names to roles."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Entities:
         earlier: the entities that these replace, whose types stay known.
 
     Attributes:
-        data: the entities, as Cedar reads them.
+        data: the entities in Cedar's format.
         names: the ids of the agents among them, in their groups and in their attributes.
 
     Raises:
@@ -85,7 +85,7 @@ class Entities:
         return found
 
     def declarations(self) -> str:
-        """Return the types of the entities, as a schema of Cedar declares them."""
+        """Return the declarations of the entity types for a Cedar schema."""
         lines = []
         for kind, ups in self.types().items():
             within = f" in [{', '.join(sorted(ups))}]" if ups else ""
@@ -120,7 +120,7 @@ class Entities:
             list(_uids_in(attributes))  # each reference must have the form of Cedar, too
         except (TypeError, KeyError, AttributeError, ValueError):
             raise HookError(
-                f"{where} has an entity without the form of Cedar: "
+                f"{where} has an entity that is not in Cedar's JSON format: "
                 '{"uid": {"type": "Tool", "id": "pay"}, "attrs": {}, "parents": []}'
             ) from None
         if uid in self._attributes:
@@ -130,7 +130,7 @@ class Entities:
 
 
 def path_of_entities(given: Any) -> Path | None:
-    """Return the file of entities or people, or None if they are given themselves."""
+    """Return the path of a file of entities or people, or None if they are passed directly."""
     return Path(given) if isinstance(given, (str, os.PathLike)) else None
 
 

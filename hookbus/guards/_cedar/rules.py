@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from ... import HookError
 from ..._ground.errors import did_you_mean
-from .library import cedar
+from .library import cedar, in_one_line
 from .source import Piece
 
 ANNOTATIONS: Final = ("id", "reason", "ask", "shadow")
@@ -31,7 +31,7 @@ class Policy:
         tree: its syntax tree.
         text: its text.
         file, line: where it begins.
-        decided: how many decisions it has determined.
+        decided: the number of decisions that it has determined.
     """
 
     def __init__(self, piece: Piece, tree: Any) -> None:
@@ -125,8 +125,8 @@ def parse(pieces: Iterable[Piece]) -> list[Policy]:
     """Return the policies in these texts.
 
     Raises:
-        HookError: with file and line, for a text that is not one valid policy, or for an id that
-            two policies have.
+        HookError: with file and line, for a text that is not a single valid policy, or for a
+            duplicate id.
     """
     found: dict[str, Policy] = {}
     for piece in pieces:
@@ -144,26 +144,17 @@ def _tree_of(piece: Piece) -> Any:
     try:
         trees = cedar().policies_to_pst(piece.text)
     except ValueError as error:
-        raise HookError(f"{piece.place}: {_in_one_line(error)}") from None
+        raise HookError(f"{piece.place}: {in_one_line(error)}") from None
     if trees.templates:
         raise HookError(
             f"{piece.place}: a template with ?principal or ?resource is never linked here, so it "
             "would never apply: name the entity"
         )
     if len(trees.static_policies) != 1:
-        raise HookError(f"{piece.place}: this is not one policy")
+        raise HookError(f"{piece.place}: this is not a single policy")
     return next(iter(trees.static_policies.values()))
-
-
-def _in_one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]
 
 
 def _shown(value: Any) -> str:
     text = value if type(value) is str else "none" if value is None else repr(value)
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
-
-
-def ids_of(policies: Iterable[Policy]) -> Iterator[str]:
-    """Yield the ids of policies."""
-    return (each.id for each in policies)

@@ -1,4 +1,4 @@
-"""What `schema=` may be: the tools as they are hooked, their declarations, or a schema of Cedar."""
+"""The values of `schema=`: `"tools"`, the declarations of tools, or a Cedar schema."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Final
 from ... import HookError
 from ..._ground.trust import read_trusted
 from .declared import fields_of_schema
-from .library import cedar
+from .library import cedar, in_one_line
 from .source import malformed_as_hook_error
 from .types import Field
 
@@ -32,18 +32,17 @@ class Schema:
         path: the file, or None.
         fields: the arguments of each tool, if they are declared, else None.
         handle: the schema of Cedar, else None.
-        text: its text.
-        words: the words in the text.
+        words: the words in the text of the schema of Cedar.
 
     Raises:
-        HookError: if it cannot be read, or has another form.
+        HookError: if it cannot be read or is malformed.
     """
 
     def __init__(self, given: Any) -> None:
         self.path: Path | None = None
         self.fields: dict[str, dict[str, Field]] | None = None
         self.handle: Any = None
-        self.text, self.words = "", frozenset[str]()
+        self.words = frozenset[str]()
         if isinstance(given, Schema):
             vars(self).update(vars(given))
         elif isinstance(given, Mapping):
@@ -71,12 +70,12 @@ class Schema:
             read = schema.from_str if listed is None else schema.from_json_str
             self.handle = read(text)
         except ValueError as error:
-            raise HookError(f"{where}: {' '.join(str(error).split())[:300]}") from None
-        self.text, self.words = text, frozenset(_WORD.findall(text))
+            raise HookError(f"{where}: {in_one_line(error)}") from None
+        self.words = frozenset(_WORD.findall(text))
 
 
 def path_of_schema(given: Any) -> Path | None:
-    """Return the file of a schema, or None if the schema is given itself."""
+    """Return the path of a schema file, or None if the schema is passed directly."""
     is_text = isinstance(given, str) and (
         given == TOOLS or not given.strip() or any(each in given for each in "{;\n")
     )

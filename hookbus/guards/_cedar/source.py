@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ class Piece:
 
     @property
     def place(self) -> str:
-        """Where it begins, for messages."""
+        """The location where it begins, for messages."""
         return f"{self.file}:{self.line}" if self.file else f"line {self.line}"
 
 
@@ -55,7 +55,7 @@ def path_in(source: Any) -> Path | None:
 
 
 def fixed(path: Path | None, given: Any) -> Any:
-    """Return the absolute path of a file, or what is given if it is not a file. A program may
+    """Return the absolute path of a file, or the argument itself if it is not a file. A program may
     change its working directory while it runs.
     """
     return given if path is None else path.absolute()
@@ -69,7 +69,10 @@ def files_of(path: Path) -> list[Path]:
     """
     if not os.path.isdir(path):
         return [path]
-    found = sorted(path.glob("*.cedar"))
+    try:
+        found = sorted(path.glob("*.cedar"))
+    except OSError as error:
+        raise HookError(f"{path} cannot be read: {error.strerror}") from None
     if not found:
         raise HookError(f"{path} has no file *.cedar: a folder without policies permits no call")
     return found
@@ -92,10 +95,12 @@ def malformed_as_hook_error(where: str) -> Iterator[None]:
 
 
 def status_of(paths: list[Path]) -> Status:
-    """Return the status of files and folders; a missing one has the size -1."""
+    """Return the status of files and folders. A missing file has the size -1."""
     found = []
     for path in paths:
-        several = [path, *sorted(path.glob("*.cedar"))] if os.path.isdir(path) else [path]
+        several = [path]
+        with suppress(OSError):  # then the status changes, and `files_of` raises the reason
+            several += sorted(path.glob("*.cedar")) if os.path.isdir(path) else []
         for each in several:
             try:
                 status = os.stat(each)

@@ -14,7 +14,7 @@ from .rules import Policy, Uid, uid_of
 
 @attrs.frozen
 class Mentions:
-    """What policies read of the context of a call.
+    """The names that policies read from the context of a call.
 
     Attributes:
         arguments, baggage: the names; None if they read all of them at once.
@@ -25,7 +25,7 @@ class Mentions:
 
 
 def mentions_of(policies: Iterable[Policy]) -> Mentions:
-    """Return what these policies read, in their conditions and questions."""
+    """Return the names that these policies read in their conditions and questions."""
     found: dict[str, set[str] | None] = {"arguments": set(), "baggage": set()}
     for policy in policies:
         for path in _paths(policy.tree.clauses):

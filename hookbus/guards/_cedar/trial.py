@@ -39,7 +39,7 @@ class Trial:
         hooks: the hooks that are tools themselves.
 
     Raises:
-        HookError: as `guards.policy`.
+        HookError: as in `guards.policy`.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ def _alone(policy: Policy) -> Iterator[tuple[str, Any]]:
 
 @attrs.frozen(kw_only=True)
 class Case:
-    """A row of a table: a call, and the verdict that is expected.
+    """A row of a table: a call and its expected verdict.
 
     Attributes:
         number: its number, from 1.
@@ -136,7 +136,7 @@ class Case:
         return f"{self.tool}({given}){user}"
 
     def problem(self, decision: Decision) -> str | None:
-        """Return how a decision differs from what is expected, or None."""
+        """Describe how a decision differs from the expected one, or return None."""
         why = f" ({decision.reason})" if decision.reason else ""
         by = f" by {', '.join(decision.ids)}" if decision.ids else ""
         if decision.effect != self.expect:
@@ -166,7 +166,7 @@ class TestTable:
         """Return the policies of the file, or others, with the settings of the file.
 
         Raises:
-            HookError: if the file names no policy, or a policy is wrong.
+            HookError: if the file names no policy, or a policy is invalid.
         """
         head = dict(self.head) | {name: each for name, each in more.items() if each is not None}
         source = policy if policy is not None else head.pop("policy", None)
@@ -185,7 +185,7 @@ def read_table(path: Path) -> TestTable:
     """Read a table of cases.
 
     Raises:
-        HookError: if it has another form, or no case.
+        HookError: if it is malformed or contains no case.
     """
     said = read_trusted_toml(path)
     _check_keys(said, _HEAD, f"{path}")

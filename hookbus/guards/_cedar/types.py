@@ -1,6 +1,6 @@
-"""The types of Cedar, and the JSON of values of these types.
+"""The types of Cedar, and the conversion of values to JSON for Cedar.
 
-A value that Cedar has no type for, such as a mapping of any keys, is its JSON text.
+A value for which Cedar has no type, such as a mapping with arbitrary keys, becomes JSON text.
 """
 
 from __future__ import annotations
@@ -19,9 +19,6 @@ from ..._ground.errors import did_you_mean
 from .._canonical import as_json
 from .._parts import bare, fields_of
 from .library import quoted
-
-DEEPEST: Final = 8
-"""How deep records may be nested before they become text."""
 
 
 class Mismatch(Exception):
@@ -66,7 +63,7 @@ def _long(value: Any, path: str) -> int:
         value = value.value
     if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
         return int.__index__(value)
-    raise Mismatch(f"the argument {path!a} is not an integer of 64 bits")
+    raise Mismatch(f"the argument {path!a} is not a 64-bit integer")
 
 
 def _bool(value: Any, path: str) -> bool:
@@ -76,7 +73,7 @@ def _bool(value: Any, path: str) -> bool:
 
 
 def decimal_of(value: Any, path: str) -> Any:
-    """Return a number as a decimal of Cedar, which has four digits after the point."""
+    """Convert a number to a Cedar decimal, which has at most four decimal places."""
     if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
         number = value if isinstance(value, Decimal) else Decimal(repr(value))
         if number.is_finite() and abs(number) < 10**14:
@@ -84,7 +81,7 @@ def decimal_of(value: Any, path: str) -> Any:
             if Decimal(text) == number:
                 return {"__extn": {"fn": "decimal", "arg": text}}
     raise Mismatch(
-        f"the argument {path!a} is not a number with at most four digits after the point"
+        f"the argument {path!a} is not a number with at most four decimal places"
     )
 
 
@@ -106,7 +103,7 @@ TEXT: Final = Kind("String", _text)
 
 
 def set_of(kind: Kind) -> Kind:
-    """Return the type of a list, whose order and repetitions Cedar does not see."""
+    """Return the type of a list. Cedar ignores the order and duplicates of its items."""
 
     def convert(value: Any, path: str) -> list[Any]:
         if not isinstance(value, (list, tuple, set, frozenset)):
@@ -118,10 +115,6 @@ def set_of(kind: Kind) -> Kind:
 
 def record_of(fields: Mapping[str, Field]) -> Kind:
     """Return the type of a mapping with these keys and no others."""
-    written = ", ".join(
-        f"{quoted(name)}{'' if each.is_required else '?'}: {each.kind.cedar}"
-        for name, each in fields.items()
-    )
 
     def convert(value: Any, path: str) -> dict[str, Any]:
         given = value if isinstance(value, Mapping) else fields_of(value)
@@ -129,7 +122,16 @@ def record_of(fields: Mapping[str, Field]) -> Kind:
             raise Mismatch(f"the argument {path!a} is not a mapping")
         return convert_fields(fields, given, f"{path}.")
 
-    return Kind(f"{{{written}}}", convert)
+    return Kind(record_text(fields), convert)
+
+
+def record_text(fields: Mapping[str, Field]) -> str:
+    """Return the type of arguments, as Cedar writes it."""
+    written_fields = (
+        f"{quoted(name)}{'' if each.is_required else '?'}: {each.kind.cedar}"
+        for name, each in fields.items()
+    )
+    return f"{{{', '.join(written_fields)}}}"
 
 
 def convert_fields(

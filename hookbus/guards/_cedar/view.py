@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import attrs
 
 from ..._ground.errors import did_you_mean
-from .library import cedar, quoted
+from .library import cedar
 from .rules import Policy, Uid
 from .trees import for_resource, mentions_of, written
 from .types import TEXT, Field, Mismatch, convert_fields, decimal_of
@@ -37,7 +37,7 @@ class Decision:
         effect: `"allow"`, `"ask"` or `"block"`.
         reason: the reason of a block, or the question.
         policies: the policies that determined it.
-        details: what else is only for records.
+        details: additional data for events and journals.
     """
 
     effect: Literal["allow", "ask", "block"]
@@ -55,9 +55,9 @@ class View:
     """The policies that can match the calls to one tool, checked against its arguments.
 
     Attributes:
-        action, resource, fields: the calls that it is about.
+        action, resource, fields: the action, the tool and the arguments of its calls.
         policies: these policies.
-        problem: why one of them cannot be checked, or None. It blocks every call to the tool.
+        problem: why a policy cannot be checked, or None. A problem blocks every call to the tool.
     """
 
     def __init__(self, whole: Any, action: str, resource: Uid, fields: Mapping[str, Field]) -> None:
@@ -215,7 +215,7 @@ class View:
 
 
 class _Evaluated:
-    """Policies as Cedar evaluates them."""
+    """Policies in the form that Cedar evaluates."""
 
     def __init__(self, policies: list[Policy]) -> None:
         self.handle = cedar().PolicySet.from_str("\n".join(each.text for each in policies))
@@ -256,17 +256,8 @@ def _plain(value: Any, path: str, depth: int = 0) -> Any:
     return TEXT.convert(value, path)
 
 
-def record_text(fields: Mapping[str, Field]) -> str:
-    """Return the type of arguments, as Cedar writes it."""
-    written_fields = (
-        f"{quoted(name)}{'' if each.is_required else '?'}: {each.kind.cedar}"
-        for name, each in fields.items()
-    )
-    return f"{{{', '.join(written_fields)}}}"
-
-
 def problem_with(text: str, schema: Any) -> str | None:
-    """Return what is wrong with the text of one policy, or None."""
+    """Describe the problem with the text of one policy, or return None."""
     result = cedar().validate_policies(text, schema)
     if result.validation_passed:
         return None

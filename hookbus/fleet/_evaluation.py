@@ -1,0 +1,97 @@
+"""One request for a decision, and what it asks."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NoReturn
+
+import attrs
+
+from .. import HookError
+from .._ground.strict_json import strict_json
+from ..guards._authzen.question import VERSION, subject_of
+
+LONGEST_DEADLINE: Final = 60.0
+
+
+class BadRequest(Exception):
+    """The request cannot be answered. The message says what to send instead."""
+
+
+@attrs.frozen
+class Evaluation:
+    """A valid request.
+
+    Attributes:
+        name: the name of the tool.
+        arguments: its arguments.
+        baggage: the baggage of the call.
+        deadline: the time for the decision, in seconds.
+        takes_patches: whether the answer may change arguments.
+    """
+
+    name: str
+    arguments: dict[str, Any]
+    baggage: dict[str, Any]
+    deadline: float
+    takes_patches: bool
+
+
+def evaluation_of(body: bytes, hook: str) -> Evaluation:
+    """Return what a request asks.
+
+    Args:
+        body: the body of the request.
+        hook: the hook whose calls are decided.
+
+    Raises:
+        BadRequest: if it is not a question about a call of a tool.
+    """
+    try:
+        question = strict_json(body.decode())
+        question["subject"]["id"].encode()
+    except UnicodeDecodeError:
+        _refuse("the body is not UTF-8")
+    except HookError as error:
+        _refuse(str(error))
+    except (TypeError, KeyError, AttributeError, UnicodeEncodeError):
+        _refuse("the body must be a JSON object with subject.id, a string")
+    subject, action = _object(question, "subject"), _object(question, "action")
+    resource, context = _object(question, "resource"), _object(question, "context")
+    if action.get("name") != hook:
+        _refuse(f"action.name must be {hook!r}: this policy decides no other hook")
+    if resource.get("type") != "tool":
+        _refuse("resource.type must be 'tool'")
+    arguments = _object(_object(action, "properties"), "arguments")
+    if arguments.keys() != {"name", "arguments"} or not isinstance(arguments["arguments"], dict):
+        _refuse("action.properties.arguments must have name and arguments, and nothing else")
+    name, baggage = arguments["name"], _object(_object(subject, "properties"), "baggage")
+    if not isinstance(name, str) or resource.get("id") != name:
+        _refuse("resource.id must be the name of the tool")
+    if subject["id"] != subject_of(baggage):
+        _refuse("subject.id must be the user in the baggage, else its session, else 'anonymous'")
+    deadline = _deadline(context)
+    return Evaluation(
+        name, arguments["arguments"], baggage, deadline, context.get("patches") is True
+    )
+
+
+def _deadline(context: dict[str, Any]) -> float:
+    version: Any = context.get("hookbus")
+    deadline: Any = context.get("deadline")
+    if version != VERSION or isinstance(version, bool) or context.get("phase") != "pre":
+        _refuse(f"context.hookbus must be {VERSION}, and context.phase 'pre'")
+    is_number = isinstance(deadline, (int, float)) and not isinstance(deadline, bool)
+    if not is_number or deadline <= 0:
+        _refuse("context.deadline must be a number of seconds greater than 0")
+    return float(min(deadline, LONGEST_DEADLINE))
+
+
+def _object(owner: Any, name: str) -> dict[str, Any]:
+    found = owner.get(name)
+    if not isinstance(found, dict):
+        _refuse(f"{name} must be an object")
+    return dict(found)
+
+
+def _refuse(why: str) -> NoReturn:
+    raise BadRequest(why)
