@@ -142,8 +142,12 @@ class Hook:
 
     def is_named_in(self, cls: type) -> bool:
         """Return whether the qualified name of the hook names this class."""
-        outer = self.body.__qualname__.rpartition(".")[0]
-        return place_of_class(cls) == (self.body.__module__, outer)
+        return place_of_class(cls) == self.named_place
+
+    @property
+    def named_place(self) -> tuple[str, str]:
+        """The module and the qualified name of the class that the hook's qualified name names."""
+        return self.body.__module__, self.body.__qualname__.rpartition(".")[0]
 
 
 def held_in(mro: tuple[type, ...]) -> Iterator[tuple[str, Hook, type]]:

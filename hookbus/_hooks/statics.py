@@ -12,7 +12,7 @@ from typing import Any
 from .._callables.callables import layers
 from .._connections.senders import own_class
 from .hook import Hook, hook_of, hooks_in
-from .identity import attributes_of_class
+from .identity import attributes_of_class, place_of_class
 from .site import Site, make_site
 
 
@@ -31,8 +31,13 @@ def with_subclasses(classes: Iterable[type]) -> list[type]:
 def static_holders(hooks: Iterable[Hook]) -> Iterator[tuple[Hook, type]]:
     """Yield each of these hookables with every class that has it as a static method."""
     named = [hook for hook in hooks if hook.looks_like_method]
+    names = {hook.body.__name__ for hook in named}
+    places = {hook.named_place for hook in named}
     for cls in with_subclasses([object]) if named else ():
-        yield from ((hook, cls) for hook in named if _attribute_in(cls, hook) is not None)
+        attributes = attributes_of_class(cls)
+        # A program has thousands of classes, and almost none of them is looked at closely.
+        if place_of_class(cls) in places or any(name in attributes for name in names):
+            yield from ((hook, cls) for hook in named if _attribute_in(cls, hook) is not None)
 
 
 def holder_of(hook: Hook) -> type | None:

@@ -78,10 +78,14 @@ def main(path, rounds):
     roles = ["ask", "ask", "answer"]
     running = {}
     for _ in range(rounds):
-        for i, role in enumerate(roles):
-            if i not in running:
-                running[i] = subprocess.Popen([*command, role], stdout=subprocess.PIPE)
-                running[i].stdout.readline()
+        started = {
+            i: subprocess.Popen([*command, role], stdout=subprocess.PIPE)
+            for i, role in enumerate(roles)
+            if i not in running
+        }
+        for each in started.values():
+            each.stdout.readline()
+        running.update(started)
         time.sleep(random.uniform(0, 0.05))
         for i in random.sample(range(3), random.randint(1, 3)):
             gone = running.pop(i)

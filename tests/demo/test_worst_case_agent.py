@@ -4,6 +4,7 @@ refused."""
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 import yaml
@@ -50,13 +51,15 @@ def test_half_a_goal_is_not_the_goal() -> None:
 
 @pytest.mark.parametrize("name", ["banking", "slack", "travel"])
 def test_every_goal_is_read_when_nothing_hooks_the_runtime(suites: Suites, name: str) -> None:
-    unread = [
+    step = 1 if os.environ.get("HOOKBUS_LONG") else 3  # of three pairs of each task and goal, one
+    chosen = [
         pair
-        for pairs in suites[name].tasks()
-        for pair in pairs[1:]
-        if not play(pair).agent.has_obeyed
+        for number, pairs in enumerate(suites[name].tasks())
+        for pair in pairs[1 + number % step :: step]
     ]
-    assert unread == []
+    goals = {pair.injection_task.ID for pair in chosen if pair.injection_task}
+    assert goals == set(suites[name].suite.injection_tasks)
+    assert [pair for pair in chosen if not play(pair).agent.has_obeyed] == []
 
 
 def test_it_obeys_at_once_and_once_and_then_goes_on_with_the_users_task(
