@@ -1,0 +1,238 @@
+"""A fleet: what agents on several machines share in one schema of a Postgres."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Literal, Self
+
+import attrs
+
+from .. import Bus, HookError, default_bus
+from .._ground.errors import did_you_mean
+from .._ground.keywords import check_bus, named_options
+from ..approvals import UnknownRequest
+from ._connecting import Server
+from ._making import check_schema, check_version, make
+from ._membership import Membership
+
+ACTS: Final = ("disable", "shadow", "enable")
+
+
+@attrs.frozen(kw_only=True)
+class Status:
+    """The state of a fleet.
+
+    Attributes:
+        members: for each member, its name as `member`, the seconds since it was last heard as
+            `age`, the receivers that it did not switch, each with the reason, as `refused`, and the
+            number of records that it has not shipped yet as `ships`, which is None if it ships
+            none.
+        words: what is in force: for each kill or switch its `kind`, `name`, `hook`, `act`, `by` and
+            `reason`.
+    """
+
+    members: list[dict[str, Any]]
+    words: list[dict[str, Any]]
+
+
+@named_options
+class Fleet:
+    """One schema of a Postgres (13 or newer) that agents on several machines share.
+
+    It can be used from any thread, and in a forked process. Nothing waits for the server for more
+    than 5 seconds, and everything continues by itself when the server is back.
+
+    Args:
+        url: the URL of the database, with the role: `postgresql://USER:PASSWORD@HOST/DATABASE`.
+        schema: the name of the schema that the owner has created with `Fleet.make`.
+        member: the name of this process in the fleet. None means its host and process id.
+        program: the name of the program. It replaces `__main__`, so that an approval applies on
+            every machine.
+        blind: the number of seconds after which calls of joined hooks are blocked if the server
+            cannot be reached. None means never.
+
+    Raises:
+        HookError: for an invalid argument; if the server cannot be reached, or there is no fleet
+            that this role can use.
+    """
+
+    def __init__(
+        self, url: str, *, schema: str = "hookbus", member: str | None = None,
+        program: str | None = None, blind: float | None = 60.0,
+    ) -> None:  # fmt: skip
+        check_schema(schema)
+        self._member = None if member is None else _text("member", member)
+        self.program = None if program is None else _text("program", program)
+        is_number = isinstance(blind, (int, float)) and not isinstance(blind, bool)
+        if blind is not None and (not is_number or not 1 <= blind < 1e9):
+            raise HookError(f"blind={blind!r:.40} must be None or at least 1 second")
+        self._blind = blind
+        self._memberships: list[Membership] = []
+        self._server = Server(url, schema)
+        try:
+            check_version(self._server.call("about")[0][0], self._server)
+        except HookError:
+            self._server.close()
+            raise
+
+    @staticmethod
+    def make(
+        url: str, *, schema: str = "hookbus", agents: str | Iterable[str] = (),
+        operators: str | Iterable[str] = (),
+    ) -> None:  # fmt: skip
+        """Create a fleet, or update one, as the owner of the database. You can run it again at any
+        time.
+
+        Args:
+            url: the URL of the database, with the role that will own the schema.
+            schema: the name of the schema.
+            agents: names of roles of agents. They own nothing, can read nothing, and can only
+                execute a few functions.
+            operators: names of roles that can also read, answer and switch.
+
+        Raises:
+            HookError: for an invalid argument, or if the server refuses it. Then nothing has
+                changed.
+        """
+        make(url, schema, agents, operators)
+
+    @property
+    def member(self) -> str:
+        """The name of this process in the fleet."""
+        if self._member is not None:
+            return self._member
+        return f"{socket.gethostname()}/{os.getpid()}"
+
+    def join(
+        self, bus: Bus = default_bus, *, hooks: Iterable[str] = ("tool_call",)
+    ) -> Callable[[], None]:
+        """Apply the kills and switches of the fleet to a bus from now on. Return a function that
+        ends this.
+
+        Args:
+            bus: the bus.
+            hooks: the hooks whose calls are blocked after `blind` seconds without the server. Kills
+                also apply to other hooks.
+
+        Raises:
+            HookError: if the words in force cannot be read.
+        """
+        check_bus(bus)
+        names = [hooks] if isinstance(hooks, str) else list(hooks)
+        if not names or not all(isinstance(each, str) and each.isidentifier() for each in names):
+            raise HookError(f"join(hooks={hooks!r:.40}) must be names of hooks, as ('tool_call',)")
+        membership = Membership(self._server, lambda: self.member, bus, names, self._blind)
+        self._memberships.append(membership)
+
+        def leave() -> None:
+            if membership in self._memberships:
+                self._memberships.remove(membership)
+                membership.close()
+
+        return leave
+
+    def kill(self, tool: str, *, by: str, reason: str = "", hook: str = "tool_call") -> None:
+        """Block calls of tools in every member, within 2 seconds.
+
+        Args:
+            tool: a glob of tool names, such as `"pay_*"`. For a hook without a `name`, it is `"*"`.
+            by: the name of the operator, which the caller of a blocked call sees.
+            reason: the reason, which the caller also sees.
+            hook: the hook whose calls are blocked.
+
+        Raises:
+            HookError: for an invalid argument, or if this role is not an operator's.
+        """
+        texts = _text("tool", tool), _hook(hook), "kill", _text("by", by)
+        self._server.call("set_word", "kill", *texts, _any_text("reason", reason))
+
+    def revive(self, tool: str, *, by: str, hook: str = "tool_call") -> None:
+        """End a kill in every member.
+
+        Raises:
+            UnknownRequest: if there is no kill of exactly this glob.
+            HookError: for an invalid argument, or if this role is not an operator's.
+        """
+        texts = _text("tool", tool), _hook(hook), _text("by", by)
+        if not self._server.call("revive", *texts)[0][0]:
+            killed = [each["name"] for each in self._words() if each["kind"] == "kill"]
+            raise UnknownRequest(
+                f"{tool!r:.40} is not killed for {hook}{did_you_mean(tool, killed)}: see status()"
+            )
+
+    def switch(
+        self, receiver: str, act: Literal["disable", "shadow", "enable"], *, by: str
+    ) -> None:
+        """Switch receivers with this name in every member, as `Bus.switch` does, also those that
+        are connected later. A member whose receiver is locked refuses it; see `status`.
+
+        Raises:
+            HookError: for an invalid argument, or if this role is not an operator's.
+        """
+        if act not in ACTS:
+            raise HookError(f"act={act!r:.40} is not valid{did_you_mean(str(act), ACTS)}")
+        self._server.call(
+            "set_word", "switch", _text("receiver", receiver), "", act, _text("by", by), ""
+        )
+
+    def status(self) -> Status:
+        """Return the members and what is in force.
+
+        Raises:
+            HookError: if this role is not an operator's.
+        """
+        members = [
+            {"member": member, "age": age, "refused": json.loads(refused), "ships": ships}
+            for member, age, refused, ships in self._server.call("read_members")
+        ]
+        words = [each for each in self._words() if each["act"] != "enable"]
+        return Status(members=members, words=words)
+
+    def close(self) -> None:
+        """Leave the fleet and close all connections."""
+        while self._memberships:
+            self._memberships.pop().close()
+        self._server.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, place: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Fleet {self._server.schema} at {self._server.where}>"
+
+    def _words(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self._server.call("read_words", -1)[0][1])
+        return found
+
+
+def _text(option: str, value: Any) -> str:
+    """Return a string that is not empty and that Postgres can store.
+
+    Raises:
+        HookError: if it is not one.
+    """
+    if not isinstance(value, str) or not value.strip():
+        raise HookError(f"{option}={value!r:.40} must be a non-empty string")
+    return _any_text(option, value)
+
+
+def _any_text(option: str, value: Any) -> str:
+    if not isinstance(value, str) or "\0" in value or len(value) > 1000:
+        raise HookError(f"{option}={value!r:.40} must be a string of at most 1000 characters")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise HookError(f"{option}={value!a:.40} contains a lone surrogate") from None
+    return value
+
+
+def _hook(hook: Any) -> str:
+    if not isinstance(hook, str) or not hook.isidentifier():
+        raise HookError(f"hook={hook!r:.40} must be the name of a hook, such as 'tool_call'")
+    return hook
