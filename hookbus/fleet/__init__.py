@@ -1,4 +1,4 @@
-"""Share approvals, events and switches between agents on several machines, and decide their calls."""
+"""Share events and switches between agents on several machines, and decide their calls."""
 
 from __future__ import annotations
 

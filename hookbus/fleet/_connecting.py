@@ -65,7 +65,7 @@ class _Connection(psycopg.Connection[tuple[Any, ...]]):
 
 
 def _ready(file: int, state: int, seconds: float) -> int:
-    """Wait until a socket is ready. Bit 1 of a state is reading, bit 2 is writing, as in psycopg."""
+    """Wait until a socket is ready. The bits of a state are those of psycopg: 1 reads, 2 writes."""
     with _SELECTOR() as selector:
         selector.register(file, state)
         return next((events for _, events in selector.select(seconds)), 0)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import socket
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal, Self
 
@@ -14,9 +16,12 @@ from .. import Bus, HookError, default_bus
 from .._ground.errors import did_you_mean
 from .._ground.keywords import check_bus, named_options
 from ..approvals import UnknownRequest
+from ..journal import Journal
 from ._connecting import Server
+from ._events import Events
 from ._making import check_schema, check_version, make
 from ._membership import Membership
+from ._shipping import Shipping
 
 ACTS: Final = ("disable", "shadow", "enable")
 
@@ -71,12 +76,14 @@ class Fleet:
             raise HookError(f"blind={blind!r:.40} must be None or at least 1 second")
         self._blind = blind
         self._memberships: list[Membership] = []
+        self._shippings: list[Shipping] = []
         self._server = Server(url, schema)
         try:
             check_version(self._server.call("about")[0][0], self._server)
         except HookError:
             self._server.close()
             raise
+        _open.add(self)
 
     @staticmethod
     def make(
@@ -124,7 +131,9 @@ class Fleet:
         names = [hooks] if isinstance(hooks, str) else list(hooks)
         if not names or not all(isinstance(each, str) and each.isidentifier() for each in names):
             raise HookError(f"join(hooks={hooks!r:.40}) must be names of hooks, as ('tool_call',)")
-        membership = Membership(self._server, lambda: self.member, bus, names, self._blind)
+        membership = Membership(
+            self._server, lambda: self.member, bus, names, self._blind, self._lag
+        )  # fmt: skip
         self._memberships.append(membership)
 
         def leave() -> None:
@@ -178,6 +187,47 @@ class Fleet:
             "set_word", "switch", _text("receiver", receiver), "", act, _text("by", by), ""
         )
 
+    def ship(self, journal: Journal, *, name: str = "fleet") -> Shipping:
+        """Publish the records of a journal in a thread, from now on. No call waits for the server:
+        while it is away, the journal keeps all records. Each is published once, even if processes
+        are killed; the next process that ships the journal continues.
+
+        Args:
+            journal: the journal, open for writing.
+            name: the name of the cursor of the journal.
+
+        Raises:
+            HookError: if the journal is closed or read-only.
+        """
+        if not isinstance(journal, Journal):
+            raise HookError(f"ship({journal!r:.40}): pass a Journal")
+        cursor = journal.cursor(name)
+        shipping = Shipping(self._server, lambda: self.member, journal.path, cursor)
+        self._shippings.append(shipping)
+        return shipping
+
+    def events(self, name: str) -> Events:
+        """Return the events of all members that the reader with this name has not committed yet.
+        It can continue on any machine.
+
+        Raises:
+            HookError: for an invalid name, or if this role is not an operator's.
+        """
+        return Events(self._server, _text("name", name))
+
+    def retain(self, days: float) -> int:
+        """Drop events that were published before this number of days, except those that a reader
+        has not committed, and forget members that were not heard for as long. Return the number of
+        dropped events.
+
+        Raises:
+            HookError: for an invalid number, or if this role is not an operator's.
+        """
+        is_number = isinstance(days, (int, float)) and not isinstance(days, bool)
+        if not is_number or not 0 <= days < 1e5:
+            raise HookError(f"retain(days={days!r:.40}) must be a number of days")
+        return int(self._server.call("retain", float(days))[0][0])
+
     def status(self) -> Status:
         """Return the members and what is in force.
 
@@ -192,7 +242,9 @@ class Fleet:
         return Status(members=members, words=words)
 
     def close(self) -> None:
-        """Leave the fleet and close all connections."""
+        """Leave the fleet, publish the records that are left, and close all connections."""
+        while self._shippings:
+            self._shippings.pop().close()
         while self._memberships:
             self._memberships.pop().close()
         self._server.close()
@@ -206,9 +258,23 @@ class Fleet:
     def __repr__(self) -> str:
         return f"<Fleet {self._server.schema} at {self._server.where}>"
 
+    def _lag(self) -> int | None:
+        """Return the number of records that are not published yet, or None if none are shipped."""
+        shippings = list(self._shippings)
+        return sum(each.lag() for each in shippings) if shippings else None
+
     def _words(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = json.loads(self._server.call("read_words", -1)[0][1])
         return found
+
+
+_open: Final[weakref.WeakSet[Fleet]] = weakref.WeakSet()
+
+
+@atexit.register
+def _at_exit() -> None:
+    for fleet in list(_open):
+        fleet.close()
 
 
 def _text(option: str, value: Any) -> str:

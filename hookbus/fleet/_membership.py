@@ -34,9 +34,10 @@ class Membership:
 
     def __init__(
         self, server: Server, name: Callable[[], str], bus: Bus, hooks: Iterable[str],
-        blind: float | None,
+        blind: float | None, lag: Callable[[], int | None],
     ) -> None:  # fmt: skip
         self._server, self._name, self._bus, self._blind = server, name, bus, blind
+        self._lag = lag
         self._version = -1
         self._kills: dict[str, list[Word]] = {}
         self._switches: dict[str, Word] = {}
@@ -108,7 +109,7 @@ class Membership:
         if time.monotonic() < self._beat_after:
             return
         self._switch()  # a locked guard may have been connected or disconnected since
-        self._server.call("beat", self._name(), json.dumps(self._refused), None)
+        self._server.call("beat", self._name(), json.dumps(self._refused), self._lag())
         self._beat_after = time.monotonic() + BEAT_SECONDS
 
     def _switch(self) -> None:

@@ -150,6 +150,13 @@ AS $$
     ORDER BY events.tx, events.seq LIMIT p_most
 $$;
 
+CREATE OR REPLACE FUNCTION @schema@.count_after(p_name text) RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = @schema@, pg_temp
+AS $$
+    SELECT count(*) FROM events, readers
+    WHERE name = p_name AND (events.tx, events.seq) > (readers.tx, readers.seq)
+$$;
+
 CREATE OR REPLACE FUNCTION @schema@.commit_reader(p_name text, p_tx text, p_seq bigint)
 RETURNS void
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = @schema@, pg_temp
@@ -158,6 +165,10 @@ AS $$
     ON CONFLICT (name) DO UPDATE SET tx = excluded.tx, seq = excluded.seq
     WHERE (readers.tx, readers.seq) < (excluded.tx, excluded.seq)
 $$;
+
+CREATE OR REPLACE FUNCTION @schema@.forget_reader(p_name text) RETURNS void
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = @schema@, pg_temp
+AS $$ DELETE FROM readers WHERE name = p_name $$;
 
 -- Drops what all readers have committed, and members that were not heard for as long.
 CREATE OR REPLACE FUNCTION @schema@.retain(p_days double precision) RETURNS bigint

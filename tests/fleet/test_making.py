@@ -101,11 +101,17 @@ def test_an_agents_role_cannot_switch_and_is_told_so(made):
         assert "the role agent has no right" in refusal(act)
 
 
-@pytest.mark.parametrize("url", [
-    None, 3, "", "redis://agent:agent-hunter3@host", "host=x password=agent-hunter3",
-    "postgresql://agent:agent-hunter3@host/db?nonsense=1", "postgresql://a:agent-hunter3@[::1/db",
-    "postgresql://agent:agent-hunter3@one,two/db", "postgresql://agent:agent-hunter3@h:port/db",
-], ids=["none", "number", "empty", "redis", "words", "option", "bracket", "several", "port"])  # fmt: skip
+NO_URLS = {
+    "none": None, "number": 3, "empty": "", "redis": "redis://agent:agent-hunter3@host",
+    "words": "host=x password=agent-hunter3",
+    "option": "postgresql://agent:agent-hunter3@host/db?nonsense=1",
+    "bracket": "postgresql://a:agent-hunter3@[::1/db",
+    "several": "postgresql://agent:agent-hunter3@one,two/db",
+    "port": "postgresql://agent:agent-hunter3@h:port/db",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("url", NO_URLS.values(), ids=NO_URLS)
 def test_what_is_no_url_of_postgres_is_refused_without_being_shown(url):
     assert "URL of " in refusal(Fleet, url)
     assert "URL of " in refusal(Fleet.make, url)

@@ -230,8 +230,8 @@ def test_join_raises_where_the_words_cannot_be_read(made, postgres):
     lambda fleet: fleet.join(3), lambda fleet: fleet.join(Bus(), hooks=()),
     lambda fleet: fleet.join(Bus(), hooks=["a b"]),
 ], ids=[
-    "no tool", "no operator", "none", "reason", "null", "hook", "act", "receiver", "bus", "no hooks",
-    "hooks",
+    "no tool", "no operator", "none", "reason", "null", "hook", "act", "receiver", "bus",
+    "no hooks", "hooks",
 ])  # fmt: skip
 def test_bad_input_gets_one_clear_line(made, act):
     operator = made.open("operator")
