@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import attrs
 from cyclopts import App, Parameter
 
 from .. import HookError, default_bus
-from .._ground.platform import IS_WINDOWS, user_name
+from .._ground.platform import user_name
+from .at import At
 from .screen import TABLES, Flag, Several, Shown, as_json, clock, print_json, print_rows, say
 from .target import module_of
 
-if TYPE_CHECKING:
-    from ..fleet import Fleet
-
-VARIABLE: Final = "HOOKBUS_FLEET"
 PAUSE_SECONDS: Final = 0.2
 
 fleet = App(
@@ -26,41 +22,6 @@ fleet = App(
     default_parameter=Parameter(negative=()),
 )  # fmt: skip
 Hook = Annotated[str, Parameter(name="--hook")]
-
-
-@Parameter(name="*")
-@attrs.frozen
-class At:
-    """The fleet."""
-
-    url_file: Path | None = None
-    """a file with the URL of the Postgres, readable by you only. Default: HOOKBUS_FLEET."""
-
-    schema: str = "hookbus"
-    """the schema of the fleet."""
-
-    def url(self) -> str:
-        """Return the URL. It is not taken from the command line, which all users can see.
-
-        Raises:
-            HookError: if none is configured, or if others can read the file.
-        """
-        if self.url_file is None:
-            if not (url := os.environ.get(VARIABLE)):
-                raise HookError(f"no fleet is configured: set {VARIABLE}, or pass --url-file FILE")
-            return url
-        if not IS_WINDOWS and self.url_file.stat().st_mode & 0o077:
-            raise HookError(
-                f"{self.url_file} holds a password and can be read by others: "
-                f"chmod 600 {self.url_file}"
-            )
-        return self.url_file.read_text(encoding="utf-8").strip()
-
-    def opened(self) -> Fleet:
-        """Return the fleet."""
-        from ..fleet import Fleet
-
-        return Fleet(self.url(), schema=self.schema)
 
 
 HERE: Final = At()
@@ -98,6 +59,7 @@ def status(*, at: At = HERE, shown: Shown = TABLES) -> None:
     ]  # fmt: skip
     print_rows(rows, "no members", "members", is_whole=True)
     print_rows(found.words, "no kills or switches are in force", "in force", is_whole=True)
+    say(f"requests for approval without an answer: {found.pending}", "dim")
 
 
 @fleet.command

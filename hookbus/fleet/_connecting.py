@@ -46,6 +46,9 @@ class _Connection(psycopg.Connection[tuple[Any, ...]]):
 
     until = 0.0
 
+    def __del__(self, *_: Any) -> None:
+        """Do not warn: an idle connection ends with the fleet that it belongs to."""
+
     def wait(self, gen: Any, *args: Any, **options: Any) -> Any:
         file = self.pgconn.socket
         try:

@@ -17,6 +17,7 @@ from .._ground.errors import did_you_mean
 from .._ground.keywords import check_bus, named_options
 from ..approvals import UnknownRequest
 from ..journal import Journal
+from ._approvals import Approvals
 from ._connecting import Server
 from ._events import Events
 from ._making import check_schema, check_version, make
@@ -37,10 +38,12 @@ class Status:
             none.
         words: what is in force: for each kill or switch its `kind`, `name`, `hook`, `act`, `by` and
             `reason`.
+        pending: the number of requests for approval that have no answer yet.
     """
 
     members: list[dict[str, Any]]
     words: list[dict[str, Any]]
+    pending: int
 
 
 @named_options
@@ -187,6 +190,21 @@ class Fleet:
             "set_word", "switch", _text("receiver", receiver), "", act, _text("by", by), ""
         )
 
+    def approvals(self, *, expires: float = 3600.0, answer_within: float = 86400.0) -> Approvals:
+        """Return an approver, `bus.approver(fleet.approvals())`, that works as `approvals.Store`
+        does: a request is answered from any machine, and its approval is used once in the fleet.
+
+        Args:
+            expires: the number of seconds for which an answer is valid.
+            answer_within: the number of seconds for which a request can be answered.
+
+        Raises:
+            HookError: for an invalid number, or if the server cannot be used.
+        """
+        return Approvals(
+            self._server, self.program, expires=expires, answer_within=answer_within
+        )  # fmt: skip
+
     def ship(self, journal: Journal, *, name: str = "fleet") -> Shipping:
         """Publish the records of a journal in a thread, from now on. No call waits for the server:
         while it is away, the journal keeps all records. Each is published once, even if processes
@@ -239,7 +257,8 @@ class Fleet:
             for member, age, refused, ships in self._server.call("read_members")
         ]
         words = [each for each in self._words() if each["act"] != "enable"]
-        return Status(members=members, words=words)
+        pending = int(self._server.call("count_pending")[0][0])
+        return Status(members=members, words=words, pending=pending)
 
     def close(self) -> None:
         """Leave the fleet, publish the records that are left, and close all connections."""

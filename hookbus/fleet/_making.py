@@ -15,7 +15,7 @@ from ._connecting import Server
 
 VERSION: Final = 1
 
-FOR_AGENTS: Final = ("about", "publish", "beat", "read_words")
+FOR_AGENTS: Final = ("about", "publish", "beat", "read_words", "read_key", "ask")
 """The functions that an agent's role may execute. An operator's role may execute all."""
 
 _SCHEMA: Final = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")

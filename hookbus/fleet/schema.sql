@@ -48,6 +48,26 @@ CREATE TABLE IF NOT EXISTS @schema@.words (
     PRIMARY KEY (kind, name, hook)
 );
 
+-- `kind` and `is_kept` repeat parts of the answer: Postgres does not look into json with \u0000.
+CREATE TABLE IF NOT EXISTS @schema@.requests (
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id text NOT NULL UNIQUE,
+    digest text NOT NULL,
+    request json NOT NULL,
+    asked timestamptz NOT NULL DEFAULT clock_timestamp(),
+    answer_by timestamptz NOT NULL,
+    lapsed timestamptz,
+    kind text CHECK (kind IN ('approved', 'denied')),
+    answer json,
+    is_kept boolean,
+    answered timestamptz,
+    until timestamptz,
+    used timestamptz
+);
+CREATE UNIQUE INDEX IF NOT EXISTS requests_waiting ON @schema@.requests (digest)
+    WHERE kind IS NULL AND lapsed IS NULL;
+CREATE INDEX IF NOT EXISTS requests_by_digest ON @schema@.requests (digest, number);
+
 CREATE OR REPLACE FUNCTION @schema@.about() RETURNS integer
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = @schema@, pg_temp
 AS $$ SELECT version FROM fleet $$;
@@ -184,6 +204,92 @@ BEGIN
     DELETE FROM members WHERE heard < now() - p_days * interval '1 day';
     RETURN dropped;
 END $$;
+
+CREATE OR REPLACE FUNCTION @schema@.read_key() RETURNS bytea
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = @schema@, pg_temp
+AS $$ SELECT key FROM fleet $$;
+
+-- Returns the answer for a call and uses it up, or else the request that is pending. Calls with the
+-- same digest wait for each other, so that an approval is used once.
+CREATE OR REPLACE FUNCTION @schema@.ask(
+    p_id text, p_digest text, p_request text, p_seconds double precision
+) RETURNS TABLE (state text, pending_id text, asked_for text, answered_with text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = @schema@, pg_temp
+AS $$
+DECLARE
+    found requests%ROWTYPE;
+    moment timestamptz;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended(p_digest, 1));
+    SELECT * INTO found FROM requests WHERE digest = p_digest
+    ORDER BY number DESC LIMIT 1 FOR UPDATE;
+    moment := clock_timestamp();
+    IF found.kind IS NULL AND found.lapsed IS NULL AND found.answer_by > moment THEN
+        RETURN QUERY SELECT 'pending', found.id, NULL::text, NULL::text;
+        RETURN;
+    END IF;
+    IF found.kind IS NOT NULL AND found.used IS NULL AND found.until > moment THEN
+        IF found.kind = 'approved' AND NOT found.is_kept THEN
+            UPDATE requests SET used = moment WHERE number = found.number;
+        END IF;
+        RETURN QUERY SELECT found.kind, found.id, found.request::text, found.answer::text;
+        RETURN;
+    END IF;
+    UPDATE requests SET lapsed = moment
+    WHERE digest = p_digest AND kind IS NULL AND lapsed IS NULL;
+    INSERT INTO requests (id, digest, request, answer_by)
+    VALUES (p_id, p_digest, p_request::json, moment + p_seconds * interval '1 second');
+    RETURN QUERY SELECT 'pending', p_id, NULL::text, NULL::text;
+END $$;
+
+-- Returns whether this is the answer: the first one is final.
+CREATE OR REPLACE FUNCTION @schema@.answer(
+    p_id text, p_kind text, p_answer text, p_is_kept boolean, p_seconds double precision
+) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = @schema@, pg_temp
+AS $$
+DECLARE moment timestamptz := clock_timestamp();
+BEGIN
+    UPDATE requests SET kind = p_kind, answer = p_answer::json, is_kept = p_is_kept,
+        answered = moment, until = moment + p_seconds * interval '1 second'
+    WHERE id = p_id AND kind IS NULL AND lapsed IS NULL AND answer_by > moment;
+    RETURN FOUND;
+END $$;
+
+CREATE OR REPLACE FUNCTION @schema@.read_requests(p_id text, p_is_pending boolean)
+RETURNS TABLE (
+    state text, request text, answer text, asked double precision, answer_by double precision,
+    answered double precision, until double precision, used double precision
+)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = @schema@, pg_temp
+AS $$
+    SELECT CASE
+            WHEN kind IS NULL AND lapsed IS NULL AND requests.answer_by > clock_timestamp()
+                THEN 'pending'
+            WHEN kind IS NULL THEN 'expired'
+            WHEN requests.used IS NOT NULL THEN 'used'
+            WHEN requests.until <= clock_timestamp() THEN 'expired'
+            ELSE kind
+        END,
+        requests.request::text, requests.answer::text,
+        extract(epoch FROM requests.asked)::double precision,
+        extract(epoch FROM requests.answer_by)::double precision,
+        extract(epoch FROM requests.answered)::double precision,
+        extract(epoch FROM requests.until)::double precision,
+        extract(epoch FROM requests.used)::double precision
+    FROM requests
+    WHERE (p_id IS NULL OR id = p_id) AND (NOT p_is_pending OR (
+        kind IS NULL AND lapsed IS NULL AND requests.answer_by > clock_timestamp()
+    ))
+    ORDER BY number
+$$;
+
+CREATE OR REPLACE FUNCTION @schema@.count_pending() RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = @schema@, pg_temp
+AS $$
+    SELECT count(*) FROM requests
+    WHERE kind IS NULL AND lapsed IS NULL AND answer_by > clock_timestamp()
+$$;
 
 REVOKE ALL ON ALL TABLES IN SCHEMA @schema@ FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA @schema@ FROM PUBLIC;

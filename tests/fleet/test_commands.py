@@ -8,6 +8,7 @@ from hookbus import Bus, cli, hookable
 from hookbus.fleet import Fleet
 from hookbus.journal import Journal
 
+from ..approvals.test_store import bank, parked
 from .postgres import PASSWORDS
 
 
@@ -67,6 +68,26 @@ def test_a_journal_is_shipped_and_its_events_are_printed_once_for_a_reader(comma
         "\n")[:-1]]  # fmt: skip
     assert [each["type"] for each in found] == ["hookbus.started", "hookbus.finished"] * 2
     assert command("events", "--reader", "siem", "--json") == (0, "")
+
+
+def test_requests_of_the_fleet_are_listed_and_answered(command, made, capsys):
+    pay = bank(made.open("agent").approvals())
+    id = parked(pay, "bob", 500)
+    command("status")  # sets the URL
+
+    def approvals(*words):
+        code = cli.main(["approvals", *words, "--fleet", "--schema", made.schema])
+        return code, "".join(capsys.readouterr())
+
+    assert id in approvals("list")[1]
+    assert json.loads(command("status", "--json")[1])["pending"] == 1
+    assert approvals("rules")[0] == approvals("approve", id, "--uses", "2")[0] == 2
+    code, printed = approvals("approve", id[:6])
+    assert code == 0 and "approved: pay 500?" in printed
+    assert pay("bob", 500) == 500
+    assert "no pending requests" in approvals("list")[1]
+    code, printed = approvals("list", "--store", "approvals.db")
+    assert code == 2 and "--fleet cannot be combined" in printed
 
 
 def test_what_cannot_be_done_ends_with_2_and_one_line(command, tmp_path, monkeypatch):
