@@ -18,7 +18,9 @@ from .._ground.keywords import check_bus, named_options
 from ..approvals import UnknownRequest
 from ..journal import Journal
 from ._approvals import Approvals
+from ._arguments import check_hook, check_name, check_text
 from ._connecting import Server
+from ._counts import Counts
 from ._events import Events
 from ._making import check_schema, check_version, make
 from ._membership import Membership
@@ -72,8 +74,8 @@ class Fleet:
         program: str | None = None, blind: float | None = 60.0,
     ) -> None:  # fmt: skip
         check_schema(schema)
-        self._member = None if member is None else _text("member", member)
-        self.program = None if program is None else _text("program", program)
+        self._member = None if member is None else check_name("member", member)
+        self.program = None if program is None else check_name("program", program)
         is_number = isinstance(blind, (int, float)) and not isinstance(blind, bool)
         if blind is not None and (not is_number or not 1 <= blind < 1e9):
             raise HookError(f"blind={blind!r:.40} must be None or at least 1 second")
@@ -158,8 +160,8 @@ class Fleet:
         Raises:
             HookError: for an invalid argument, or if this role is not an operator's.
         """
-        texts = _text("tool", tool), _hook(hook), "kill", _text("by", by)
-        self._server.call("set_word", "kill", *texts, _any_text("reason", reason))
+        texts = check_name("tool", tool), check_hook(hook), "kill", check_name("by", by)
+        self._server.call("set_word", "kill", *texts, check_text("reason", reason))
 
     def revive(self, tool: str, *, by: str, hook: str = "tool_call") -> None:
         """End a kill in every member.
@@ -168,7 +170,7 @@ class Fleet:
             UnknownRequest: if there is no kill of exactly this glob.
             HookError: for an invalid argument, or if this role is not an operator's.
         """
-        texts = _text("tool", tool), _hook(hook), _text("by", by)
+        texts = check_name("tool", tool), check_hook(hook), check_name("by", by)
         if not self._server.call("revive", *texts)[0][0]:
             killed = [each["name"] for each in self._words() if each["kind"] == "kill"]
             raise UnknownRequest(
@@ -186,9 +188,8 @@ class Fleet:
         """
         if act not in ACTS:
             raise HookError(f"act={act!r:.40} is not valid{did_you_mean(str(act), ACTS)}")
-        self._server.call(
-            "set_word", "switch", _text("receiver", receiver), "", act, _text("by", by), ""
-        )
+        name, operator = check_name("receiver", receiver), check_name("by", by)
+        self._server.call("set_word", "switch", name, "", act, operator, "")
 
     def approvals(self, *, expires: float = 3600.0, answer_within: float = 86400.0) -> Approvals:
         """Return an approver, `bus.approver(fleet.approvals())`, that works as `approvals.Store`
@@ -231,7 +232,7 @@ class Fleet:
         Raises:
             HookError: for an invalid name, or if this role is not an operator's.
         """
-        return Events(self._server, _text("name", name))
+        return Events(self._server, check_name("name", name))
 
     def retain(self, days: float) -> int:
         """Drop events that were published before this number of days, except those that a reader
@@ -274,6 +275,10 @@ class Fleet:
     def __exit__(self, kind: object, error: object, place: object) -> None:
         self.close()
 
+    def __hookbus_counts__(self) -> Counts:
+        """Return the counts for `guards.rate_limit` and `guards.budget`."""
+        return Counts(self._server)
+
     def __repr__(self) -> str:
         return f"<Fleet {self._server.schema} at {self._server.where}>"
 
@@ -294,30 +299,3 @@ _open: Final[weakref.WeakSet[Fleet]] = weakref.WeakSet()
 def _at_exit() -> None:
     for fleet in list(_open):
         fleet.close()
-
-
-def _text(option: str, value: Any) -> str:
-    """Return a string that is not empty and that Postgres can store.
-
-    Raises:
-        HookError: if it is not one.
-    """
-    if not isinstance(value, str) or not value.strip():
-        raise HookError(f"{option}={value!r:.40} must be a non-empty string")
-    return _any_text(option, value)
-
-
-def _any_text(option: str, value: Any) -> str:
-    if not isinstance(value, str) or "\0" in value or len(value) > 1000:
-        raise HookError(f"{option}={value!r:.40} must be a string of at most 1000 characters")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise HookError(f"{option}={value!a:.40} contains a lone surrogate") from None
-    return value
-
-
-def _hook(hook: Any) -> str:
-    if not isinstance(hook, str) or not hook.isidentifier():
-        raise HookError(f"hook={hook!r:.40} must be the name of a hook, such as 'tool_call'")
-    return hook

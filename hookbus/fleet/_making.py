@@ -15,7 +15,9 @@ from ._connecting import Server
 
 VERSION: Final = 1
 
-FOR_AGENTS: Final = ("about", "publish", "beat", "read_words", "read_key", "ask")
+FOR_AGENTS: Final = (
+    "about", "publish", "beat", "read_words", "read_key", "ask", "count_call", "reserve", "settle",
+)  # fmt: skip
 """The functions that an agent's role may execute. An operator's role may execute all."""
 
 _SCHEMA: Final = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
@@ -51,9 +53,10 @@ def make(
             connection.execute("SELECT pg_advisory_xact_lock(hashtext('hookbus fleet'))")
             _check_roles(connection, names["agents"], names["operators"])
             _check_tables(connection, server)
-            text = files(__package__).joinpath("schema.sql").read_text(encoding="utf-8")
             connection.execute("SET LOCAL client_min_messages = warning")
-            connection.execute(cast("LiteralString", text.replace("@schema@", f'"{schema}"')))
+            for file in ("tables.sql", "functions.sql"):
+                text = files(__package__).joinpath(file).read_text(encoding="utf-8")
+                connection.execute(cast("LiteralString", text.replace("@schema@", f'"{schema}"')))
             _insert_version(connection, schema)
             for role in names["agents"]:
                 _grant(connection, schema, role, FOR_AGENTS)

@@ -1,72 +1,5 @@
--- The schema of a fleet. @schema@ is the quoted name of the schema.
--- Every statement may be run again. No role has rights on the tables: members and operators only
--- execute functions, which run with the rights of the owner.
-
-CREATE SCHEMA IF NOT EXISTS @schema@;
-REVOKE ALL ON SCHEMA @schema@ FROM PUBLIC;
-
-CREATE TABLE IF NOT EXISTS @schema@.fleet (
-    is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
-    version integer NOT NULL,
-    key bytea NOT NULL,
-    words bigint NOT NULL DEFAULT 0
-);
-
--- `tx` orders the events: a transaction that began earlier may commit later, so that the highest
--- number alone would let a reader miss an event. The bodies are json, because jsonb refuses \u0000.
-CREATE TABLE IF NOT EXISTS @schema@.events (
-    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    tx xid8 NOT NULL DEFAULT pg_current_xact_id(),
-    id text NOT NULL UNIQUE,
-    member text NOT NULL,
-    stored timestamptz NOT NULL DEFAULT now(),
-    body json NOT NULL
-);
-CREATE INDEX IF NOT EXISTS events_in_order ON @schema@.events (tx, seq);
-
-CREATE TABLE IF NOT EXISTS @schema@.readers (
-    name text PRIMARY KEY,
-    tx xid8 NOT NULL DEFAULT '0',
-    seq bigint NOT NULL DEFAULT 0
-);
-
-CREATE TABLE IF NOT EXISTS @schema@.members (
-    member text PRIMARY KEY,
-    heard timestamptz NOT NULL,
-    refused json NOT NULL,
-    ships bigint
-);
-
-CREATE TABLE IF NOT EXISTS @schema@.words (
-    kind text NOT NULL CHECK (kind IN ('kill', 'switch')),
-    name text NOT NULL,
-    hook text NOT NULL,
-    act text NOT NULL,
-    by text NOT NULL,
-    reason text NOT NULL,
-    said timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (kind, name, hook)
-);
-
--- `kind` and `is_kept` repeat parts of the answer: Postgres does not look into json with \u0000.
-CREATE TABLE IF NOT EXISTS @schema@.requests (
-    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    id text NOT NULL UNIQUE,
-    digest text NOT NULL,
-    request json NOT NULL,
-    asked timestamptz NOT NULL DEFAULT clock_timestamp(),
-    answer_by timestamptz NOT NULL,
-    lapsed timestamptz,
-    kind text CHECK (kind IN ('approved', 'denied')),
-    answer json,
-    is_kept boolean,
-    answered timestamptz,
-    until timestamptz,
-    used timestamptz
-);
-CREATE UNIQUE INDEX IF NOT EXISTS requests_waiting ON @schema@.requests (digest)
-    WHERE kind IS NULL AND lapsed IS NULL;
-CREATE INDEX IF NOT EXISTS requests_by_digest ON @schema@.requests (digest, number);
+-- The functions of a fleet, run after tables.sql. They run with the rights of the owner, and use no
+-- table of the caller.
 
 CREATE OR REPLACE FUNCTION @schema@.about() RETURNS integer
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = @schema@, pg_temp
@@ -290,6 +223,64 @@ AS $$
     SELECT count(*) FROM requests
     WHERE kind IS NULL AND lapsed IS NULL AND answer_by > clock_timestamp()
 $$;
+
+-- A member can only drop what has ended by the time that was counted with it.
+CREATE OR REPLACE FUNCTION @schema@.count_call(
+    p_name text, p_key text, p_calls bigint, p_seconds double precision
+) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = @schema@, pg_temp
+AS $$
+DECLARE moment timestamptz;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended(p_name || chr(1) || p_key, 2));
+    moment := clock_timestamp();
+    DELETE FROM calls WHERE name = p_name AND key = p_key AND until < moment;
+    IF p_calls <= (
+        SELECT count(*) FROM calls WHERE name = p_name AND key = p_key
+            AND counted > moment - p_seconds * interval '1 second'
+    ) THEN
+        RETURN false;
+    END IF;
+    INSERT INTO calls VALUES (
+        p_name, p_key, moment, moment + p_seconds * interval '1 second'
+    );
+    RETURN true;
+END $$;
+
+-- Returns the limit that would be exceeded, or null after the amount has been reserved.
+CREATE OR REPLACE FUNCTION @schema@.reserve(
+    p_id text, p_name text, p_key text, p_tokens numeric, p_money numeric, p_most_tokens numeric,
+    p_most_money numeric
+) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = @schema@, pg_temp
+AS $$
+BEGIN
+    INSERT INTO accounts VALUES (p_name, p_key, 0, 0) ON CONFLICT DO NOTHING;
+    UPDATE accounts SET tokens = tokens + p_tokens, money = money + p_money
+    WHERE name = p_name AND key = p_key
+        AND (p_most_tokens IS NULL OR tokens + p_tokens <= p_most_tokens)
+        AND (p_most_money IS NULL OR money + p_money <= p_most_money);
+    IF FOUND THEN
+        INSERT INTO reservations VALUES (p_id, p_name, p_key, p_tokens, p_money);
+        RETURN NULL;
+    END IF;
+    RETURN (
+        SELECT CASE WHEN tokens + p_tokens > p_most_tokens THEN 'tokens' ELSE 'money' END
+        FROM accounts WHERE name = p_name AND key = p_key
+    );
+END $$;
+
+CREATE OR REPLACE FUNCTION @schema@.settle(p_id text, p_tokens numeric, p_money numeric)
+RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = @schema@, pg_temp
+AS $$
+DECLARE held reservations%ROWTYPE;
+BEGIN
+    DELETE FROM reservations WHERE id = p_id RETURNING * INTO held;
+    UPDATE accounts SET tokens = tokens + greatest(p_tokens, 0) - held.tokens,
+        money = money + greatest(p_money, 0) - held.money
+    WHERE name = held.name AND key = held.key;
+END $$;
 
 REVOKE ALL ON ALL TABLES IN SCHEMA @schema@ FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA @schema@ FROM PUBLIC;
