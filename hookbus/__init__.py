@@ -61,5 +61,5 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-if os.environ.get("HOOKBUS_JOURNAL"):
+if os.environ.get("HOOKBUS_JOURNAL") or os.environ.get("HOOKBUS_FLEET"):
     import_module(f"{__name__}._program.environment").begin()
