@@ -129,11 +129,25 @@ class Membership:
 
     def _guard(self, hook: str) -> None:
         """Connect the guard of a hook that applies kills, before all other guards."""
+
+        def is_needed() -> bool:
+            return bool(self._kills.get(hook)) or self._silence(hook) is not None
+
         with self._lock:
             if hook not in self._guards:
+                # A guard with a condition does not count for `require_guard`: a kill switch does
+                # not replace the guards of a program.
                 self._guards[hook] = self._bus.signal(f"pre_{hook}").connected_to(
-                    self._judge, role="guard", locked=True, priority=math.inf, name="fleet"
-                )
+                    self._judge, role="guard", locked=True, priority=math.inf, name="fleet",
+                    when=is_needed,
+                )  # fmt: skip
+
+    def _silence(self, hook: str) -> float | None:
+        """Return the seconds without the server if they are too many for a hook, or None."""
+        if self._blind is None or hook not in self._joined:
+            return None
+        silence = time.monotonic() - self._heard
+        return silence if silence > self._blind else None
 
     def _judge(self, sender: Any, ctx: HookContext) -> Block | None:
         hook = ctx.hook
@@ -143,14 +157,11 @@ class Membership:
                 which = f"the tool {tool}" if tool else f"the hook {hook}"
                 why = f": {kill['reason']}" if kill["reason"] else ""
                 return Block(f"{which} is stopped by {kill['by']}{why}", code="killed")
-        blind = self._blind
-        if blind is not None and hook in self._joined:
-            silence = time.monotonic() - self._heard
-            if silence > blind:
-                return Block(
-                    f"the fleet has not been reached for {silence:.0f} seconds (limit {blind:g}), "
-                    "so its kills and switches are not known", code="blind",
-                )  # fmt: skip
+        if (silence := self._silence(hook)) is not None:
+            return Block(
+                f"the fleet has not been reached for {silence:.0f} seconds (limit "
+                f"{self._blind:g}), so its kills and switches are not known", code="blind",
+            )  # fmt: skip
         return None
 
 

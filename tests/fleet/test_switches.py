@@ -114,6 +114,16 @@ def test_a_kill_comes_before_other_guards_and_cannot_be_switched_off(made):
         bus.switch("fleet", "disable", by="eve")
 
 
+def test_joining_a_fleet_replaces_no_guard_that_a_hook_requires(made):
+    bus = Bus()
+    pay = hookable("tool_call", bus=bus, require_guard=True)(lambda name, arguments: "paid")
+    made.open("agent").join(bus)
+    with pytest.raises(HookBlocked, match="no guard covers this call"):
+        pay("pay", {})
+    with pytest.raises(HookError, match="fleet .* does not count: it has a when= condition"):
+        bus.require_guard("tool_call")
+
+
 def test_a_switch_applies_to_receivers_of_all_members_also_to_later_ones(made):
     operator, bus, agent = made.open("operator"), Bus(), made.open("agent")
     call = tools_of(bus)
