@@ -27,8 +27,8 @@ def begin() -> None:
     """
     if _is_command_line():
         return
-    path, journal = os.environ.get(VARIABLE), None
-    if path:
+    journal: Journal | None = None
+    if path := os.environ.get(VARIABLE):
         journal = record(path)
         listen()
     join_fleet(journal)

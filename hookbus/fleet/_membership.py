@@ -80,7 +80,7 @@ class Membership:
                 self._ask()
                 self._beat()
                 self._problem = ""
-            except HookError as error:
+            except Exception as error:  # whatever it is, the next attempt may succeed
                 if not self._problem:
                     _log.error("%s; (further failures are not logged until it is back)", error)
                 self._problem = str(error)
@@ -114,7 +114,8 @@ class Membership:
 
     def _switch(self) -> None:
         """Apply the switches that have not been applied, and note those that are refused."""
-        operator, refused = self._bus._operator, {}
+        operator = self._bus._operator
+        refused: dict[str, str] = {}
         for name, word in self._switches.items():
             act = word["act"]
             try:

@@ -86,7 +86,7 @@ class Shipping:
                 if not self._ship():
                     pause = IDLE_SECONDS
                 self.problem = None
-            except HookError as error:
+            except Exception as error:  # whatever it is, the next attempt may succeed
                 self._note(error)
                 pause = RETRY_SECONDS
             ended.wait(pause)
@@ -117,10 +117,10 @@ class Shipping:
             self.shipped += stored
             return len(batch)
 
-    def _note(self, error: HookError) -> None:
+    def _note(self, error: Exception) -> None:
         if self.problem is None:
             _log.error("%s; %s keeps all records until they are published", error, self._path)
-        self.problem = str(error)
+        self.problem = str(error) or type(error).__name__
 
 
 def _body(record: Record) -> str:
