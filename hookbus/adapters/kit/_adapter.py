@@ -268,7 +268,8 @@ class Adapter:
         self, bus: Bus, *, untested: Untested, approver: Store | None = None,
         say: Callable[[HookBlocked], str] = refusal, without: tuple[str, ...] = (),
     ) -> Uninstall:  # fmt: skip
-        """Install the adapter like `install`, from an adapter's own `install` function.
+        """Do the same as `install`, with more options. Call it from an `install` function that your
+        adapter defines itself.
 
         Args:
             bus: as in `install`, like `untested`, `approver` and `say`.
