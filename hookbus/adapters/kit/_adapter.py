@@ -268,8 +268,7 @@ class Adapter:
         self, bus: Bus, *, untested: Untested, approver: Store | None = None,
         say: Callable[[HookBlocked], str] = refusal, without: tuple[str, ...] = (),
     ) -> Uninstall:  # fmt: skip
-        """Do the same as `install`, with more options. Call it from an `install` function that your
-        adapter defines itself.
+        """Do the same as `install`, with more options, for an adapter with its own `install`.
 
         Args:
             bus: as in `install`, like `untested`, `approver` and `say`.
