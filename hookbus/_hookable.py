@@ -82,8 +82,8 @@ def hookable(
             are rejected.
         sealed: False allows changes to the contents of arguments after the guards have run.
             Otherwise, each `dict`, `list`, `set` or `bytearray` in the arguments is sealed, at any
-            depth. If one is changed in place after a guard of `pre` allowed the call, the call is
-            blocked. The same applies to a result after a guard of `post`. None inherits the setting
+            depth. If one is changed in place after a `pre` guard allowed the call, the call is
+            blocked. The same applies to a result after a `post` guard. None inherits the setting
             of the overridden hookable.
         passes: exceptions that the method raises to hand control back to its framework. They are
             not failures. The call ends as `paused`, `error` receivers are not called, and an

@@ -77,7 +77,7 @@ class HookContext(_Facts):
         hook: the name of the hook.
         phase: the phase in which the receiver is called.
         sender: the object whose method runs.
-        kwargs: every argument, by parameter name. A modifier of `pre` may assign
+        kwargs: every argument, by parameter name. A `pre` modifier may assign
             `ctx.kwargs[name]`. In any other receiver, a write raises TypeError and counts as a
             failure of the receiver.
         result: the current result, if the phase has one, else None.

@@ -37,7 +37,7 @@ READY: Final = PLAIN.union(VERDICTS, [bool])
 def apply_pre_answer(
     call: Call, seat: Seat, answer: Any, values: tuple[Any, ...], draft: Any = None
 ) -> tuple[Any, ...]:
-    """Return the arguments after a modifier of `pre`, from its changes to the draft and its answer.
+    """Return the arguments after a `pre` modifier, from its changes to the draft and its answer.
     """
     signature, kind = call.plan.signature, type(answer)
     before = dict(zip(signature.names, values))
@@ -133,7 +133,7 @@ def value_of_answer(call: Call, seat: Seat, answer: Any) -> Any:
 
 
 def block_asking(call: Call, seat: Seat, answer: Ask) -> NoReturn:
-    """Block the call because a receiver that is not a guard of `pre` returned `Ask`. No approver is
+    """Block the call because a receiver that is not a `pre` guard returned `Ask`. No approver is
     asked, and the call must not continue as if it were approved.
     """
     try:

@@ -124,7 +124,7 @@ class Writer(Turns):
         return CompiledPlan(run, source, named)
 
     def guards(self) -> Callable[[Call, tuple[Any, ...]], Any]:
-        """Return a function that calls only the guards of `pre`, given the call and the arguments
+        """Return a function that calls only the `pre` guards, given the call and the arguments
         that receivers may have as parameters.
         """
         self.flags.add("eager")

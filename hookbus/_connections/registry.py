@@ -108,8 +108,8 @@ class Scope(dict[ReceiverKey, Stack]):
 
 
 class NamedScope(Scope):
-    """The connections to a named class or function. They remain, because a redefinition may need
-    them.
+    """The connections to a named class or function. They are kept after the class or
+    function is freed, because a redefinition may need them.
     """
 
     def __init__(self, named_sender: NamedSender) -> None:

@@ -105,10 +105,10 @@ class Mirror(Generic[Mark]):
 
         Args:
             owner: the owner of the hooks.
-            signal: such as `"pre_reply"`.
+            signal: the name of the signal, such as `"pre_reply"`.
             hooks: the list.
-            is_same: returns whether a mark is that of a hook of the list.
-            connect: connects a hook of the list, given its place there.
+            is_same: returns whether a mark belongs to a given hook.
+            connect: connects a hook, given its index in the list.
 
         Raises:
             HookError: if a hook cannot be connected; those before it stay connected.

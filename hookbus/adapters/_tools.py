@@ -33,8 +33,7 @@ class ToolCall:
         arguments: the parsed arguments.
         call_id: the framework's identifier of the call, if there is one.
         kind: function, mcp, agent, handoff, output, builtin, or unknown: there is no such tool.
-        tool: the framework's tool object, which is the sender; without one, the object that
-            carries the call.
+        tool: the framework's tool object, which is the sender; else the object with the call.
         caller: the agent that makes the call, if it is known.
         context: data the adapter needs for results and denials; receivers do not see it.
     """

@@ -9,8 +9,8 @@ or block an answer, LlamaIndex's own events, spans and callbacks of the answer a
 receiver has returned.
 
 A blocked call returns a `ToolOutput` that is marked as an error, also to a program. The agent's
-model reads its text, and the run continues. If the tool returns directly, the text does not become
-the answer. A blocked hand-off does not happen.
+model reads its text, and the run continues. If the tool has `return_direct=True`, this text does
+not become the agent's answer. A blocked hand-off does not happen.
 
 Not covered: functions called by the code of a `CodeActAgent`, because its executor gets functions
 instead of tools; the code itself is an argument of the tool `execute`. A tool that waits for an

@@ -144,7 +144,7 @@ def attack_suites(suite: str, attack: str) -> list[AttackedSuite]:
     check_known("suite", suite, (*SUITES, "all"))
     if attack in ATTACKS and attack not in attack_names():
         raise HookError(
-            f"the attack {attack!r} injects no goal that the agent could obey; use one of "
+            f"the attack {attack!r} injects no instruction that the agent could follow; use one of "
             f"{', '.join(attack_names())}"
         )
     check_known("attack", attack, (*attack_names(), "all"))

@@ -85,8 +85,8 @@ class _Story:
         return [*self.blocking[-1:], *self.hiding[:1]]
 
     def rank(self) -> tuple[bool, ...]:
-        """Return the sort key of a story. The best story has a run with a blocked call and a run
-        without, in which the user's task continues and is completed.
+        """Return the sort key of a story. The best story has a run without a blocked call, and a
+        run in which a call was blocked and the user's task was still completed.
         """
         goes_on = [
             outcome for outcome in self.blocking[-1:] if outcome.calls - len(outcome.blocks) > 1

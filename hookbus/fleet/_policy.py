@@ -177,7 +177,7 @@ class policy:
 def _digests_of(tokens: Any) -> list[bytes]:
     several = [tokens] if isinstance(tokens, str) else tokens
     listed = list(several) if isinstance(several, Iterable) else []
-    for each in listed or [None]:
+    for each in listed or [""]:
         is_text = isinstance(each, str) and each.isascii() and each.isprintable()
         if not is_text or len(each) < MIN_TOKEN or " " in each:
             raise HookError(

@@ -145,7 +145,7 @@ def ask(agent: str, settings: str, seconds: float, event: str, given: bytes) -> 
         settings: the absolute path of the settings.
         seconds: the time limit for the event.
         event: the name of the event.
-        given: the event in bytes.
+        given: the event, as bytes.
 
     Raises:
         Closed: if there is no complete answer.

@@ -13,7 +13,7 @@ Place = Callable[[int, int], tuple[int, int]]
 
 
 def folded(text: str) -> tuple[str, Place]:
-    """Return a normalized text, and a function that maps its positions to the original.
+    """Return the normalized string, and a function that maps its positions to the original.
 
     Normalization works character by character, so joining texts first gives the same result.
     """

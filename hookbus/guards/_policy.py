@@ -41,10 +41,10 @@ class Rule:
     """A policy of `guards.policy`.
 
     Attributes:
-        id: its `@id`, or else the name and line of its file.
-        decided: the number of decisions that it has determined in this process.
-        file: its file, or None if the source is a text.
-        line: the line in which it begins.
+        id: its `@id`, or else its file name and line number.
+        decided: the number of decisions in this process that it determined.
+        file: its file, or None if the source is a string.
+        line: the line on which it begins.
     """
 
     id: str

@@ -37,8 +37,8 @@ def test_the_demo_runs_from_its_options_to_its_file(
             ["--attack", "importnt_instructions"],
             "unknown attack 'importnt_instructions'; did you mean 'important_instructions'?",
         ),
-        (["--attack", "dos"], "the attack 'dos' injects no goal that the agent could obey"),
-        (["--attack", "manual"], "the attack 'manual' injects no goal that the agent could obey"),
+        (["--attack", "dos"], "the attack 'dos' injects no instruction that"),
+        (["--attack", "manual"], "the attack 'manual' injects no instruction that"),
         (["--policy", "provenence"], "unknown policy 'provenence'; did you mean 'provenance'?"),
         (["--policy", "ask", "--policy", "x"], "unknown policy 'x'"),
         (

@@ -368,7 +368,7 @@ def test_a_schema_of_cedar_decides_what_arguments_may_be(call, bus, tmp_path):
      ('permit(principal, action, resource == Tool::"pay") when { context.arguments.amount > "1" };',
       "expected Long but saw String"),
      ("@resaon(\"x\")" + PERMIT, "@resaon has no meaning here; did you mean 'reason'"),
-     ('@ask("x") forbid(principal, action, resource);', "@ask on a forbid has no meaning"),
+     ('@ask("x") forbid(principal, action, resource);', "@ask has no effect on a forbid"),
      ('@ask("pay {amont}?") permit(principal, action, resource == Tool::"pay");',
       "which 'pay' does not have; did you mean 'amount'"),
      ('@id("a")' + PERMIT + "\n" + '@id("a")' + PERMIT, "line 2: @id('a') is also at line 1"),

@@ -39,14 +39,14 @@ def install(
     """Run AgenticX's hooks, tool calls and model calls on hookbus. Call this function before other
     code imports the functions that run hooks.
 
-    AgenticX's own hooks are receivers of `pre` at these hooks: `tool_start` (`tool_name`, `args`,
+    AgenticX's own hooks are `pre` receivers at these hooks: `tool_start` (`tool_name`, `args`,
     `call`), `tool_end` (`tool_name`, `output`, `call`), `llm_start` (`messages`, `call`) and
     `llm_end` (`response`, `call`). Their sender is the agent of an executor or the HookRegistry of
     a runtime. A runtime also has `agent_start` (`agent_id`, `user_input`, `call`), `agent_end`
     (`text`, `call`) and `compaction` (`count`, `summary`, `call`). Any other event triggered on
-    AgenticX's event bus is `hook_event` (`key`, `event`, `call`). The calls themselves are also
-    hooks. `tool_call` covers every tool on every path; it has the common arguments and also `call`.
-    `llm_call` (`messages`) covers the model of an executor.
+    AgenticX's event bus is `hook_event` (`key`, `event`, `call`). Tool calls and model calls
+    are also hooked. `tool_call` covers every tool on every path; it has the common arguments and
+    also `call`. `llm_call` (`messages`) covers the model of an executor.
 
     Args:
         bus: the bus to declare the hooks on.

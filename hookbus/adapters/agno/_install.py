@@ -34,9 +34,9 @@ def install(
     """Hook Agno's tools, agents and teams.
 
     The sender of a tool's hooks is its `Function`. The hook `tool_start`, with the argument
-    `call`, runs `pre_hook` as a receiver of `pre`. At `tool_call`, which has the common arguments
+    `call`, runs `pre_hook` as a `pre` receiver. At `tool_call`, which has the common arguments
     and also `call`, `tool_hooks` are arounds. The hook `tool_end`, with the argument `call`, runs
-    `post_hook` as a receiver of `pre`. The sender of a run's hooks is the agent or team.
+    `post_hook` as a `pre` receiver. The sender of a run's hooks is the agent or team.
     `run_input` and `run_output` are streams of Agno's events, where `pre_hooks` and `post_hooks`
     are arounds.
 

@@ -40,7 +40,7 @@ def install(
     `around_build_prompt`. The four hooks of `AgentHooks` are methods whose sender is the
     `AgentHooks`: `before_llm_call` (`request`, `state`), `after_llm_call` (`request`, `result`,
     `state`), `before_tool_call` (`call`, `state`) and `after_tool_call` (`call`, `result`,
-    `state`). There, plugins are receivers of `pre`. The call between the last two is the hook
+    `state`). There, plugins are `pre` receivers. The call between the last two is the hook
     `tool_call`, with the additional arguments `call` and `executor`. A whole turn of a framework is
     the hook `turn` (`inbound`, `stream_output`).
 

@@ -268,7 +268,7 @@ class Adapter:
         self, bus: Bus, *, untested: Untested, approver: Store | None = None,
         say: Callable[[HookBlocked], str] = refusal, without: tuple[str, ...] = (),
     ) -> Uninstall:  # fmt: skip
-        """Install the adapter like `install`, from an adapter's own `install` function.
+        """Do the same as `install`, with more options, for an adapter with its own `install`.
 
         Args:
             bus: as in `install`, like `untested`, `approver` and `say`.

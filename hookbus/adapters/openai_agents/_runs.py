@@ -1,4 +1,4 @@
-"""Models and runs, whole and streamed."""
+"""Hooks around model calls and runs, streamed or not."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def findings_of(policies: Policies) -> Iterator[str]:
 
 
 def notes_of(policies: Policies) -> Iterator[str]:
-    """Yield tools whose calls are all blocked, because no permit covers them."""
+    """Yield a note for each tool whose calls are all blocked because no permit covers it."""
     for view in policies.views():
         if not any(each.effect == "permit" and not each.is_shadow for each in view.policies):
             yield f"no permit covers {view.resource[1]!a}, so all its calls are blocked"

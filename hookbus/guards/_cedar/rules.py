@@ -58,8 +58,8 @@ class Policy:
         if self.question is not None:
             if self.effect == "forbid":
                 raise HookError(
-                    f"{self.place}: @ask on a forbid has no meaning, because it blocks: write it "
-                    "on a permit"
+                    f"{self.place}: @ask has no effect on a forbid, which always blocks: write "
+                    "@ask on a permit"
                 )
             if not self.question.strip():
                 raise HookError(f'{self.place}: @ask needs a question: @ask("pay {{amount}}?")')

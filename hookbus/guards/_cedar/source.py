@@ -84,7 +84,8 @@ def malformed_as_hook_error(where: str) -> Iterator[None]:
     that interprets it may raise an exception of any class.
 
     Raises:
-        HookError: with `where`, unless the exception is a HookError already.
+        HookError: the original exception if it is a HookError, else one whose message begins with
+            `where`.
     """
     try:
         yield
