@@ -58,7 +58,10 @@ class Kept:
             HookError: if no store is configured, or if the file does not exist.
         """
         if self.fleet:
-            return self._of_fleet()
+            if self.store is not None or self.people is not None:
+                raise HookError("--fleet cannot be combined with --store or --people")
+            found: Any = At(schema=self.schema).opened().approvals()
+            return found  # type: ignore[no-any-return]
         settings = find_settings()
         file = self.store or settings.approvals
         if file is None:
@@ -84,11 +87,6 @@ class Kept:
         if self.fleet:
             raise HookError("a fleet keeps no standing approvals: answer each request")
         return self.opened()
-
-    def _of_fleet(self) -> Any:
-        if self.store is not None or self.people is not None:
-            raise HookError("--fleet cannot be combined with --store or --people")
-        return At(schema=self.schema).opened().approvals()
 
 
 @approvals.default
