@@ -200,7 +200,7 @@ def test_a_bare_client_cannot_lower_a_count_or_a_budget(made, postgres):
     ask(90)
     [(name, key)] = postgres.run_sql(f"SELECT name, key FROM {made.schema}.calls")
     postgres.run_sql(
-        f"SELECT {made.schema}.count_call(%s, %s, 1, 0)", role="agent", values=[name, key]
+        f"SELECT {made.schema}.count_call(%s, %s, 0, 0)", role="agent", values=[name, key]
     )
     assert passed(call, 3) == 1
     [(name, key)] = postgres.run_sql(f"SELECT name, key FROM {made.schema}.accounts")
