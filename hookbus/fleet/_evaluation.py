@@ -7,6 +7,7 @@ from typing import Any, Final, NoReturn
 import attrs
 
 from .. import HookError
+from .._ground.numbers import is_number
 from .._ground.strict_json import strict_json
 from ..guards._authzen.question import VERSION, subject_of
 
@@ -80,8 +81,7 @@ def _deadline(context: dict[str, Any]) -> float:
     deadline: Any = context.get("deadline")
     if version != VERSION or isinstance(version, bool) or context.get("phase") != "pre":
         _refuse(f"context.hookbus must be {VERSION}, and context.phase 'pre'")
-    is_number = isinstance(deadline, (int, float)) and not isinstance(deadline, bool)
-    if not is_number or deadline <= 0:
+    if not is_number(deadline) or deadline <= 0:
         _refuse("context.deadline must be a number of seconds greater than 0")
     return float(min(deadline, LONGEST_DEADLINE))
 

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 
 from .. import Block, HookContext, HookError
 from .._ground.locks import Lock
+from .._ground.numbers import is_number
 from ._call import tool_of
 from ._outermost import Outermost
 from ._ready import FIRST, Hooks, ReadyGuard, Unnamed, library, shown
@@ -134,8 +135,7 @@ def _elsewhere(calls: int, seconds: int, name: str, storage: Any) -> Callable[[s
 
 
 def _seconds(per: Any) -> int:
-    is_number = isinstance(per, (int, float)) and not isinstance(per, bool)
-    if not is_number or not 1 <= per <= FOREVER or per != int(per):
+    if not is_number(per) or not 1 <= per <= FOREVER or per != int(per):
         raise HookError(
             f"per={shown(per)} must be 'session', 'user', 'tool' or a whole number of seconds"
         )
