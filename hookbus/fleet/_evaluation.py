@@ -9,7 +9,8 @@ import attrs
 from .. import HookError
 from .._ground.numbers import is_number
 from .._ground.strict_json import strict_json
-from ..guards._authzen.question import VERSION, subject_of
+from ..guards._authzen.question import VERSION
+from ..guards._call import principal_in
 
 LONGEST_DEADLINE: Final = 60.0
 
@@ -68,7 +69,7 @@ def evaluation_of(body: bytes, hook: str) -> Evaluation:
     name, baggage = arguments["name"], _object(_object(subject, "properties"), "baggage")
     if not isinstance(name, str) or resource.get("id") != name:
         _refuse("resource.id must be the name of the tool")
-    if subject["id"] != subject_of(baggage):
+    if subject["id"] != principal_in(baggage):
         _refuse("subject.id must be the user in the baggage, else its session, else 'anonymous'")
     deadline = _deadline(context)
     return Evaluation(
