@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from .._ground.late import import_late
 
 if TYPE_CHECKING:
     from ._policy import policy
@@ -14,10 +15,7 @@ _MODULES = {"policy": "_policy"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = found = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    return found
+    return import_late(__name__, _MODULES, name)
 
 
 def __dir__() -> list[str]:
