@@ -15,6 +15,7 @@ from ._bus import Bus, default_bus, signal
 from ._connections.connection import Connection
 from ._connections.signal import HookSignal
 from ._ground.baggage import baggage
+from ._ground.late import import_late
 from ._hookable import hookable
 from ._marks.marks import receives
 from .exceptions import HookBlocked, HookError, ReceiverError
@@ -38,7 +39,7 @@ __all__ = [
     "modes", "receives", "report", "signal",
 ]  # fmt: skip
 
-_ROOMS = {
+_MODULES = {
     "Ask": "_calls.verdicts", "Block": "_calls.verdicts", "CallNext": "_calls.context",
     "Drop": "_calls.verdicts", "HookContext": "_calls.context", "Replace": "_calls.verdicts",
     "events": "events", "explain": "_views.explain", "hook_overrides": "_instrument",
@@ -49,12 +50,7 @@ _ROOMS = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ROOMS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f"{__name__}.{_ROOMS[name]}")
-    is_module = module.__name__ == f"{__name__}.{name}"
-    globals()[name] = found = module if is_module else getattr(module, name)
-    return found
+    return import_late(__name__, _MODULES, name)
 
 
 def __dir__() -> list[str]:

@@ -21,6 +21,7 @@ from .exceptions import HookBlocked, HookError
 
 F = TypeVar("F", bound="Callable[..., Any] | classmethod[Any, ..., Any] | staticmethod[..., Any]")
 
+_NOT_SINGLE: Final = (None, Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 _WRAPPED: Final = ("func", "fn", "coroutine", "function", "callback", "on_invoke_tool")
 """The attributes in which the tool objects of frameworks keep the original function."""
 
@@ -104,29 +105,29 @@ def hookable(
             it has no argument named by `sender`, or if it is async and `async_receivers` is set.
     """
     check_bus(bus)
-    given = settings_of(
+    settings = settings_of(
         require_guard=require_guard, on_block=on_block, sender=sender,
         async_receivers=async_receivers, sealed=sealed, identity=identity, passes=passes,
         labels=labels,
     )  # fmt: skip
     if name is None or isinstance(name, str):
-        return lambda function: hooked(function, name, bus, given)
-    return hooked(name, None, bus, given)
+        return lambda function: hooked(function, name, bus, settings)
+    return hooked(name, None, bus, settings)
 
 
 def hooked(
-    function: Any, name: str | None, bus: Bus, given: HookSettings, *, is_kind_set: bool = False
+    function: Any, name: str | None, bus: Bus, settings: HookSettings, *, is_kind_set: bool = False
 ) -> Any:
     """Make a function hookable and return the result. `is_kind_set` means that the caller has set
     its kind.
     """
     if isinstance(function, (classmethod, staticmethod)):
-        return type(function)(hooked(function.__func__, name, bus, given))
+        return type(function)(hooked(function.__func__, name, bus, settings))
     _check_function(function)
     name = str(function.__name__ if name is None else name)
     present = hook_of(function)
     if present is not None:
-        is_same = given in (DEFAULTS, present.settings)
+        is_same = settings in (DEFAULTS, present.settings)
         if present.name == name and present.bus is bus and is_same:
             return function
         hint = "" if is_same else ": pass its options where it is first made hookable"
@@ -134,38 +135,38 @@ def hooked(
             f"{function.__qualname__} is already hookable as {present.name!r}; a function can be "
             f"only one hook{hint}"
         )
-    _check_fit(function, given)
+    _check_fit(function, settings)
     inside, outside = kind_of(inspect.unwrap(function)), kind_of(function)
     if not is_kind_set and inside != outside:
         warn(
             f"{function.__qualname__} is {inside} below a decorator, but {outside} above it: "
             "put @hookable directly above the function, below the other decorator"
         )
-    hook = Hookable(name, bus, function, given)
+    hook = Hookable(name, bus, function, settings)
     bus._declare(hook)
     return hook.shell
 
 
-def _check_fit(function: Any, given: HookSettings) -> None:
+def _check_fit(function: Any, settings: HookSettings) -> None:
     """Reject options that do not fit the function."""
     kinds = {p.name: p.kind for p in signature_of(function).parameters.values()}
-    kind = kinds.get(given.sender or "")
-    if given.sender is not None and kind in (None, Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD):
+    is_single = kinds.get(settings.sender or "") not in _NOT_SINGLE
+    if settings.sender is not None and not is_single:
         named = [name for name in kinds if name != "self"]
         raise HookError(
-            f"sender={given.sender!r} is not an argument of "
-            f"{function.__qualname__}{did_you_mean(str(given.sender), named)}"
+            f"sender={settings.sender!r} is not an argument of "
+            f"{function.__qualname__}{did_you_mean(str(settings.sender), named)}"
         )
     for option in ("labels", "read_only", "sealed_fields", "hidden"):
-        for name in getattr(given, option):
+        for name in getattr(settings, option):
             if name not in kinds and (option, name) != ("sealed_fields", "result"):
                 raise HookError(
                     f"{option}= names {name!r}, which is not an argument of "
                     f"{function.__qualname__}{did_you_mean(name, kinds)}"
                 )
-    if given.hidden and given.hidden != (*kinds,)[-len(given.hidden) :]:
-        raise HookError(f"hidden={given.hidden!r} must name the last parameters of the function")
-    if given.async_receivers and kind_of(function) != "sync":
+    if settings.hidden and settings.hidden != (*kinds,)[-len(settings.hidden) :]:
+        raise HookError(f"hidden={settings.hidden!r} must name the last parameters of the function")
+    if settings.async_receivers and kind_of(function) != "sync":
         raise HookError(
             f"async_receivers= is only for a plain def, and {function.__qualname__} is "
             f"{kind_of(function)}: leave it out"

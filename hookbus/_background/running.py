@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from .._ground.locks import Lock
+from .._ground.numbers import is_number
 from .._ground.platform import run_at_fork, run_last_at_exit
 from .._ground.running_loop import running_asyncio
 from ..exceptions import HookError
@@ -159,8 +160,7 @@ def _wait(tasks: BackgroundTasks, seconds: float) -> int:
 
 
 def _check(seconds: float) -> None:
-    is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
-    if not is_number or not 0 <= seconds <= threading.TIMEOUT_MAX:
+    if not is_number(seconds) or not 0 <= seconds <= threading.TIMEOUT_MAX:
         raise HookError(f"{seconds!r:.60} is not a number of seconds; 0 returns immediately")
 
 

@@ -42,18 +42,20 @@ class Parameters(NamedTuple):
         code = code_of(function)
         is_bound = type(function) is MethodType
         if code is None or (is_bound and not (code.co_argcount or code.co_flags & CO_VARARGS)):
-            asks = _asked(function, with_sender)
+            parameters = _asked(function, with_sender)
         else:
             method: Any = function
             plain = method.__func__ if is_bound else method
             defaults, by_keyword = plain.__defaults__ or (), plain.__kwdefaults__ or ()
-            asks = _asked_by_code(code, len(defaults), tuple(by_keyword), is_bound, with_sender)
-        if asks is None:
+            parameters = _asked_by_code(
+                code, len(defaults), tuple(by_keyword), is_bound, with_sender
+            )
+        if parameters is None:
             raise HookError(
                 f"{name_of(function)} ({written(place_of(function))}) has no parameter for the "
                 "sender; write it first: def receiver(agent, ...)"
             )
-        return asks
+        return parameters
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -90,14 +92,14 @@ class When(NamedTuple):
     """
 
     condition: Callable[..., Any] | Mapping[str, str]
-    asks: Parameters
+    parameters: Parameters
 
     @classmethod
     def of(cls, condition: Callable[..., Any] | Mapping[str, str]) -> When:
         if callable(condition):
             return cls(condition, Parameters.of(condition, with_sender=False))
-        asks = Parameters(None, (), tuple(condition), frozenset(condition), False)
-        return cls(dict(condition), asks)
+        parameters = Parameters(None, (), tuple(condition), frozenset(condition), False)
+        return cls(dict(condition), parameters)
 
 
 @lru_cache(maxsize=1024)

@@ -123,7 +123,7 @@ class Pieces:
 
     def asked(self, seat: Seat, name: str, receiver: str, call_next: str = "") -> str:
         """Generate the call to a receiver, awaited or with its deadline if it has one."""
-        arguments = self._arguments(seat, seat.receiver.asks, call_next)
+        arguments = self._arguments(seat, seat.receiver.parameters, call_next)
         called = f"{receiver}({arguments})"
         is_timed, is_awaited = seat.timeout is not None, seat.receiver.is_async
         if not self.hook.is_async and is_awaited and seat.problem is None:
@@ -187,19 +187,20 @@ class Pieces:
 
     def view(self, seat: Seat) -> str:
         """Generate the read-only view of the arguments for a receiver that has `ctx`."""
-        asks_ctx = "ctx" in seat.receiver.asks.names and "ctx" in self.offered(seat)
+        asks_ctx = "ctx" in seat.receiver.parameters.names and "ctx" in self.offered(seat)
         return f"view = ReadOnly({self.pieces['shown']})" if asks_ctx else ""
 
     def _wanted(self, seat: Seat) -> tuple[tuple[str, str], ...]:
         if seat.problem is not None:
             return ()
-        return tuple(seat.receiver.asks.written(dict.fromkeys((*self.names, *self.offered(seat)))))
+        available = dict.fromkeys((*self.names, *self.offered(seat)))
+        return tuple(seat.receiver.parameters.written(available))
 
-    def _arguments(self, seat: Seat, asks: Any, call_next: str = "") -> str:
+    def _arguments(self, seat: Seat, parameters: Any, call_next: str = "") -> str:
         values = self._values(seat, call_next)
-        wanted = asks.written(dict.fromkeys(values))
+        wanted = parameters.written(dict.fromkeys(values))
         written = [f"{mine(key)}={values[name]}" if key else values[name] for key, name in wanted]
-        takes_sender = asks is seat.receiver.asks and seat.receiver.takes_sender
+        takes_sender = parameters is seat.receiver.parameters and seat.receiver.takes_sender
         sender = [self.pieces["sender"]] if takes_sender else []
         own = sender if sender and self.holding(seat) == "own" else []
         return ", ".join([*own, *sender, *written])

@@ -28,9 +28,9 @@ def make_run(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
     if place.site.is_owner:
         for other in place.below():
             bus._switchboard.discard_plans(other)
-        plan, written = compile_plan(hook, place.site, place.sender)
+        plan, compiled = compile_plan(hook, place.site, place.sender)
         _meet(plan, place.sender)
-        run = run if written is None else written.run
+        run = run if compiled is None else compiled.run
     place.keep(run)
     return run
 
@@ -56,4 +56,4 @@ def compile_plan(hook: Hook, site: Site, sender: Any) -> tuple[Plan, CompiledPla
     receivers.
     """
     plan = build_plan(hook, site, sender)
-    return plan, None if plan.is_empty else Writer(plan).written()
+    return plan, None if plan.is_empty else Writer(plan).compile()

@@ -135,7 +135,7 @@ class Turns(Pieces):
     def _when(self, seat: Seat) -> str:
         when: Any = seat.receiver.when
         if callable(when.condition):
-            judge = f"{self.give('when', when.condition)}({self._arguments(seat, when.asks)})"
+            judge = f"{self.give('when', when.condition)}({self._arguments(seat, when.parameters)})"
             return f"((kept := {judge}) is True or kept is not False and holds(kept))"
         from fnmatch import translate
         from re import compile as pattern
@@ -156,7 +156,8 @@ class Turns(Pieces):
         }
         looked = "view" if view else "None"
         if seat.receiver.options.background:
-            pieces |= {"receiver": receiver, "arguments": self._arguments(seat, seat.receiver.asks)}
+            arguments = self._arguments(seat, seat.receiver.parameters)
+            pieces |= {"receiver": receiver, "arguments": arguments}
             return self.fill(story.START, parts=parts, looked=looked, **pieces)
         if kind == "patch" and view:
             pieces |= {"is_odd": self._odd_draft(), "draft": ", draft"}

@@ -47,7 +47,7 @@ class Writer(Turns):
         super().__init__(plan)
         hook, kinds, phases = plan.hook, plan.listened_kinds, plan.phases
         self.is_stream, self.count = hook.is_stream, len(phases["around"].modify)
-        wants_ctx = any("ctx" in seat.receiver.asks.names for seat in plan.seats())
+        wants_ctx = any("ctx" in seat.receiver.parameters.names for seat in plan.seats())
         observed, final = bool({events.Started, events.Finished} & kinds), any(phases["finally"])
         asked, around, rescue = events.Invoked in kinds, self.count > 0, any(phases["error"])
         holds = {
@@ -112,7 +112,7 @@ class Writer(Turns):
     def _users_names(self) -> tuple[str, ...]:
         return (*self.hook.function_signature.names, *self.hook.settings.hidden)
 
-    def written(self) -> CompiledPlan:
+    def compile(self) -> CompiledPlan:
         """Return the compiled function."""
         self._write_parts()
         source, run = self._made(self.fill(story.FUNCTION, {"main"}))

@@ -11,6 +11,7 @@ from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
 
 from .._ground.errors import did_you_mean
+from .._ground.numbers import is_number
 from ..exceptions import HookError
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class Options(NamedTuple):
     def problems(self) -> Iterator[str]:
         """Yield a message for each invalid value."""
         # Only NaN is not equal to itself.
-        if not _is_number(self.priority) or self.priority != self.priority:
+        if not is_number(self.priority) or self.priority != self.priority:
             yield f"priority={self.priority!r} must be a number; higher runs first"
         for name in self.before + self.after:
             if not isinstance(name, str):
@@ -166,10 +167,6 @@ def _literal(text: str) -> str:
     return text
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
 def options_of(**given: Any) -> Options:
     """Check these options and return them. Without options, return a shared default object.
 
@@ -219,7 +216,7 @@ def check_weak(weak: Any) -> None:
 
         near = get_close_matches(weak, ROLES[None], n=1)
         meant = f"; did you mean role={near[0]!r}?" if near else ""
-    elif _is_number(weak):
+    elif is_number(weak):
         meant = f"; did you mean priority={weak!r}?"
     raise HookError(f"weak={weak!r:.60} must be True, False or None{meant}")
 
@@ -255,7 +252,7 @@ def check_timeout(timeout: float | None) -> None:
     """Raise HookError unless this is None or a valid number of seconds for a receiver."""
     if timeout is None:
         return
-    if not _is_number(timeout) or not 0 < timeout < float("inf"):
+    if not is_number(timeout) or not 0 < timeout < float("inf"):
         raise HookError(
             f"timeout={timeout!r} must be a positive number of seconds, or None for no deadline"
         )

@@ -105,8 +105,8 @@ class Connected(Tally):
         if options.background and self.role != "observe":
             only = 'only a receiver with role="observe" can run in the background'
             problem = f"has background=True: {only}"
-        self.asks = asks = Parameters.of(function, with_sender=signal.phase != ANSWER)
-        if signal.phase == "around" and "call_next" not in (asks.sender, *asks.names):
+        self.parameters = parameters = Parameters.of(function, with_sender=signal.phase != ANSWER)
+        if signal.phase == "around" and "call_next" not in (parameters.sender, *parameters.names):
             instead = f"a modifier of pre_{signal.hook} that returns Replace(result)"
             asked = "does not take call_next: write (agent, call_next)"
             problem = problem or f"{asked}, or connect {instead}"
@@ -212,7 +212,7 @@ class Connected(Tally):
             self.on_error = "block"
         function = self.function
         if function is not None:
-            self.asks = Parameters.of(function, with_sender=False)
+            self.parameters = Parameters.of(function, with_sender=False)
 
     def log_failure(self, what_then: str, *, is_open: bool) -> None:
         """Log the first failure that no listener receives."""
@@ -257,17 +257,18 @@ class Connected(Tally):
         return "async" in kind or (awaits and is_waited_for)
 
     def _lacks(self, hook: str, available: frozenset[str], sender: str | None) -> str | None:
-        when = self.when and self.when.asks
-        taken = self.asks.sender
+        when = self.when and self.when.parameters
+        taken = self.parameters.sender
         if self.signal.phase != ANSWER and taken in available - {sender} and taken.strip("_"):
-            others = {*available, *self.asks.names}
+            others = {*available, *self.parameters.names}
             first = next((name for name in _FIRST if name not in others), f"not_{taken}")
-            write = ", ".join((first, taken, *self.asks.names))
+            write = ", ".join((first, taken, *self.parameters.names))
             sender_first = "the first parameter is always the sender"
             return f"would get the sender as {taken!r}: {sender_first}, so write ({write})"
-        for asks, what in ((self.asks, "has a parameter"), (when, "has a when= that needs")):
-            if asks and not asks.needed <= available:
-                lacking = asks.missing(available)[0]
+        of_when = (when, "has a when= that needs")
+        for parameters, what in ((self.parameters, "has a parameter"), of_when):
+            if parameters and not parameters.needed <= available:
+                lacking = parameters.missing(available)[0]
                 meant = did_you_mean(lacking, available)
                 return f"{what} {lacking!r}, which {hook} does not have{meant}"
         if self.is_weak and self.role == "guard" and self.function is None:

@@ -115,7 +115,7 @@ class Sending(Broadcast):
 def _holds(connected: Connected, sent: dict[str, Any]) -> bool:
     """Return whether the condition `when=` is true for the arguments that are sent."""
     when: Any = connected.when
-    if lacking := when.asks.missing(sent):
+    if lacking := when.parameters.missing(sent):
         name, signal = lacking[0], connected.signal.name
         raise HookError(
             f"{connected.label} has a when= that needs {name!r}, but {signal} was sent without "
@@ -124,6 +124,6 @@ def _holds(connected: Connected, sent: dict[str, Any]) -> bool:
     if not callable(when.condition):
         globs = when.condition.items()
         return all(fnmatchcase(str(sent[name]), glob) for name, glob in globs)
-    passed = when.asks.written(sent)
+    passed = when.parameters.written(sent)
     args = [sent[name] for key, name in passed if not key]
     return holds(when.condition(*args, **{key: sent[name] for key, name in passed if key}))

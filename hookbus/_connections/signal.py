@@ -206,7 +206,7 @@ class HookSignal(Sending):
         if options.timeout is not None and (odd := odd_timeout(options.timeout)):
             warn(f"{new.label} on {self.name}: {odd}")
         new.is_layer, is_of_many = is_layer, is_shared(sender)
-        check_key = self._generation, new.asks, new.is_async, new.role
+        check_key = self._generation, new.parameters, new.is_async, new.role
         if new.when is not None or check_key not in scope.checked:
             if is_of_events:
                 bus.events.check(new)

@@ -247,7 +247,7 @@ async def _beside(
 def answers_at_once(seat: Seat) -> bool:
     """Return whether calling a receiver is a plain call, even if it returns an awaitable."""
     receiver = seat.receiver
-    return not receiver.is_async and seat.timeout is None and "ctx" not in receiver.asks.names
+    return not receiver.is_async and seat.timeout is None and "ctx" not in receiver.parameters.names
 
 
 def _at_once(call: Call, seat: Seat, values: Values) -> tuple[Any, BaseException | None]:

@@ -98,7 +98,7 @@ class Spec(Hook):
         if not self.is_looked_at:
             self.bus._checks.report_misplaced(self)
         table = self.table
-        run = table[NO_SENDER] = self.panel().written.run
+        run = table[NO_SENDER] = self.panel().compiled.run
         return run
 
     def panel(self) -> Panel:
@@ -122,7 +122,7 @@ class Panel:
 
     Attributes:
         seats: the receivers, in order, each as the mode's object and as a seat.
-        written: the function that asks the question.
+        compiled: the function that asks the question.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -132,12 +132,12 @@ class Panel:
         self.seats: Seats = tuple((_token(seat), seat) for seat in answers)
         plan = build_plan(spec, site_as(spec, None), spec.shell)
         self.plan: Plan = attrs.evolve(plan, answers=answers)
-        self.written = QuestionWriter(self.plan, self.seats).written()
+        self.compiled = QuestionWriter(self.plan, self.seats).compile()
 
     @cached_property
     def run_round(self) -> Callable[..., Any]:
         """The function that asks the question. Its first argument is the `Asking`."""
-        run: Any = QuestionWriter(self.plan, self.seats, has_round=True).written().run
+        run: Any = QuestionWriter(self.plan, self.seats, has_round=True).compile().run
         shell = self.plan.hook.shell
         run.__defaults__, run.__kwdefaults__ = shell.__defaults__, shell.__kwdefaults__
         run.__qualname__ = f"{self.plan.hook.name}.ask"

@@ -215,7 +215,7 @@ def hook_for(hookable: Any, bus: Bus = default_bus) -> Hook:
 def _of_question(spec: Spec, source: bool) -> Explanation:
     title = f"{spec.name}, a question ({spec.kind}, {spec.rules.mode_name})"
     asked = spec.panel()
-    text = _source_of(asked.written) if source else None
+    text = _source_of(asked.compiled) if source else None
     return Explanation(title, tuple(_rows(asked.plan)), "no receivers are connected", source=text)
 
 

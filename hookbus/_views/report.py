@@ -243,7 +243,8 @@ def _misfits(receiver: Connected, signal: HookSignal, declared: list[Hook]) -> I
     problems = [receiver.problem_with(h.served(as_method=is_method(h))) for h in declared]
     yield from dict.fromkeys(problem for problem in problems if problem)
     names = {name for hook in declared for name in hook.function_signature.names}
-    for name in sorted({*receiver.asks.names} - receiver.asks.needed - names) if declared else ():
+    optional = {*receiver.parameters.names} - receiver.parameters.needed
+    for name in sorted(optional - names) if declared else ():
         hint = did_you_mean(name, names)
         if "did you mean" in hint:
             yield f"{receiver.label} on {signal.name} always gets its default for {name!r}{hint}"

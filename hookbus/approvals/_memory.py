@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from .. import HookError
 from .._ground.locks import Lock
+from .._ground.numbers import is_number
 from ._digest import canonical
 from ._redacted import restored
 from ._words import Approved, Denied, Kept, Request
@@ -105,8 +106,7 @@ def check_seconds(name: str, seconds: Any) -> None:
     Raises:
         HookError: if it is not a positive number of at most `TIMEOUT_MAX`.
     """
-    is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
-    if not is_number or not 0 < seconds <= TIMEOUT_MAX:
+    if not is_number(seconds) or not 0 < seconds <= TIMEOUT_MAX:
         raise HookError(f"{name}={seconds!r:.40} must be a number of seconds greater than 0")
 
 

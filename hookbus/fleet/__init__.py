@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from .._ground.late import import_late
 
 if TYPE_CHECKING:
     from ._fleet import Fleet, Status
@@ -15,10 +16,7 @@ _MODULES = {"Fleet": "_fleet", "Status": "_fleet", "policy": "_policy"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = found = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    return found
+    return import_late(__name__, _MODULES, name)
 
 
 def __dir__() -> list[str]:

@@ -9,7 +9,7 @@ import selectors
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Final, LiteralString, cast
+from typing import Any, Final
 
 from .. import HookError
 from .._ground.locks import Lock
@@ -100,7 +100,7 @@ class Server:
         places = ", ".join(["%s::text[]" if isinstance(each, list) else "%s" for each in values])
         statement = f'SELECT * FROM "{self.schema}".{function}({places})'
         with self.connected() as connection:
-            return connection.execute(cast("LiteralString", statement), values).fetchall()
+            return connection.execute(statement.encode(), values).fetchall()
 
     @contextmanager
     def connected(self) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:

@@ -7,8 +7,10 @@ from typing import Any, Final, NoReturn
 import attrs
 
 from .. import HookError
+from .._ground.numbers import is_number
 from .._ground.strict_json import strict_json
-from ..guards._authzen.question import VERSION, subject_of
+from ..guards._authzen.question import VERSION
+from ..guards._call import principal_in
 
 LONGEST_DEADLINE: Final = 60.0
 
@@ -67,7 +69,7 @@ def evaluation_of(body: bytes, hook: str) -> Evaluation:
     name, baggage = arguments["name"], _object(_object(subject, "properties"), "baggage")
     if not isinstance(name, str) or resource.get("id") != name:
         _refuse("resource.id must be the name of the tool")
-    if subject["id"] != subject_of(baggage):
+    if subject["id"] != principal_in(baggage):
         _refuse("subject.id must be the user in the baggage, else its session, else 'anonymous'")
     deadline = _deadline(context)
     return Evaluation(
@@ -80,8 +82,7 @@ def _deadline(context: dict[str, Any]) -> float:
     deadline: Any = context.get("deadline")
     if version != VERSION or isinstance(version, bool) or context.get("phase") != "pre":
         _refuse(f"context.hookbus must be {VERSION}, and context.phase 'pre'")
-    is_number = isinstance(deadline, (int, float)) and not isinstance(deadline, bool)
-    if not is_number or deadline <= 0:
+    if not is_number(deadline) or deadline <= 0:
         _refuse("context.deadline must be a number of seconds greater than 0")
     return float(min(deadline, LONGEST_DEADLINE))
 

@@ -6,7 +6,7 @@ import re
 import secrets
 from collections.abc import Iterable
 from importlib.resources import files
-from typing import Any, Final, LiteralString, cast
+from typing import Any, Final
 
 from psycopg import Connection, sql
 
@@ -55,8 +55,8 @@ def make(
             _check_tables(connection, server)
             connection.execute("SET LOCAL client_min_messages = warning")
             for file in ("tables.sql", "functions.sql"):
-                text = files(__package__).joinpath(file).read_text(encoding="utf-8")
-                connection.execute(cast("LiteralString", text.replace("@schema@", f'"{schema}"')))
+                text = files("hookbus.fleet").joinpath(file).read_text(encoding="utf-8")
+                connection.execute(text.replace("@schema@", f'"{schema}"').encode())
             _insert_version(connection, schema)
             for role in names["agents"]:
                 _grant(connection, schema, role, FOR_AGENTS)
@@ -68,10 +68,7 @@ def make(
 
 def _names(option: str, roles: str | Iterable[str]) -> list[str]:
     listed = [roles] if isinstance(roles, str) else roles
-    try:
-        found = list(listed)
-    except TypeError:
-        found = [None]
+    found: list[Any] = list(listed) if isinstance(listed, Iterable) else [None]
     if not all(isinstance(each, str) and each and "\0" not in each for each in found):
         raise HookError(f"{option}={roles!r:.40} must be the name of a role, or several")
     return found

@@ -73,14 +73,14 @@ def let_run(event: Event, arguments: Mapping[str, Any], *, is_stdin_open: bool) 
     if not is_changed:
         return go_on(event)
     if name == "copilot" and event.tool == "apply_patch":  # its arguments can be a plain text
-        return refuse(event, _explain_refusal(event, "changes no argument of this tool"))
+        return refuse(event, _explain_refusal(event, "cannot change the arguments of this tool"))
     if name in _CHANGED:
         return _print_json(_CHANGED[name](arguments))
     if name == "claude":
         # An "allow" beside it would skip the permissions that the user has set.
         return _hook_output("PreToolUse", updatedInput=arguments)
     if not given.keys() <= arguments.keys():
-        return refuse(event, _explain_refusal(event, "takes no argument away"))
+        return refuse(event, _explain_refusal(event, "cannot remove an argument"))
     return _print_json({"hookSpecificOutput": {"tool_input": arguments}})
 
 
@@ -89,11 +89,12 @@ def _let_run_in_codex(
 ) -> Answer:
     tool = event.tool
     if is_changed and tool not in ("Bash", "apply_patch") and not tool.startswith("mcp_"):
-        return refuse(event, _explain_refusal(event, "changes no argument of this tool"))
+        return refuse(event, _explain_refusal(event, "cannot change the arguments of this tool"))
     if tool == "Bash" and not is_stdin_open:
         command = arguments.get("command")
         if not isinstance(command, str):
-            return refuse(event, _explain_refusal(event, "has no command to close the stdin of"))
+            why = "its command is not a string, so its stdin cannot be closed"
+            return refuse(event, f"Error: the call of {tool} was blocked: {why}")
         if not is_patch(command):
             arguments, is_changed = {**arguments, "command": with_closed_stdin(command)}, True
     if not is_changed:

@@ -169,11 +169,11 @@ class GateItself:
         ):
             return "names a file of the gate"
         if any(self._is_above(each, where) for each in _removed(text)):
-            return "takes a folder away that has files of the gate"
+            return "removes or moves a folder that contains files of the gate"
         if any(map(_ANSWERS.search, forms)):
             return "runs a command of the gate, or answers a request for approval"
         if tool.agent == "codex" and _TERMINAL.search(_TO_STREAM.sub(" ", plain)):
-            return "opens the terminal, which no hook of Codex sees"
+            return "opens the terminal, where Codex calls no hook"
         return None
 
 

@@ -12,6 +12,7 @@ import attrs
 
 from .. import HookError, guards
 from .._ground.errors import did_you_mean
+from .._ground.numbers import is_number
 from .._ground.trust import read_trusted_toml
 from .._program.settings import Settings, beside, read_settings
 from ._agents import GROUPS, expand_rule
@@ -66,8 +67,7 @@ def _is_folder(value: Any) -> bool:
 
 
 def _is_seconds(value: Any) -> bool:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and math.isfinite(value) and 0 <= value <= LONGEST_SECONDS
+    return is_number(value) and math.isfinite(value) and 0 <= value <= LONGEST_SECONDS
 
 
 def _is_count(value: Any) -> bool:

@@ -2,8 +2,9 @@
 that disconnects it.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from .._ground.late import import_late
 
 if TYPE_CHECKING:
     from ._arounds import cache, fallback, retry, timeout
@@ -41,10 +42,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = found = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    return found
+    return import_late(__name__, _MODULES, name)
 
 
 def __dir__() -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import HookContext, HookError
 from .._ground.locks import Lock
+from .._ground.numbers import is_number
 from ._call import labels_of
 from ._ready import Hooks, ReadyGuard, either, library
 
@@ -210,6 +211,5 @@ def _is_exception(value: Any) -> bool:
 
 
 def _check_seconds(name: str, seconds: Any) -> None:
-    is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
-    if not is_number or not 0 < seconds < math.inf:
+    if not is_number(seconds) or not 0 < seconds < math.inf:
         raise HookError(f"{name}={seconds!r:.40} must be a number of seconds greater than 0")

@@ -30,6 +30,12 @@ def tool_of(ctx: HookContext) -> tuple[Any, Any]:
     return ctx.hook, {name: each for name, each in values.items() if each is not ctx.sender}
 
 
+def principal_in(baggage: Mapping[str, Any]) -> str:
+    """Return for whom a call is made: the user, else the session, else `anonymous`."""
+    user, session = baggage.get("user"), baggage.get("session")
+    return str(user if user is not None else "anonymous" if session is None else session)
+
+
 def contents_of(ctx: HookContext) -> Any:
     """Return all the data of a call by name: the arguments of the tool, and further parameters of
     the hookable that are plain data and do not identify the call. Other objects, such as a

@@ -15,6 +15,7 @@ from typing import Any, Final
 from .. import HookError
 from .._connections.options import odd_timeout
 from .._ground.errors import warn
+from .._ground.numbers import is_number
 
 SECONDS: Final = 1.0
 """The default time limit of a guard for one call."""
@@ -89,8 +90,7 @@ def checked(timeout: Any) -> float:
     Raises:
         HookError: if it is not a valid timeout.
     """
-    is_number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)
-    if not is_number or not 0 < timeout < math.inf:
+    if not is_number(timeout) or not 0 < timeout < math.inf:
         raise HookError(f"timeout={timeout!r:.40} must be a number of seconds greater than 0")
     if odd := odd_timeout(timeout):
         warn(odd)

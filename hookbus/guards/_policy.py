@@ -244,16 +244,15 @@ class policy(ReadyGuard):
                     raise HookError(view.problem)
 
     def _misspelt_hook(self, found: Policies) -> str | None:
-        """Describe a policy that names a hook which nothing declares, but which is close to one of
-        this guard, or return None.
-        """
+        """Describe a policy that names an undeclared hook with a similar name, or return None."""
         known = {each for each in self.hooks if each.isidentifier()}
         known.update(name for bus in self._buses for name in bus.hook_names())
         for each in found.all:
             for kind, name in entities_in(each):
                 near = did_you_mean(name, known) if kind in (HOOK, ACTION) else ""
                 if name not in known and "did you mean" in near:
-                    return f"{each.place}: no hook {name!a} is declared{near}"
+                    why = f"no hook {name!a} is declared{near} Otherwise, import its module first"
+                    return f"{each.place}: {why}"
         return None
 
     def _note_reload(self, problem: str | None) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 
 from .. import Block, HookContext, HookError
 from .._ground.locks import Lock
+from .._ground.numbers import is_number
 from ._accounts import STORAGE_SECONDS, Counts, Storage, counts_of, digest_of
 from ._call import tool_of
 from ._outermost import Outermost
@@ -153,8 +154,7 @@ def _in_fleet(counts: Counts, calls: int, seconds: int, name: str) -> Callable[[
 
 
 def _seconds(per: Any) -> int:
-    is_number = isinstance(per, (int, float)) and not isinstance(per, bool)
-    if not is_number or not 1 <= per <= FOREVER or per != int(per):
+    if not is_number(per) or not 1 <= per <= FOREVER or per != int(per):
         raise HookError(
             f"per={shown(per)} must be 'session', 'user', 'tool' or a whole number of seconds"
         )

@@ -10,7 +10,7 @@ from .. import Block, HookContext, HookError
 from .._connections.options import check_timeout
 from .._ground.addresses import place_of
 from ._authzen.answer import Decision, NoAnswer
-from ._authzen.asking import Asking
+from ._authzen.client import Client
 from ._call import tool_of
 from ._ready import LAST, Hooks, ReadyGuard, glob, globs, library, shown
 
@@ -66,7 +66,7 @@ class remote(ReadyGuard):
         self._only = [glob(each, "only=") for each in globs(only, "only=")]
         library("urllib3", "remote", extra="remote")
         file = None if ca is None else os.fspath(ca)
-        self._asking = Asking(url, token, deadline, max_bytes, file)
+        self._client = Client(url, token, deadline, max_bytes, file)
         if patches:
             self.on(
                 "pre", self._patch_of(), role="modify", on_error="block", priority=LAST,
@@ -79,12 +79,9 @@ class remote(ReadyGuard):
 
     def _judge_of(self) -> Callable[..., Any]:
         def judge(sender: Any, ctx: HookContext) -> Any:
-            if not self._is_concerned(ctx):
-                return None
-            try:
-                call = self._asking.call_of(ctx)
-            except NoAnswer as error:
-                return self._unanswered(error)
+            call = self._call_of(ctx)
+            if not isinstance(call, bytes):
+                return call
             # What a permit allowed is judged once, unless it is attempted again.
             if ctx.state.pop(self, None) == call:
                 return None
@@ -94,26 +91,34 @@ class remote(ReadyGuard):
 
     def _patch_of(self) -> Callable[..., Any]:
         def patch(sender: Any, ctx: HookContext) -> Any:
-            if not self._is_concerned(ctx):
-                return None
-            try:
-                call = self._asking.call_of(ctx)
-            except NoAnswer as error:
-                return self._unanswered(error)
+            call = self._call_of(ctx)
+            if not isinstance(call, bytes):
+                return call
 
             def apply(decision: Decision) -> dict[str, Any] | None:
                 patch = decision.arguments
-                changed = ctx.__replace__(kwargs={**ctx.kwargs, **patch}) if patch else ctx
-                ctx.state[self] = self._asking.call_of(changed)
+                permitted = call
+                if patch:
+                    changed = ctx.__replace__(kwargs={**ctx.kwargs, **patch})
+                    permitted = self._client.call_of(changed)
+                ctx.state[self] = permitted
                 return patch
 
             return self._ask(ctx, call, apply, takes_patches=True)
 
         return patch
 
-    def _is_concerned(self, ctx: HookContext) -> bool:
+    def _call_of(self, ctx: HookContext) -> bytes | Block | None:
+        """Return what to ask, None if the server is not asked about this tool, or a block if the
+        question cannot be sent.
+        """
         name = tool_of(ctx)[0]
-        return not isinstance(name, str) or any(each.match(name) for each in self._only)
+        if isinstance(name, str) and not any(each.match(name) for each in self._only):
+            return None
+        try:
+            return self._client.call_of(ctx)
+        except NoAnswer as error:
+            return self._unanswered(error)
 
     def _ask(
         self, ctx: HookContext, call: bytes, permit: Callable[[Decision], Any], **more: Any
@@ -122,7 +127,7 @@ class remote(ReadyGuard):
         if ctx.is_async:
             return self._ask_async(ctx, call, permit, more)
         try:
-            return self._verdict(self._asking.ask(ctx, call, **more), permit)
+            return self._verdict(self._client.ask(ctx, call, **more), permit)
         except NoAnswer as error:
             return self._unanswered(error)
 
@@ -130,7 +135,7 @@ class remote(ReadyGuard):
         self, ctx: HookContext, call: bytes, permit: Callable[[Decision], Any], more: Any
     ) -> Any:
         try:
-            return self._verdict(await self._asking.ask_async(ctx, call, **more), permit)
+            return self._verdict(await self._client.ask_async(ctx, call, **more), permit)
         except NoAnswer as error:
             return self._unanswered(error)
 

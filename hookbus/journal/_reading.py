@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from .. import HookError
 from .._ground.errors import did_you_mean
+from .._ground.numbers import is_number
 from ..events import KINDS
 from ._checkpoint import Checkpoint
 from ._file import reading
@@ -51,7 +52,7 @@ class Wanted(NamedTuple):
                 raise HookError(f"{type!r:.40} is not a record type{did_you_mean(kind, TYPES)}")
             conditions["+type = ?"] = kind
         if since is not None:
-            if isinstance(since, bool) or not isinstance(since, (int, float)):
+            if not is_number(since):
                 raise HookError(f"since={since!r:.40} must be a Unix time, such as time.time()")
             conditions["+time >= ?"] = since
         if call is not None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import attrs
 
 from .. import HookError
+from .._ground.numbers import is_number
 from ._chain import Row, row_of
 from ._checkpoint import Checkpoint, check_private_key
 from ._file import shrink
@@ -131,6 +132,5 @@ def _check(days: Any, most: Any) -> None:
     if days is None and most is None:
         raise HookError("retain() needs a limit: pass days=, bytes= or both")
     for name, value in (("days", days), ("bytes", most)):
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if value is not None and not (is_number and 0 <= value < math.inf):
+        if value is not None and not (is_number(value) and 0 <= value < math.inf):
             raise HookError(f"{name}={value!r:.40} must be a number of at least 0")

@@ -101,7 +101,7 @@ def test_claude_code_keeps_its_own_permissions_when_arguments_change(changing):
 def test_codex_refuses_changed_arguments_of_a_tool_that_takes_none(changing):
     event = events.before("codex", "cat /tmp/a", tool_name="view_image")
     what, text = changing.outcome("codex", event)
-    assert what == "blocked" and "codex changes no argument of this tool" in text
+    assert what == "blocked" and "codex cannot change the arguments of this tool" in text
 
 
 @pytest.mark.parametrize("agent", AGENTS)

@@ -217,4 +217,4 @@ def test_a_patch_that_copilot_sends_as_a_plain_text_is_judged_and_not_changed(as
     assert outcome(patch) == ("runs", patch)
     assert "gate_itself" in outcome(PATCH.format(".github/hooks/hookbus.json"))[1]
     what, text = outcome(patch + "OLD")
-    assert what == "blocked" and "copilot changes no argument of this tool" in text
+    assert what == "blocked" and "copilot cannot change the arguments of this tool" in text

@@ -18,6 +18,17 @@ from .test_forks import in_a_child
 ENOUGH = 30.0
 
 
+@pytest.fixture
+def tool_call(bus):
+    """An async hookable that allows every call."""
+
+    @hookable("tool_call", bus=bus)
+    async def tool_call(name, arguments):
+        return "ran"
+
+    return tool_call
+
+
 def test_a_connection_is_kept_and_one_that_the_server_ended_is_replaced(call, bus):
     ends = []
 
@@ -123,12 +134,8 @@ def test_many_threads_and_tasks_each_get_their_own_answer():
     assert refused == {"tool_call was blocked by remote: not allowed by the policy"}
 
 
-def test_an_async_call_leaves_the_loop_free_and_can_be_cancelled(bus):
+def test_an_async_call_leaves_the_loop_free_and_can_be_cancelled(bus, tool_call):
     release = threading.Event()
-
-    @hookable("tool_call", bus=bus)
-    async def tool_call(name, arguments):
-        return "ran"
 
     def reply(peer, question):
         release.wait(20)
@@ -150,12 +157,8 @@ def test_an_async_call_leaves_the_loop_free_and_can_be_cancelled(bus):
         assert asyncio.run(main()) == "ran"
 
 
-def test_beside_another_guard_it_is_cancelled_by_the_first_block(bus):
+def test_beside_another_guard_it_is_cancelled_by_the_first_block(bus, tool_call):
     release = threading.Event()
-
-    @hookable("tool_call", bus=bus)
-    async def tool_call(name, arguments):
-        return "ran"
 
     def reply(peer, question):
         release.wait(20)
@@ -191,11 +194,7 @@ def test_a_forked_child_uses_connections_of_its_own():
     assert asked == ["parent", "child", "parent"] and server.connections == 2
 
 
-def test_a_deadline_is_kept_while_all_threads_of_the_pool_wait(bus):
-    @hookable("tool_call", bus=bus)
-    async def tool_call(name, arguments):
-        return "ran"
-
+def test_a_deadline_is_kept_while_all_threads_of_the_pool_wait(bus, tool_call):
     async def main():
         calls = (tool_call("read", {}) for _ in range(100))
         return await asyncio.gather(*calls, return_exceptions=True)

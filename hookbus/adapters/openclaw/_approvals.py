@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 
 import attrs
 
+from ..._ground.numbers import is_number
 from ._errors import HandlerTimeout
 from ._turns import within
 from ._values import get, spread
@@ -150,8 +151,6 @@ def _text(value: Any) -> str:
 
 
 def _seconds(milliseconds: object) -> float:
-    if isinstance(milliseconds, bool) or not isinstance(milliseconds, (int, float)):
-        return USUAL_SECONDS
-    if not math.isfinite(milliseconds) or milliseconds <= 0:
+    if not is_number(milliseconds) or not math.isfinite(milliseconds) or milliseconds <= 0:
         return USUAL_SECONDS
     return min(math.floor(milliseconds) / 1000, MOST_SECONDS)

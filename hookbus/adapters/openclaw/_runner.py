@@ -12,6 +12,7 @@ import attrs
 from hookbus import HookError
 
 from ..._ground.errors import did_you_mean
+from ..._ground.numbers import is_number
 from ._dispatch import DISPATCH, Dispatch, Receipt
 from ._hooks import FAIL_CLOSED, FROZEN
 from ._registry import Registry
@@ -265,8 +266,7 @@ def _policies(given: Mapping[str, Policy]) -> dict[str, Policy]:
 
 def _seconds(given: Mapping[str, float]) -> dict[str, float]:
     for hook, seconds in given.items():
-        is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
-        if not is_number or not seconds > 0:
+        if not is_number(seconds) or not seconds > 0:
             raise HookError(f"the timeout of {hook} is {seconds!r:.40}; write a number of seconds")
     return dict(given)
 

@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any, Final
 
 from ... import HookContext
-from .._call import labels_of, tool_of
+from .._call import labels_of, principal_in, tool_of
 
 VERSION: Final = 1
 """The version of what `context.hookbus` announces: the form of arguments and patches."""
@@ -36,12 +36,6 @@ def arguments_of(ctx: HookContext) -> dict[str, Any]:
     return {name: each for name, each in ctx.kwargs.items() if name not in labels}
 
 
-def subject_of(baggage: Mapping[str, Any]) -> str:
-    """Return the id of the subject: the user, else the session, else `anonymous`."""
-    user, session = baggage.get("user"), baggage.get("session")
-    return str(user if user is not None else "anonymous" if session is None else session)
-
-
 def call_of(ctx: HookContext, max_bytes: int) -> bytes:
     """Return the part of a question that describes a call: all of it except the `context`.
 
@@ -58,7 +52,7 @@ def call_of(ctx: HookContext, max_bytes: int) -> bytes:
     question = {
         "subject": {
             "type": "agent",
-            "id": subject_of(ctx.baggage),
+            "id": principal_in(ctx.baggage),
             "properties": {"baggage": baggage},
         },
         "action": {"name": ctx.hook, "properties": {"arguments": arguments}},

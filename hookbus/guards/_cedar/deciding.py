@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ... import HookError
 from ..._ground.errors import did_you_mean
+from .._call import principal_in
 from .library import cedar, in_one_line, quoted
 from .people import AGENT, HOOK, ROLE, TOOL, Entities
 from .rules import Uid, parse
@@ -129,8 +130,7 @@ class Policies:
                 "block", "the session has the name of a user, but the call has no user: wrap it in "
                 "with baggage(user=...)",
             )  # fmt: skip
-        named = user if user is not None else "anonymous" if session is None else session
-        return AGENT, str(named)
+        return AGENT, principal_in(baggage)
 
     def views(self) -> list[View]:
         """Return the views of the tools so far: of all tools, if the schema declares them."""

@@ -17,13 +17,13 @@ from .answer import Decision, NoAnswer, decision_of
 from .connections import Server
 from .question import PATH, VERSION, Inexact, arguments_of, call_of, with_context
 
-_ASKING: Final = Workers("questions to a policy server")
+_WORKERS: Final = Workers("questions to a policy server")
 """A pool of its own, so that a silent server takes no threads from other receivers."""
 
-run_at_fork(after_in_child=_ASKING.reset)
+run_at_fork(after_in_child=_WORKERS.reset)
 
 
-class Asking:
+class Client:
     """Asks one policy server.
 
     Args:
@@ -101,11 +101,11 @@ class Asking:
             body = self._server.post(question, end)
             return decision_of(body, names, takes_patches=takes_patches, is_tool=is_tool)
 
-        job, _ = _ASKING.submit(post, (), {})
+        job, _ = _WORKERS.submit(post, (), {})
         try:
             yield job, end
         finally:
-            _ASKING.abandon(job, self)
+            _WORKERS.abandon(job, self)
 
     def call_of(self, ctx: HookContext) -> bytes:
         """Return the part of a question that describes a call.
