@@ -236,8 +236,9 @@ class Fleet:
 
     def retain(self, days: float) -> int:
         """Drop events that were published before this number of days, except those that a reader
-        has not committed, and forget members that were not heard for as long. Return the number of
-        dropped events.
+        has not committed. Also drop requests for approval that ended before, members that were not
+        heard since, and counted calls that no limit counts any more. Return the number of dropped
+        events.
 
         Raises:
             HookError: for an invalid number, or if this role is not an operator's.

@@ -58,6 +58,7 @@ def make(
             for file in ("tables.sql", "functions.sql"):
                 text = files("hookbus.fleet").joinpath(file).read_text(encoding="utf-8")
                 connection.execute(text.replace("@schema@", f'"{schema}"').encode())
+            _check_numbers(connection, server)
             _insert_version(connection, schema)
             for role in names["agents"]:
                 _grant(connection, schema, role, FOR_AGENTS)
@@ -111,6 +112,23 @@ def _check_tables(connection: Connection[tuple[Any, ...]], server: Server) -> No
     statement = sql.SQL("SELECT version FROM {}.fleet").format(sql.Identifier(server.schema))
     for (version,) in connection.execute(statement):
         check_version(version, server)
+
+
+def _check_numbers(connection: Connection[tuple[Any, ...]], server: Server) -> None:
+    """Refuse events of another cluster: its transaction numbers order them, and readers would see
+    no new event until this server has reached these numbers.
+    """
+    from psycopg import sql
+
+    statement = sql.SQL(
+        "SELECT 1 FROM {}.events WHERE tx > pg_current_xact_id() LIMIT 1"
+    ).format(sql.Identifier(server.schema))
+    if connection.execute(statement).fetchone():
+        raise HookError(
+            f"the fleet {server.schema} at {server.where} was restored from a dump of another "
+            "server, whose transaction numbers order its events: restore a physical backup, or "
+            "make a new fleet with another schema="
+        )
 
 
 def check_version(version: int, server: Server) -> None:

@@ -123,7 +123,8 @@ CREATE OR REPLACE FUNCTION @schema@.forget_reader(p_name text) RETURNS void
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = @schema@, pg_temp
 AS $$ DELETE FROM readers WHERE name = p_name $$;
 
--- Drops what all readers have committed, and members that were not heard for as long.
+-- Drops what all readers have committed, requests that ended and members that were last heard before
+-- this time, and calls that no limit counts any more. Reservations and accounts stay.
 CREATE OR REPLACE FUNCTION @schema@.retain(p_days double precision) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = @schema@, pg_temp
 AS $$
@@ -135,6 +136,9 @@ BEGIN
     );
     GET DIAGNOSTICS dropped = ROW_COUNT;
     DELETE FROM members WHERE heard < now() - p_days * interval '1 day';
+    DELETE FROM calls WHERE until < now();
+    DELETE FROM requests
+    WHERE coalesce(used, until, lapsed, answer_by) < now() - p_days * interval '1 day';
     RETURN dropped;
 END $$;
 

@@ -237,6 +237,25 @@ def test_what_a_fleet_does_not_keep_is_refused(made):
         )
 
 
+def test_retain_drops_requests_that_have_ended_and_no_others(made, postgres):
+    operator = made.open("operator")
+    person, pay = operator.approvals(), pay_on(made.open("agent").approvals())
+    used, denied, late, valid, pending = (parked(pay, "bob", 500 + each) for each in range(5))
+    for id in (used, valid):
+        person.answer(id, Approved("ada"))
+    person.answer(denied, Denied("ada", "no"))
+    assert pay("bob", 500) == 500
+    moved = ", ".join(f"{each} = {each} - interval '3 days'" for each in MOMENTS)
+    ended = f"('{used}', '{denied}', '{late}')"
+    postgres.run_sql(f"UPDATE {made.schema}.requests SET {moved} WHERE id IN {ended}")
+    postgres.run_sql(f"UPDATE {made.schema}.requests SET asked = asked - interval '3 days'")
+    operator.retain(4)
+    assert len(person.history()) == 5
+    operator.retain(1)
+    assert [each.request.id for each in person.history()] == [valid, pending]
+    assert pay("bob", 503) == 503
+
+
 @pytest.mark.parametrize("name", ["expires", "answer_within"])
 def test_a_bad_number_of_seconds_is_refused(made, name):
     for seconds in (0, -1, True, "1", None):

@@ -85,6 +85,18 @@ def test_each_user_tool_and_window_has_its_own_count(made, postgres):
     assert passed(call, 3) == 2
 
 
+def test_retain_drops_calls_that_no_limit_counts_any_more(made, postgres):
+    call = tool_on(rate_limit(2, per=60, storage=made.open("agent")))
+    assert passed(call, 1) == 1
+    past = "counted = counted - interval '61 s', until = until - interval '61 s'"
+    postgres.run_sql(f"UPDATE {made.schema}.calls SET {past}")
+    other = tool_on(rate_limit(3, storage=made.open("agent")))
+    assert passed(other, 1) == 1
+    made.open("operator").retain(30)
+    assert postgres.run_sql(f"SELECT count(*) FROM {made.schema}.calls") == [(1,)]
+    assert passed(other, 3) == 2
+
+
 def test_parallel_calls_never_exceed_a_limit_or_a_budget(made):
     limited = [tool_on(rate_limit(7, storage=made.open("agent"))) for _ in range(4)]
     paid = [model_on(budget(tokens=70, storage=made.open("agent")), used=(1, 9)) for _ in range(4)]

@@ -168,6 +168,14 @@ def test_a_fleet_of_a_newer_version_is_refused(made, postgres):
     assert "version 99" in refusal(made.make)
 
 
+def test_a_fleet_restored_from_a_dump_of_another_server_is_refused(made, postgres):
+    event = f"INSERT INTO {made.schema}.events (tx, id, member, body)"
+    postgres.run_sql(f"{event} VALUES (pg_current_xact_id(), 'own', 'a', '{{}}')")
+    made.make()
+    postgres.run_sql(f"{event} VALUES ('999999999999', 'restored', 'a', '{{}}')")
+    assert "was restored from a dump of another server" in refusal(made.make)
+
+
 def test_nothing_shows_the_password(made):
     agent = made.open("agent")
     assert PASSWORDS["agent"] not in f"{agent!r} {agent} {vars(agent)}"
