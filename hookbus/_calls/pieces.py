@@ -9,7 +9,7 @@ from typing import Any
 
 from .._connections.phases import EXTRA_NAMES
 from .._hooks.shell import declared, passed
-from .first import first_call
+from .first import FirstCall
 from .plan import Plan, Seat
 from .text import MINE, fill
 from .watch import watching
@@ -221,8 +221,13 @@ class Pieces:
         return self.give("r", self.called(seat))
 
     def called(self, seat: Seat) -> Any:
-        """Return the object to call: the receiver, or a wrapper that records its first call."""
-        return first_call(seat, self.function(seat))
+        """Return the object to call: the receiver, or a placeholder that records its first call.
+        For a method of the sender, it is its function, which does not keep the sender alive.
+        """
+        function: Any = seat.receiver.function
+        if self.holding(seat) == "own":
+            function = function.__func__
+        return function if seat.receiver.has_fired else FirstCall(seat, function)
 
     def _watched(self, seat: Seat) -> str:
         """Generate the callee. For a receiver that could block the event loop, it is a wrapper that
@@ -236,13 +241,6 @@ class Pieces:
         watched, over = watching(seat.receiver, self.given[receiver])
         self.tools |= {f"watched_{receiver}": watched, f"over_{receiver}": over}
         return f"({receiver} if over_{receiver} else watched_{receiver})"
-
-    def function(self, seat: Seat) -> Any:
-        """Return the receiver. For a method of the sender, return its function, which does not
-        keep the sender alive.
-        """
-        function: Any = seat.receiver.function
-        return function.__func__ if self.holding(seat) == "own" else function
 
 
 def _display(names: Iterable[str]) -> str:
