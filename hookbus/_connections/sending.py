@@ -110,7 +110,8 @@ class Sending(NamedSignal):
         | None = None,
         **kwargs: Any,
     ) -> Pairs:  # fmt: skip
-        """Await the receivers of a sender, one after the other. `sender` and `kwargs` are as in `send`.
+        """Await the receivers of a sender, one after the other. `sender` and `kwargs` are those of
+        `send`.
 
         `_sync_wrapper` converts a plain callable to a coroutine function. Without it,
         `send_async` raises RuntimeError if a connected receiver is a plain callable.
