@@ -251,8 +251,8 @@ class Bus:
     @named_options
     def switch(self, receiver: str, act: Act, *, by: str) -> list[str]:
         """Switch all receivers with this name while the program runs. Operators use this method.
-        The switch applies from the next call on, also to receivers that are connected with this
-        name later, for example after a reload, until the operator switches again. The program
+        The switch applies from the next call on, including to receivers that are connected with
+        this name later, for example after a reload, until the operator switches again. The program
         cannot undo it by connecting, disabling or enabling receivers. An event `Switched` is
         emitted for each existing connection.
 

@@ -73,8 +73,8 @@ def run(
             langchain,mcp.
         policy: a file or folder of policies in Cedar, which decide every tool_call. They are read
             again when they change.
-        policy_schema: the types of arguments for the policies: a schema of Cedar, or a JSON file
-            with the tools of an MCP server. Default: what the tools declare.
+        policy_schema: the types of arguments for the policies: a Cedar schema, or a JSON file with
+            the tools of an MCP server. Default: what the tools declare.
         people: a TOML file of names and their roles, for the policies.
         journal: the file to record events in. Default: HOOKBUS_JOURNAL, or the file in the
             settings.

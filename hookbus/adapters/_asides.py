@@ -25,7 +25,7 @@ class Aside:
         model: the model that is called.
 
     Attributes:
-        reports: the waiting reports, in the form of the subclass.
+        reports: the reports held back, in the form of the subclass.
         is_waiting: whether the guards have yet to return.
     """
 

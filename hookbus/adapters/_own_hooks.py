@@ -159,8 +159,9 @@ class View:
 
 
 def frozen(value: Any) -> Any:
-    """Return a copy of the dicts and lists in a value, to compare with later; other objects in it
-    are shared."""
+    """Return a copy of the dicts and lists in a value, for a later comparison; other objects in it
+    are shared.
+    """
     if isinstance(value, dict):
         return {key: frozen(each) for key, each in value.items()}
     return [frozen(each) for each in value] if isinstance(value, list) else value

@@ -112,7 +112,7 @@ class Patches:
         self, home: ModuleType, name: str, value: Any, *, also_outside: bool = False
     ) -> None:
         """Set a function in its module, and in every other module of the package that imported it
-        by name; with `also_outside` in all modules, and under any name."""
+        by name; with `also_outside`, in all modules and under any name."""
         stock, package = getattr(home, name), f"{home.__name__.partition('.')[0]}."
         for module_name, module in list(sys.modules.items()):
             held = module.__dict__ if isinstance(module, ModuleType) else {}
@@ -136,7 +136,8 @@ class Patches:
     def wrap(
         self, cls: type, name: str, make: Callable[[type, Any], Any], *, is_optional: bool = False
     ) -> None:
-        """Replace a method in a class and in every subclass that overrides it, also future ones.
+        """Replace a method in a class and in every subclass that overrides it, including future
+        ones.
 
         Args:
             cls: the class; it is enough if subclasses have the method.

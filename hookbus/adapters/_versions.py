@@ -22,7 +22,7 @@ _CLAUSE: Final = re.compile(r"(===|==|~=|!=|<=|>=|<|>)\s*([^\s,;()]+)")
 
 class Between(NamedTuple):
     """The versions that an adapter was tested with, from the oldest to the newest. Patch releases
-    of the newest are contained, too; `untested="refuse"` accepts them.
+    of the newest version are also included; `untested="refuse"` accepts them.
     """
 
     oldest: str

@@ -9,7 +9,7 @@ events of a streamed request. `agent_run` (sender: the agent) covers `run` and `
 call raises `ToolFailed`, which the model reads and which does not use up a retry. For an output
 function, it raises `ModelRetry`, because the run has no output yet.
 
-While `approver` is asked, the call is deferred: the run ends with `DeferredToolRequests`, and
+While the `approver` decides, the call is deferred: the run ends with `DeferredToolRequests`, and
 continues with `DeferredToolResults`.
 
 The hooks of Pydantic AI's capabilities run outside hookbus's hooks, so guards see their changes. An

@@ -175,7 +175,7 @@ class Answering:
         if required and not self._counts_people:
             raise HookError(
                 f"{required[0].receiver} requires roles or several approvals, which {self.name} "
-                "does not know: set bus.approver(approvals.Store(path, people='people.toml'))"
+                "does not support: set bus.approver(approvals.Store(path, people='people.toml'))"
             )
         details = {name: ask.details for name, ask in asks if ask.details}
         sender = facts["sender"]

@@ -115,8 +115,8 @@ class notify:
             _place_of(page, "page= needs the address of the page, such as 'https://host/path/'")
             if "?" in page or "#" in page:
                 raise HookError(
-                    "page= must be the address of the page without its token, or anything else "
-                    "after ? or #: the webhook would learn it"
+                    "page= must be the address of the page without a token, and without anything "
+                    "after ? or #, because the webhook would receive it"
                 )
         self._page = page
         if secret is not None and (not isinstance(secret, (str, bytes)) or not secret):

@@ -97,7 +97,7 @@ class Answering:
 
     def _close(self, why: str) -> Answer:
         name = self._request.event or (self._event.name if self._event else "")
-        return close_event(self._request.agent, name, f"{why} (the event is closed)")
+        return close_event(self._request.agent, name, f"{why} (the event is blocked)")
 
     async def _answer_in_time(self) -> Answer:
         try:

@@ -21,7 +21,7 @@ VERSION: Final = 1
 LONGEST_SECONDS: Final = 86_400
 """The deadline of the agent, which opens. The gate's own comes long before."""
 
-_CLOSED: Final = "the gate did not run, so the event is closed"
+_CLOSED: Final = "the gate did not run, so the event is blocked"
 _REFUSES: Final = (
     f"c=$?; [ $c = {hook.GO} ] && exit 0; "
     f"[ $c = {hook.REFUSED} ] || echo 'hookbus: {_CLOSED}' >&2; exit 2"

@@ -43,7 +43,7 @@ def status_of(agent: Agent, settings: Path) -> dict[str, Any]:
 
     Args:
         agent: the agent.
-        settings: the settings of the gate, where the entries name none.
+        settings: the settings of the gate, for entries that name none.
     """
     installed, problems, named = list[str](), list[str](), list[str]()
     for file in _files_of(agent):

@@ -107,7 +107,7 @@ STARTS: Final = {
 
 
 def find_gap(name: str) -> str:
-    """Run an agent on a scripted model that calls a shell with a command which `gate_itself`
+    """Run an agent on a scripted model that calls its shell with a command that `gate_itself`
     always blocks. Return why the gate is not live, or an empty string.
 
     Args:

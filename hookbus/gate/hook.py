@@ -1,9 +1,10 @@
-"""The program that a coding agent starts for each event. It asks the server of the gate, and closes
-if it cannot.
+"""The program that a coding agent starts for each event. It asks the server of the gate, and blocks
+the event if it cannot.
 
-It imports nothing of hookbus, and only modules that are built into Python or nearly so: an agent
-starts it for every call. Started by an agent, it exits with 77 for go and 78 for refused, which no
-other program does by accident. The shell around it makes 0 and 2 of these.
+It imports nothing of hookbus, and only modules that are built into Python or load as quickly,
+because an agent starts it for every call. When an agent starts it, it exits with 77 for allowed and
+78 for refused, which no other program uses by accident. The shell around it converts these to 0 and
+2.
 """
 
 import _signal  # type: ignore[import-not-found]
@@ -75,7 +76,9 @@ def folder() -> str:
         found = posix.lstat(path)
     is_folder = found.st_mode & 0o170000 == 0o040000
     if not is_folder or found.st_uid != posix.getuid() or found.st_mode & 0o077:
-        raise Closed(f"{path} must be a folder for you alone: remove it, or chmod 700 it")
+        raise Closed(
+            f"{path} must be a folder that only you can access: remove it, or run chmod 700 on it"
+        )
     return path
 
 
@@ -205,7 +208,7 @@ def _exchange(connection: _socket.socket, request: bytes) -> Answer | None:
                 _signal.setitimer(_signal.ITIMER_REAL, float(words[1]))
                 received = rest
             else:
-                raise Closed("the server gave an answer of another version")
+                raise Closed("the server answered in the format of another version")
     finally:
         connection.close()
 
@@ -234,7 +237,7 @@ def _read_answer(connection: _socket.socket, words: list[bytes], received: bytes
             raise Closed("the answer of the server was cut short")
     found = b"".join(parts)
     if missing or code not in (GO, REFUSED) or (code == REFUSED and not of_err):
-        raise Closed("the server gave an answer of another version")
+        raise Closed("the server answered in the format of another version")
     return code, found[:of_out], found[of_out:]
 
 
@@ -271,7 +274,7 @@ def answer(agent: str, settings: str, seconds: str, event: str) -> Answer:
         given = read_stdin()
         if not agent and (event or given != b"{}"):  # those are the words of `gate status`
             event = ""
-            raise Closed("the hook names no agent: write one")
+            raise Closed("the hook names no agent: add the name of one")
         found = ask(agent, settings, float(seconds), event, given)
         _ignore_signals()
         return found
@@ -280,7 +283,7 @@ def answer(agent: str, settings: str, seconds: str, event: str) -> Answer:
     except BaseException as error:
         why = f"the hook failed: {type(error).__name__}"
     _ignore_signals()
-    return close_event(agent, event, f"{why} (the event is closed)")
+    return close_event(agent, event, f"{why} (the event is blocked)")
 
 
 def _ignore_signals() -> None:

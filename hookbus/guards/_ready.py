@@ -95,7 +95,7 @@ class Unnamed:
         self.per, self.calls, self.in_threads = per, 0, 0
 
     def note(self) -> None:
-        """Note a call without a session or user."""
+        """Record a call without a session or user."""
         if was_ever_said(self.per):
             self.calls += 1
             self.in_threads += threading.current_thread() is not threading.main_thread()

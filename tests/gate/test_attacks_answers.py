@@ -113,7 +113,7 @@ def test_no_server_of_mcp_can_have_a_tool_of_another_ones_name(changing):
     for server, tool in (("a__b", "c"), ("a_", "b")):
         context = {"server_name": server, "tool_name": tool}
         event = events.before("gemini", tool_name=f"mcp_{server}_{tool}", mcp_context=context)
-        assert "has a wrong name" in runs(changing, "gemini", event)
+        assert "has an invalid name" in runs(changing, "gemini", event)
 
 
 @pytest.mark.parametrize("agent", ["claude", "codex"])

@@ -60,7 +60,7 @@ def test_the_command_is_the_same_in_every_release_so_that_codex_trusts_it_still(
     words = [sys.executable, "-I", "-S", hook.__file__, "codex", str(gate.file), "10", "PreToolUse"]
     ending = (
         "c=$?; [ $c = 77 ] && exit 0; [ $c = 78 ] || echo 'hookbus: the gate did not run, so the "
-        "event is closed' >&2; exit 2"
+        "event is blocked' >&2; exit 2"
     )
     command = f"{shlex.join(words)}; {ending}"
     expected = {"type": "command", "command": command, "timeout": 86_400}

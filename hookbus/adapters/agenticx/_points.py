@@ -110,7 +110,7 @@ class Points:
     def add(
         self, cls: type, *functions: Callable[..., Any], patches: Patches | None = None
     ) -> None:
-        """Make functions methods of a class, and hooks."""
+        """Turn functions into methods of a class, and into hooks."""
         for function in functions:
             name = function.__name__
             (setattr if patches is None else patches.replace)(cls, name, function)

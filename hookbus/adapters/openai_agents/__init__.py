@@ -10,9 +10,9 @@ calls to every model. `agent_run` covers `Runner.run` and `run_sync`; its result
 `agent_stream` covers a whole streamed run; its parts are those of `model_stream`. A blocked model
 call or run raises `HookBlocked`.
 
-While `approver` is asked, the run is interrupted. Approve or reject the `interruptions` of the run
-in its `RunState`, and resume the run with it. Local shell and computer tools, patches of several
-files and hand-offs cannot be interrupted and are blocked instead.
+While the `approver` decides, the run is interrupted. Approve or reject the `interruptions` of the
+run in its `RunState`, and resume the run with it. Local shell and computer tools, patches of
+several files and hand-offs cannot be interrupted and are blocked instead.
 
 Not covered: tools that the provider runs (hosted tools, hosted MCP servers), hand-offs in realtime
 sessions, and direct calls of `tool.on_invoke_tool`. Calls of `agents.tool.invoke_function_tool` are

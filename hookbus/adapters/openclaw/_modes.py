@@ -105,7 +105,7 @@ def observe(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any
 
 
 def evaluate(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
-    """Call all handlers concurrently; return each outcome with its plugin, failures too."""
+    """Call all handlers concurrently; return each outcome with its plugin, including failures."""
     outcomes = []
     for answer in (yield receivers):
         registration = dispatch.registry.find(dispatch.hook.name, answer.receiver)

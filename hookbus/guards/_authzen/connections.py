@@ -200,7 +200,8 @@ class _Timed:
         self._sock.settimeout(_left(self.end))
 
     def acknowledge_at_once(self) -> None:
-        """Do not delay acknowledgments: many servers send the body only after that of the headers.
+        """Do not delay acknowledgments: many servers send the body only after the headers are
+        acknowledged.
         """
         if _QUICKACK is not None:
             self._sock.setsockopt(socket.IPPROTO_TCP, _QUICKACK, 1)

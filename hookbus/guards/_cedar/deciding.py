@@ -92,7 +92,8 @@ class Policies:
                 if kind == ROLE and name not in roles:
                     near = did_you_mean(name, roles) if roles else ""
                     raise HookError(
-                        f"{policy.place}: entities= and people= give nobody the role {name!a}{near}"
+                        f"{policy.place}: no one in entities= or people= has the role {name!a}"
+                        f"{near}"
                     )
                 if kind == TOOL and tools is not None and name not in tools:
                     near = did_you_mean(name, tools)

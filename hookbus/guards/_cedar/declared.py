@@ -24,7 +24,7 @@ DEEPEST: Final = 8
 
 def fields_of_schema(schema: Any) -> dict[str, Field] | None:
     """Return the arguments in what a tool declares: a JSON schema, a pydantic model, or a mapping
-    or list of parameters. None if it declares none of these.
+    or list of parameters. Return None if it declares none of these.
     """
     if isinstance(schema, type) and hasattr(schema, "model_json_schema"):
         schema = schema.model_json_schema()
@@ -126,8 +126,8 @@ def _kind_of_values(values: Iterable[Any]) -> tuple[Kind, bool]:
 
 
 def fields_of_function(function: Callable[..., Any]) -> dict[str, Field] | None:
-    """Return the arguments of a function, without its first parameter if that is `self`. None if it
-    takes any argument.
+    """Return the arguments of a function, without its first parameter if that is `self`. Return
+    None if it takes arbitrary arguments.
     """
     parameters = _parameters_of(function)
     if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):

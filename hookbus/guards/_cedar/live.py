@@ -67,7 +67,9 @@ class Live:
         return self.policies
 
     def look(self) -> None:
-        """Read the files again if they have changed. If they cannot be used, the policies stay."""
+        """Read the files again if they have changed. If they cannot be used, the earlier policies
+        remain in force.
+        """
         with self._lock:
             now = time.monotonic()
             if now < self._next_look:
