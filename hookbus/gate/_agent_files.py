@@ -13,14 +13,18 @@ _NAMES: Final = {
     ".github/copilot": ("settings",), ".config/opencode": ("plugin", "opencode.json"),
     ".opencode": ("plugin", "opencode.json"),
 }  # fmt: skip
-"""How the names of settings begin, by folder. It is in the home or in a project."""
+"""The prefixes of the names of settings, by folder. The folder is in the home folder or in a
+project.
+"""
 
 _VARIABLES: Final = {
     "CLAUDE_CONFIG_DIR": (".claude", ""), "CODEX_HOME": (".codex", ""),
     "COPILOT_HOME": (".copilot", ""), "XDG_CONFIG_HOME": (".config/opencode", "opencode"),
     "GEMINI_CLI_HOME": (".gemini", ".gemini"),
 }  # fmt: skip
-"""The variables that name another folder in place of one of these, and which folder in it."""
+"""The variables that replace one of these folders with another one: the folder, and the name inside
+the other one.
+"""
 
 FILES: Final = tuple(f"{folder}/{name}" for folder, names in _NAMES.items() for name in names)
 """The prefixes of the paths of settings, in the home folder or in a project."""

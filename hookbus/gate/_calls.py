@@ -59,7 +59,7 @@ class UnknownCall(Exception):
 
 
 _PLACES_OF_RESULTS: Final = {"gemini": "llmContent", "copilot": "textResultForLlm"}
-"""Where a result has what the model reads."""
+"""The location in a result of the text that the model reads."""
 
 
 def _show_result(agent: str, raw: Any) -> Any:

@@ -55,7 +55,7 @@ def paths_in(patch: str) -> list[str]:
     if "*** Begin Patch" not in patch:
         raise UnreadablePatch("the patch has no beginning")
     found = []
-    for whole in patch.split("\n"):  # only this ends a line for Codex
+    for whole in patch.split("\n"):  # for Codex, only this character ends a line
         line = whole.strip()
         file = _FILE.fullmatch(line)
         if file is not None:

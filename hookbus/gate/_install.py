@@ -67,7 +67,7 @@ CANNOT: Final[dict[str, tuple[str, ...]]] = {
         "what a user runs with ! in a prompt, and a shell that OpenCode's own user opens",
     ),
 }
-"""What the gate of each agent does not reach."""
+"""The actions that the gate of each agent does not check."""
 
 ALL_CANNOT: Final = ("what a command does once it runs", "the model itself")
 

@@ -18,10 +18,10 @@ MOST: Final = 1_000
 """The number of sessions to remember."""
 
 NEW: Final = ("startup", "clear")
-"""How a session begins that has no past."""
+"""The ways in which a session without a past begins."""
 
 PLACED: Final = (*NEW, "resume")
-"""How a session begins whose folder is the one that its user is in."""
+"""The ways in which a session begins in the current folder of its user."""
 
 
 @attrs.define(eq=False)

@@ -19,14 +19,14 @@ import attrs
 from ._models import ChatModel, ClaudeModel, CodexModel, GeminiModel, Model
 
 SECONDS: Final = 120.0
-"""How long an agent may take."""
+"""The time limit of an agent."""
 
 _BLOCKED: Final = "blocked by gate_itself"
 _KEYS: Final = (
     "ANTHROPIC_", "AWS_", "AZURE_", "CLAUDE_CODE_USE_", "COPILOT_PROVIDER_", "GEMINI_API_", "GH_",
     "GITHUB_", "GOOGLE_", "OPENAI_", "OPENCODE_CONFIG", "OPENROUTER_",
 )  # fmt: skip
-"""How the names of variables begin that hold keys, or name another model."""
+"""The prefixes of variables that contain keys, or name another model."""
 
 
 @attrs.frozen

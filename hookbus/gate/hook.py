@@ -23,7 +23,7 @@ GUARDED = (
     "AfterTool", "BeforeAgent", "preToolUse", "postToolUse", "postToolUseFailure", "chat.message",
     "beforeSubmitPrompt", "userPromptSubmitted", "tool.execute.before", "tool.execute.after",
 )  # fmt: skip
-"""The events that close. All others pass, because a gate must not keep a session from ending."""
+"""The events that a failure blocks. Others continue: a gate must not keep a session from ending."""
 
 _ENDS = b'{"continue": false, "stopReason": "%s"}'
 _RESULT = b'{"modifiedResult": {"resultType": "success", "textResultForLlm": "%s"}}'
@@ -34,14 +34,16 @@ CLOSES = {
     ("copilot", "preToolUse"): b'{"permissionDecision": "deny", "permissionDecisionReason": "%s"}',
     ("copilot", "postToolUse"): _RESULT,
 }  # fmt: skip
-"""The JSON that closes an event, beside an exit code of 0; for all others, it is stderr and 2."""
+"""The JSON that blocks an event, with exit code 0. All other events are blocked by a line on stderr
+and exit code 2.
+"""
 
 PASSED_ON = (
     b"HOME", b"CLAUDE_CONFIG_DIR", b"CODEX_HOME", b"COPILOT_HOME", b"XDG_CONFIG_HOME",
     b"CLAUDE_PROJECT_DIR", b"GEMINI_PROJECT_DIR", b"CURSOR_PROJECT_DIR", b"COPILOT_PROJECT_DIR",
     b"OPENCODE_PROJECT_DIR", b"CLAUDE_CODE_ENTRYPOINT", b"GEMINI_CLI_HOME",
 )  # fmt: skip
-"""The environment variables of the agent that the server gets."""
+"""The environment variables of the agent that are passed to the server."""
 
 Answer = tuple[int, bytes, bytes]
 """The exit code, stdout and stderr."""

@@ -141,7 +141,7 @@ class Server:
             raise NoAnswer(
                 "malformed", "the answer of the policy server is not valid HTTP"
             ) from None
-        with closing(response):  # it holds the socket open, also when the connection is closed
+        with closing(response):  # it keeps the socket open even when the connection is closed
             return self._body_of(response)
 
     def _body_of(self, response: Any) -> bytes:
@@ -248,7 +248,7 @@ def _late() -> NoAnswer:
 
 @functools.cache
 def _errors() -> tuple[type[Exception], ...]:
-    """Return what the library raises for what happens on a connection."""
+    """Return the exceptions that the library raises for problems with a connection."""
     from urllib3.exceptions import HTTPError
 
     return OSError, HTTPException, HTTPError

@@ -58,7 +58,7 @@ class Policies:
         named = (uid for each in self.all for uid in entities_in(each))
         self.agents = entities.names | {name for kind, name in named if kind == AGENT}
         held = {name for kind, name in known_uids(entities) if kind == ROLE}
-        # A role that was taken from its last member is no error: else the member would keep it.
+        # A role without members is not an error here: otherwise, its last member would keep it.
         self.roles: set[str] = held | (earlier.roles if earlier is not None else set())
         self.roles_of_nobody = self.roles - held
         if schema.handle is None:

@@ -22,7 +22,7 @@ from .source import (
 )
 
 PAUSE_SECONDS: Final = 0.1
-"""How often the files are looked at, at most."""
+"""The minimum time in seconds between two checks of the files."""
 
 
 class Live:

@@ -99,7 +99,7 @@ LONG: Final = Kind("Long", _long)
 BOOL: Final = Kind("Bool", _bool)
 DECIMAL: Final = Kind("decimal", decimal_of)
 TEXT: Final = Kind("String", _text)
-"""Any value: a string as it is, and all else as JSON text."""
+"""Any value: a string unchanged, and any other value as JSON text."""
 
 
 def set_of(kind: Kind) -> Kind:
