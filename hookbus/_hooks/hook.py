@@ -123,7 +123,7 @@ class Hook:
         return own
 
     def find(self, values: tuple[Any, ...]) -> Run:
-        """Return the function that runs a call with these values. It takes the arguments of the
+        """Return the function that runs a call with these values, and takes the arguments of the
         body.
         """
         raise NotImplementedError

@@ -47,7 +47,8 @@ def split(given: Mapping[str, Any], declared: Callable[[], Iterable[str]]) -> Sp
     """Remove injected values from arguments.
 
     A declared name alone hides nothing, because a model may have written an argument of that name.
-    It hides values that the framework was seen to inject, and values that no model can write.
+    The function removes values that the framework was seen to inject, and values that no model can
+    write.
 
     Args:
         given: the arguments of the call.

@@ -29,8 +29,8 @@ class Parts(NamedTuple):
 def shown(result: Any) -> Any:
     """Return a result for receivers: text or plain data, with nothing left out.
 
-    It is the structured content if the text says the same, or the text if there is nothing else.
-    Otherwise it is all blocks together with the structured content.
+    The result is the structured content if the text contains the same, or the text if there is
+    nothing else. Otherwise, it is all blocks together with the structured content.
     """
     structured = result.structured_content
     texts = [block.text for block in result.content if block.type == "text"]

@@ -237,8 +237,8 @@ def _with_subclasses(cls: type) -> Iterator[type]:
 
 
 def carries(*names: str) -> Callable[[F], F]:
-    """Mark the parameters of a hookable method that an adapter uses to make its call. They are not
-    part of what a person approves.
+    """Mark the parameters of a hookable method that an adapter uses to make its call. These
+    parameters are not part of what a person approves.
     """
 
     def mark(function: F) -> F:

@@ -111,8 +111,8 @@ def describe(supported: Supported) -> str:
 
 
 def advice_for(package: str, supported: Supported) -> str:
-    """Return advice on what to install. It respects the requirements of other installed packages:
-    if no supported version fits them, it names them and advises no version.
+    """Return advice on what to install. The advice respects the requirements of other installed
+    packages: if no supported version fits them, it names these packages and recommends no version.
     """
     required = dict(_requirements(package))
     described = "; ".join(f"{name} requires {each}" for name, each in sorted(required.items()))

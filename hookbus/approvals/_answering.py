@@ -91,7 +91,7 @@ class Answering:
         return Approval(call)
 
     def digest(self, facts: Mapping[str, Any]) -> str:
-        """Return the digest of a call. It covers the unredacted values.
+        """Return the digest of a call. The digest covers the unredacted values.
 
         Raises:
             HookError: if an argument or a bound value cannot be serialized to canonical JSON, or if

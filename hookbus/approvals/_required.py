@@ -72,5 +72,5 @@ def missing(
 
 
 def name_mark(key: bytes, name: str) -> str:
-    """Return the keyed hash of a name. It does not reveal the name, which may be redacted."""
+    """Return the keyed hash of a name. The hash does not reveal the name, which may be redacted."""
     return hmac.digest(key, b"name " + folded(name).encode(), "sha256").hex()

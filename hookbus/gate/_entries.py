@@ -32,7 +32,9 @@ _KEYS: Final = ("command", "bash")
 
 
 def command_of(agent: str, event: str, settings: str, seconds: float) -> str:
-    """Return the command of an entry. Its shell blocks the event if the hook cannot start."""
+    """Return the command of an entry. The shell of the command blocks the event if the hook cannot
+    start.
+    """
     return _with_ending([*hook_words(agent, settings, seconds), event])
 
 

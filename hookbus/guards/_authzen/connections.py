@@ -1,4 +1,4 @@
-"""Connections to a policy server. They are reused, and every operation has a deadline."""
+"""Connections to a policy server. Connections are reused, and every operation has a deadline."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def _parameters_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
 
 
 def field_of_parameter(parameter: Parameter) -> Field:
-    """Return the type of a parameter. It may be missing if it has a default."""
+    """Return the type of a parameter. The parameter may be missing if it has a default."""
     if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
         return Field(TEXT, is_required=False)
     kind, may_be_none = kind_of_annotation(parameter.annotation)

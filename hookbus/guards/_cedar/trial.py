@@ -229,8 +229,8 @@ def _check_keys(said: Mapping[str, Any], known: Collection[str], where: str) -> 
 
 
 def schema_seen(calls: Iterable[tuple[str, Mapping[str, Any]]]) -> Schema:
-    """Return a schema with the arguments in these calls. Those that every call to a tool has are
-    required. An argument whose values have several types, or are mappings, is text.
+    """Return a schema with the arguments in these calls. Arguments that every call to a tool has
+    are required. An argument whose values have several types, or are mappings, is text.
     """
     counts: dict[str, int] = {}
     values: dict[str, dict[str, list[Any]]] = {}
