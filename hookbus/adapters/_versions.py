@@ -68,7 +68,8 @@ def is_supported(version: str, supported: Supported) -> bool:
 
 def is_too_old(version: str, supported: Supported) -> bool:
     """Return whether a version is older than all tested ones. Such versions are known to lack
-    something."""
+    something that the adapter needs.
+    """
     oldest = [each.oldest if isinstance(each, Between) else each for each in supported]
     return numbers_of(version) < min(map(numbers_of, oldest))
 

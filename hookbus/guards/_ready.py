@@ -152,7 +152,7 @@ class Sessions(Generic[T]):
 
 def either(plain: Callable[..., Any], awaited: Callable[..., Any]) -> Callable[..., Any]:
     """Return an `around` made of two functions of `call_next` and `ctx`: one for sync, one for
-    async hooks. Streams use the sync one.
+    async hooks. Streams use the sync function.
     """
 
     def around(sender: Any, call_next: Callable[..., Any], ctx: HookContext) -> Any:

@@ -77,7 +77,9 @@ class Question:
     listeners: Listeners
 
     def gives(self, is_first: bool) -> bool:
-        """Return whether asking it returns the first answer, or otherwise all."""
+        """Return whether this question returns the first answer if `is_first`, or else all
+        answers.
+        """
         return self.kind is None or self.kind == ("first" if is_first else "all")
 
 
