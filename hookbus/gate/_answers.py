@@ -114,7 +114,7 @@ def replace_result(event: Event, value: Any) -> Answer:
         fitting = claude_agent._fitted(event.given.get("tool_response"), value)
         if fitting is not None:
             return _hook_output("PostToolUse", updatedToolOutput=fitting)
-        why = "its result has another shape than the tool's own"
+        why = "its result has a different shape from the tool's own"
         return _end_turn(f"hookbus: the result of {event.tool} was withheld, because {why}")
     text = value
     if not isinstance(value, str):

@@ -87,7 +87,7 @@ def _opens_stdin(settings: str) -> bool:
 
 def _explain_open_stdin(settings: str) -> str:
     why = f'{settings} has codex_stdin = "open"'
-    return f"what a model types into a command that runs, which no guard sees: {why}"
+    return f"what a model types into a running command, which no guard sees: {why}"
 
 
 def _last(agent: Agent, states: list[State]) -> dict[str, str] | None:
@@ -124,13 +124,13 @@ def _read(agent: Agent, file: Path) -> tuple[dict[str, list[str]], list[str]]:
             kind = each.get("type")
             if known is not None and kind not in known:
                 problems.append(
-                    f"{file}: a hook of {event} has the type {kind!r}, and {agent.name} then runs "
-                    "no hook of this file"
+                    f"{file}: a hook of {event} has the type {kind!r}, so {agent.name} runs no "
+                    "hook of this file"
                 )
             if agent.events.get(event) == "before" and not is_ours(each) and _rewrites(each):
                 problems.append(
-                    f"{file}: another hook of {event} rewrites arguments, and what it makes of "
-                    f"them is not judged: {command_in(each)!r:.80}"
+                    f"{file}: another hook of {event} rewrites arguments, and the new ones "
+                    f"are not checked: {command_in(each)!r:.80}"
                 )
     return ours, problems if ours else []
 
@@ -196,7 +196,7 @@ def _missing(agent: Agent, file: Path, commands: dict[str, list[str]]) -> Iterat
         words = words_of(command)
         for place, what in ((0, "interpreter"), (3, "hook"), (5, "settings file")):
             if words and not os.path.exists(words[place]):
-                yield f"the {what} of {file} is gone: {words[place]}"
+                yield f"the {what} of {file} no longer exists: {words[place]}"
 
 
 def _settings_in(command: str) -> str:

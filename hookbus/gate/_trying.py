@@ -115,7 +115,7 @@ def find_gap(name: str) -> str:
     """
     start, program = STARTS.get(name), shutil.which(name)
     if start is None:
-        return f"hookbus has no scripted model for {name}: look whether a blocked call runs"
+        return f"hookbus has no scripted model for {name}: check whether a blocked call runs"
     if program is None:
         return f"{name} is not on the PATH"
     with tempfile.TemporaryDirectory(prefix="hookbus-try-") as made:
@@ -160,7 +160,7 @@ def _explain(name: str, last: str, results: list[Any], *, has_run: bool) -> str:
         return ""
     if "hookbus: " in output:
         line = output[output.index("hookbus: ") :]
-        return f"the gate closed the call without judging it: {line:.300}"
+        return f"the gate blocked the call without checking it: {line:.300}"
     if results:
         return f"{name} did not ask the gate about a call: {output:.300}"
     return f"{name} called no tool: {last:.300}"

@@ -281,7 +281,7 @@ class policy(ReadyGuard):
         for each in found.all:
             for kind, name in entities_in(each):
                 if kind == ROLE and name in found.roles_of_nobody:
-                    said.append(f"{each.place} names the role {name!a}, which nobody has now")
+                    said.append(f"{each.place} names the role {name!a}, which no one has now")
                 if kind not in names or name in names[kind] or not names[kind]:
                     continue
                 near = did_you_mean(name, names[kind])

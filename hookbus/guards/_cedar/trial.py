@@ -140,11 +140,10 @@ class Case:
         why = f" ({decision.reason})" if decision.reason else ""
         by = f" by {', '.join(decision.ids)}" if decision.ids else ""
         if decision.effect != self.expect:
-            return f"expected {self.expect}, but it is {decision.effect}{by}{why}"
+            return f"expected {self.expect}, but the verdict is {decision.effect}{by}{why}"
         if self.policy is not None and self.policy not in decision.ids:
-            return (
-                f"expected policy {self.policy!r} to decide, but it is {decision.effect}{by}{why}"
-            )
+            found = f"the verdict is {decision.effect}{by}{why}"
+            return f"expected policy {self.policy!r} to decide, but {found}"
         return None
 
 
