@@ -146,8 +146,8 @@ class Bus:
         Raises:
             HookError: if a class or function has no guard (the message names it, and says why each
                 existing guard does not count), if the hook is not declared, or if overrides of it
-                are not hooked. For `tool_call` without a sender, also if an agent framework is
-                imported but its adapter is not installed.
+                are not hooked. For `tool_call` without a sender, it is also raised if an agent
+                framework is imported but its adapter is not installed.
         """
         self._checks.require_guard(hook, phase, sender, default_bus)
 
@@ -273,8 +273,8 @@ class Bus:
         return self._operator.switch(receiver, act, by)
 
     def _operate(self, *, shadow: Iterable[str] = (), require_guard: Iterable[str] = ()) -> None:
-        """Set shadowed guards and required guards before a program runs, also for later connections
-        and hooks.
+        """Set shadowed guards and required guards before a program runs, including for later
+        connections and hooks.
 
         Args:
             shadow: names of guards that are called but block nothing. It has no effect on a locked

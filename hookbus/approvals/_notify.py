@@ -130,7 +130,7 @@ class notify:
         _OPEN.add(self)
 
     def _begin(self) -> None:
-        """Start with an empty queue, also in a forked child; the parent posts the requests that it
+        """Start with an empty queue, even in a forked child; the parent posts the requests that it
         queued.
         """
         self._lock, self._queue = Lock(), Queue[bytes | None](WAITING)

@@ -1,4 +1,4 @@
-"""Decide which calls are allowed by policies in the language Cedar."""
+"""Decide by Cedar policies which calls are allowed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Rule:
 
 
 class policy(ReadyGuard):
-    """A guard that decides by policies in the language Cedar. Requires `hookbus[policy]`.
+    """A guard that decides by Cedar policies. Requires `hookbus[policy]`.
 
     The principal is `Agent::"<user>"`, from the baggage: the user, else the session, else
     `anonymous`. The action is `Action::"<hook>"`, the resource `Tool::"<name>"`, or
