@@ -21,7 +21,8 @@ class OwnHook:
     """The receiver for one of a framework's own hooks.
 
     It stores only the position of the hook in its list, not the hook or its owner; the current
-    call finds the hook. So an agent is garbage-collected even if one of its hooks references it.
+    call finds the hook. An agent is therefore garbage-collected even if one of its hooks references
+    it.
 
     Attributes:
         index: the place in the list.

@@ -74,7 +74,7 @@ def counted(
     db: sqlite3.Connection, people: People | None, request: Request, given: tuple[Person, str],
     answer: Approved,
 ) -> Approved | None:  # fmt: skip
-    """Record the approval of one person in a transaction. Return the answer of all people together,
+    """Record the approval of one person in a transaction. Return the combined answer of all people,
     or None while one is missing.
 
     Raises:

@@ -95,7 +95,7 @@ def read_event(
     given = _in_folder_of_shell(agent, with_common_names(agent.name, expected, given))
     name = _text(given, "hook_event_name")
     if expected and name != expected:
-        raise WrongEvent(f"the hook of {expected} got an event {name!a:.40}")
+        raise WrongEvent(f"the hook for {expected} received the event {name!a:.40}")
     event = Event(agent, agent.events.get(name), name, given, dict(variables or {}))
     if event.kind is not None:
         _check(event)

@@ -82,6 +82,6 @@ def files_of(modules: Iterable[ModuleType]) -> list[str]:
 
 
 def modules_since(before: Iterable[str]) -> list[ModuleType]:
-    """Return the modules that were imported after these."""
+    """Return the modules that were imported after the given ones."""
     known = set(before)
     return [module for name, module in list(sys.modules.items()) if name not in known]

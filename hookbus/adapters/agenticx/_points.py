@@ -121,7 +121,8 @@ class Points:
     def ask(
         self, owner: Any, point: str, call: Call, on_error: str | None = None, **arguments: Any
     ) -> Any:
-        """Call all receivers at one point. Return the answer of the one that replaced the call.
+        """Call all receivers at one point. Return the answer of the receiver that replaced the
+        call.
 
         Args:
             owner: the sender.

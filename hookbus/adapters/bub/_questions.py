@@ -131,7 +131,7 @@ class Panel:
     )
 
     def put(self, stored: list[Any], connect: Connect) -> None:
-        """Replace the implementations with these, all or none.
+        """Replace the implementations with the given ones, all or none.
 
         Args:
             stored: pluggy's list.
