@@ -1,4 +1,4 @@
-"""Read files that must be trusted: no other user can have written them."""
+"""Read files that must be trusted: no other user could have written them."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Some frameworks report an answer, whole or in parts, from within the model call, before guards have
 seen it. If a receiver may change or block the answer, the adapter holds the reports back, and makes
-them once that is decided.
+them after the decision.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ class Unseen:
         self._kinds: dict[str, None] = {}
 
     def note(self, value: Any) -> None:
-        """Note an object."""
+        """Record the class of an object."""
         if len(self._kinds) < NOTED and type(value) not in _CODE:
             self._kinds.setdefault(type(value).__name__[:60])
 

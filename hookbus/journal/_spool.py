@@ -238,7 +238,7 @@ class Spool:
         self._is_failing = False
 
     def _measure(self) -> None:
-        """Note where the file ends, and mark the descriptor."""
+        """Record where the file ends, and mark the descriptor."""
         self._end = self._base + os.fstat(self._file).st_size
         os.lseek(self._file, self._mark, os.SEEK_SET)
 
