@@ -115,7 +115,7 @@ def _pass_adapted_tools(gate: Gate) -> None:
 @_ADAPTER.wrap("llama_index.core.agent.workflow:BaseWorkflowAgent.call_tool")
 @_ADAPTER.wrap("llama_index.core.agent.workflow:AgentWorkflow.call_tool")
 async def _call_tool(gate: Gate, stock: Any, flow: Any, ctx: Any, ev: Any) -> Any:
-    """Make hooks run for calls of tools that do not exist."""
+    """Make hooks run for calls to tools that do not exist."""
     found = await stock(flow, ctx, ev)
     output = getattr(found, "tool_output", None)
     text = f"Tool {ev.tool_name} not found. Please select a tool that is available."

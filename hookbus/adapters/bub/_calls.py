@@ -165,7 +165,7 @@ class Asking:
 
 
 class Notice(Asking):
-    """One call of `on_error`, whose failures Bub logs."""
+    """One call to `on_error`, whose failures Bub logs."""
 
     on_error = "isolate"
 
