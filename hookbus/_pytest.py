@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixture `hook_recorder`, and policy tables as tests."""
+"""The pytest plugin: the fixture `hook_recorder`, and tables of policies as tests."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ Commands, and what to install for each:
   serve      pip install 'hookbus[page]'        watch and approve calls in a browser
   attach     pip install 'hookbus[cli]'         inspect a running program, and switch its receivers
   approvals  pip install 'hookbus[cli]'         list and answer requests for approval
-  policy     pip install 'hookbus[cli]'         check, test and compare Cedar policies
+  policy     pip install 'hookbus[cli]'         check, test and compare policies in Cedar
   fleet      pip install 'hookbus[cli,fleet]'   decide the calls of agents on other machines
   doctor     pip install 'hookbus[cli]'         check versions, adapters, plugins and files
   gate       pip install 'hookbus[cli]'         put the tools of a coding agent under your guards

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..guards._cedar.view import Decision
 
 policy = App(
-    name="policy", help="Check, test and compare Cedar policies.",
+    name="policy", help="Check, test and compare policies in Cedar.",
     default_parameter=Parameter(negative=()),
 )  # fmt: skip
 DEFAULTS = PolicyOptions()

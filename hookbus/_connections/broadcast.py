@@ -14,7 +14,7 @@ from ..exceptions import HookError
 
 
 class Broadcast(NamedSignal):
-    """A named signal that can be muted per task. `send` works as in blinker; calls to hookables do
+    """A named signal that can be muted per task. `send` works as in blinker; calls of hookables do
     not use `send`.
     """
 

@@ -39,7 +39,7 @@ def command_of(agent: str, event: str, settings: str, seconds: float) -> str:
 
 
 def hook_words(agent: str, settings: str, seconds: float) -> list[str]:
-    """Return the words that start the hook. The name of an event follows these words."""
+    """Return the words that start the hook. The name of an event follows."""
     return [sys.executable, "-I", "-S", hook.__file__, agent, settings, f"{seconds:g}"]
 
 

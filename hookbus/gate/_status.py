@@ -124,8 +124,8 @@ def _read(agent: Agent, file: Path) -> tuple[dict[str, list[str]], list[str]]:
             kind = each.get("type")
             if known is not None and kind not in known:
                 problems.append(
-                    f"{file}: a hook of {event} has the type {kind!r}, so {agent.name} runs no "
-                    "hook of this file"
+                    f"{file}: a hook of {event} has the type {kind!r}, and {agent.name} then runs "
+                    "no hook of this file"
                 )
             if agent.events.get(event) == "before" and not is_ours(each) and _rewrites(each):
                 problems.append(
@@ -196,7 +196,7 @@ def _missing(agent: Agent, file: Path, commands: dict[str, list[str]]) -> Iterat
         words = words_of(command)
         for place, what in ((0, "interpreter"), (3, "hook"), (5, "settings file")):
             if words and not os.path.exists(words[place]):
-                yield f"the {what} of {file} no longer exists: {words[place]}"
+                yield f"the {what} of {file} is gone: {words[place]}"
 
 
 def _settings_in(command: str) -> str:

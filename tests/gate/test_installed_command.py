@@ -101,7 +101,7 @@ def test_status_finds_a_hook_of_an_unknown_type_and_a_hook_file_that_is_gone(
     shout = {"hooks": [{"type": "shout"}]}
     file.write_text(json.dumps({"hooks": {**good["hooks"], "Notification": [shout]}}))
     problems = "\n".join(status(capsys, gate, agent)["problems"])
-    assert f"has the type 'shout', so {agent} runs no hook of this file" in problems
+    assert f"has the type 'shout', and {agent} then runs no hook of this file" in problems
     gone = hook.__file__.replace("/hookbus/gate", "/gone/hookbus/gate")
     file.write_text(json.dumps(good).replace(hook.__file__, gone))
-    assert f"the hook of {file} no longer exists: {gone}" in status(capsys, gate, agent)["problems"]
+    assert f"the hook of {file} is gone: {gone}" in status(capsys, gate, agent)["problems"]
