@@ -150,8 +150,8 @@ class Bus:
         Raises:
             HookError: if a class or function has no guard (the message names it, and says why each
                 existing guard does not count), if the hook is not declared, or if overrides of it
-                are not hooked. For `tool_call` without a sender, also if an agent framework is
-                imported but its adapter is not installed.
+                are not hooked. For `tool_call` without a sender, it is also raised if an agent
+                framework is imported but its adapter is not installed.
         """
         self._checks.require_guard(hook, phase, sender, default_bus)
 
@@ -246,8 +246,8 @@ class Bus:
     @named_options
     def switch(self, receiver: str, act: Act, *, by: str) -> list[str]:
         """Switch all receivers with this name while the program runs. Operators use this method.
-        The switch applies from the next call on, also to receivers that are connected with this
-        name later, for example after a reload, until the operator switches again. The program
+        The switch applies from the next call on, including to receivers that are connected with
+        this name later, for example after a reload, until the operator switches again. The program
         cannot undo it by connecting, disabling or enabling receivers. An event `Switched` is
         emitted for each existing connection.
 
@@ -268,8 +268,8 @@ class Bus:
         return self._operator.switch(receiver, act, by)
 
     def _operate(self, *, shadow: Iterable[str] = (), require_guard: Iterable[str] = ()) -> None:
-        """Set shadowed guards and required guards before a program runs, also for later connections
-        and hooks.
+        """Set shadowed guards and required guards before a program runs, including for later
+        connections and hooks.
 
         Args:
             shadow: names of guards that are called but block nothing. It has no effect on a locked

@@ -2444,7 +2444,7 @@ GATE = [
         'return _hook_output("PreToolUse", permissionDecision="allow", updatedInput=arguments)',
         'tests/gate/test_answers.py'),
     Bug('gate: the result of a call that was never judged is told', 'gate/_answering.py',
-        'return withhold_result(event, "the gate never let this call through")',
+        'return withhold_result(event, "the gate never allowed this call")',
         'return GOES_ON',
         'tests/gate/test_answers.py'),
     Bug("gate: a result of Gemini is the oldest call's", 'gate/_sessions.py',

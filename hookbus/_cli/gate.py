@@ -83,7 +83,7 @@ def answer(
         _ignore_signals()
     except (HookError, OSError, _Ended) as error:
         _ignore_signals()
-        code, out, err = hook.close_event(agent, name, f"{error} (the event is closed)")
+        code, out, err = hook.close_event(agent, name, f"{error} (the event is blocked)")
     for stream, found in ((sys.stdout.buffer, out), (sys.stderr.buffer, err)):
         stream.write(found)
         stream.flush()

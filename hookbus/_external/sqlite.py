@@ -64,7 +64,7 @@ def create(path: Path) -> None:
 
 
 def into_wal(db: sqlite3.Connection, seconds: float) -> None:
-    """Switch a database to a write-ahead log (WAL), with retries for this many seconds, because
+    """Switch a database to a write-ahead log (WAL), retrying for this many seconds, because
     SQLite itself does not wait if several processes do this at once.
     """
     until = time.monotonic() + seconds

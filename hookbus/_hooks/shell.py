@@ -243,7 +243,7 @@ def passed(
     value: Callable[[str], str] | None = None,
 ) -> str:  # fmt: skip
     """Return the source code of the arguments of a call. Each is the parameter with its name, or
-    the code that `value` writes.
+    the code that `value` generates.
     """
     forms: dict[Any, str] = {
         Parameter.VAR_POSITIONAL: "*{1}", Parameter.VAR_KEYWORD: "**{1}",

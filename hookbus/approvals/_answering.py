@@ -91,7 +91,7 @@ class Answering:
         return Approval(call)
 
     def digest(self, facts: Mapping[str, Any]) -> str:
-        """Return the digest of a call. It covers the unredacted values.
+        """Return the digest of a call. The digest covers the unredacted values.
 
         Raises:
             HookError: if an argument or a bound value cannot be serialized to canonical JSON, or if
@@ -179,7 +179,7 @@ class Answering:
         if required and not self._counts_people:
             raise HookError(
                 f"{required[0].receiver} requires roles or several approvals, which {self.name} "
-                "does not know: set bus.approver(approvals.Store(path, people='people.toml'))"
+                "does not support: set bus.approver(approvals.Store(path, people='people.toml'))"
             )
         details = {name: ask.details for name, ask in asks if ask.details}
         sender = facts["sender"]

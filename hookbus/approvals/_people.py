@@ -112,5 +112,5 @@ def token_hash(token: str) -> str:
 
 
 def new_token() -> str:
-    """Return a random token. It has 256 bits, so its unsalted hash reveals nothing."""
+    """Return a random token. The token has 256 bits, so its unsalted hash reveals nothing."""
     return secrets.token_urlsafe(32)

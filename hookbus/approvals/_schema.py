@@ -79,7 +79,7 @@ def prepared(path: str | os.PathLike[str]) -> tuple[Path, bytes]:
     """Return the absolute path of a store and its key. A missing file is created.
 
     Raises:
-        HookError: if the folder is missing, or the file is another format or a newer version.
+        HookError: if the folder is missing, or the file has another format or a newer version.
     """
     whole = whole_path(path, "Store")
     refuse_foreign(whole, "store", _APPLICATION, VERSION, _OLDEST)

@@ -84,12 +84,12 @@ class Between:
 class Rule:
     """A standing approval: later calls to the same tool, for the same user and the same bound
     baggage, are approved if all their arguments match. The guard must ask with the same `code`, but
-    the text of its question may be another.
+    the text of its question may differ.
 
     Attributes:
         arguments: a pattern for every argument. In a string, `*` stands for any characters on one
-            line, and `[*]` for a star. A `Between` matches numbers. Any other value matches only
-            itself.
+            line, and `[*]` for an asterisk. A `Between` matches numbers. Any other value matches
+            only itself.
         uses: the number of calls that the rule approves; None for any number.
         seconds: how long the rule is valid; None for no limit. One of the two is required.
 

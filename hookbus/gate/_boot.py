@@ -12,7 +12,7 @@ def lock(base: str) -> int | None:
     """Lock a file and return it open, or return None if another process has locked it.
 
     Args:
-        base: the path of the files of the server, without its ending.
+        base: the path of the files of the server, without its extension.
     """
     import fcntl
 

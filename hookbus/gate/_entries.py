@@ -19,20 +19,22 @@ VERSION: Final = 1
 """The version of the files of agents whose entries are flat."""
 
 LONGEST_SECONDS: Final = 86_400
-"""The deadline of the agent, which opens. The gate's own comes long before."""
+"""The agent's own deadline, which fails open. The gate's deadline ends long before it."""
 
-_CLOSED: Final = "the gate did not run, so the event is closed"
+_CLOSED: Final = "the gate did not run, so the event is blocked"
 _REFUSES: Final = (
     f"c=$?; [ $c = {hook.GO} ] && exit 0; "
     f"[ $c = {hook.REFUSED} ] || echo 'hookbus: {_CLOSED}' >&2; exit 2"
 )
 _PASSES: Final = "exit 0"
 _KEYS: Final = ("command", "bash")
-"""Where an entry has its command: Copilot's is in `bash`."""
+"""The key of an entry that contains its command; for Copilot, it is `bash`."""
 
 
 def command_of(agent: str, event: str, settings: str, seconds: float) -> str:
-    """Return the command of an entry. Its shell blocks the event if the hook cannot start."""
+    """Return the command of an entry. The shell of the command blocks the event if the hook cannot
+    start.
+    """
     return _with_ending([*hook_words(agent, settings, seconds), event])
 
 

@@ -1,8 +1,10 @@
-"""What `hook.py` does for each event: it asks the server of the gate, and closes if it cannot.
+"""What `hook.py` does for each event: it asks the server of the gate, and blocks the event if it
+cannot.
 
-It imports nothing of hookbus, and only modules that are built into Python or nearly so: an agent
-starts it for every call. Started by an agent, it exits with 77 for go and 78 for refused, which no
-other program does by accident. The shell around it makes 0 and 2 of these.
+It imports nothing of hookbus, and only modules that are built into Python or load as quickly,
+because an agent starts it for every call. When an agent starts it, it exits with 77 for allowed and
+78 for refused, which no other program uses by accident. The shell around it converts these to 0 and
+2.
 """
 
 import _signal  # type: ignore[import-not-found]
@@ -24,7 +26,7 @@ GUARDED = (
     "AfterTool", "BeforeAgent", "preToolUse", "postToolUse", "postToolUseFailure", "chat.message",
     "beforeSubmitPrompt", "userPromptSubmitted", "tool.execute.before", "tool.execute.after",
 )  # fmt: skip
-"""The events that close. All others pass, because a gate must not keep a session from ending."""
+"""The events that a failure blocks. Others continue: a gate must not keep a session from ending."""
 
 _ENDS = b'{"continue": false, "stopReason": "%s"}'
 _RESULT = b'{"modifiedResult": {"resultType": "success", "textResultForLlm": "%s"}}'
@@ -35,14 +37,16 @@ CLOSES = {
     ("copilot", "preToolUse"): b'{"permissionDecision": "deny", "permissionDecisionReason": "%s"}',
     ("copilot", "postToolUse"): _RESULT,
 }  # fmt: skip
-"""The JSON that closes an event, beside an exit code of 0; for all others, it is stderr and 2."""
+"""The JSON that blocks an event, with exit code 0. All other events are blocked by a line on stderr
+and exit code 2.
+"""
 
 PASSED_ON = (
     b"HOME", b"CLAUDE_CONFIG_DIR", b"CODEX_HOME", b"COPILOT_HOME", b"XDG_CONFIG_HOME",
     b"CLAUDE_PROJECT_DIR", b"GEMINI_PROJECT_DIR", b"CURSOR_PROJECT_DIR", b"COPILOT_PROJECT_DIR",
     b"OPENCODE_PROJECT_DIR", b"CLAUDE_CODE_ENTRYPOINT", b"GEMINI_CLI_HOME",
 )  # fmt: skip
-"""The environment variables of the agent that the server gets."""
+"""The environment variables of the agent that are passed to the server."""
 
 Answer = tuple[int, bytes, bytes]
 """The exit code, stdout and stderr."""
@@ -77,7 +81,9 @@ def folder() -> str:
         found = posix.lstat(path)
     is_folder = found.st_mode & 0o170000 == 0o040000
     if not is_folder or found.st_uid != posix.getuid() or found.st_mode & 0o077:
-        raise Closed(f"{path} must be a folder for you alone: remove it, or chmod 700 it")
+        raise Closed(
+            f"{path} must be a folder that only you can access: remove it, or run chmod 700 on it"
+        )
     return path
 
 
@@ -207,7 +213,7 @@ def _exchange(connection: _socket.socket, request: bytes) -> Answer | None:
                 _signal.setitimer(_signal.ITIMER_REAL, float(words[1]))
                 received = rest
             else:
-                raise Closed("the server gave an answer of another version")
+                raise Closed("the server answered in the format of another version")
     finally:
         connection.close()
 
@@ -236,7 +242,7 @@ def _read_answer(connection: _socket.socket, words: list[bytes], received: bytes
             raise Closed("the answer of the server was cut short")
     found = b"".join(parts)
     if missing or code not in (GO, REFUSED) or (code == REFUSED and not of_err):
-        raise Closed("the server gave an answer of another version")
+        raise Closed("the server answered in the format of another version")
     return code, found[:of_out], found[of_out:]
 
 
@@ -273,7 +279,7 @@ def answer(agent: str, settings: str, seconds: str, event: str) -> Answer:
         given = read_stdin()
         if not agent and (event or given != b"{}"):  # those are the words of `gate status`
             event = ""
-            raise Closed("the hook names no agent: write one")
+            raise Closed("the hook names no agent: add the name of one")
         found = ask(agent, settings, float(seconds), event, given)
         _ignore_signals()
         return found
@@ -282,7 +288,7 @@ def answer(agent: str, settings: str, seconds: str, event: str) -> Answer:
     except BaseException as error:
         why = f"the hook failed: {type(error).__name__}"
     _ignore_signals()
-    return close_event(agent, event, f"{why} (the event is closed)")
+    return close_event(agent, event, f"{why} (the event is blocked)")
 
 
 def _ignore_signals() -> None:

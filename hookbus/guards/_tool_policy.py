@@ -182,7 +182,7 @@ class _Rule:
         self.parameters: dict[str, None] = {}
 
     def note(self, arguments: Iterable[Any]) -> list[str]:
-        """Note the arguments of a call to a matching tool. Return the rule's arguments that the
+        """Record the arguments of a call to a matching tool. Return the rule's arguments that the
         call lacks.
         """
         self.is_met = True

@@ -143,7 +143,7 @@ def test_nothing_else_in_the_file_is_lost_and_twice_is_once(home, run):
 @pytest.mark.parametrize("text, why", [
     ("{,}", "is not plain JSON"), ("// mine\n{}", "is not plain JSON"), ("[]", "not a JSON object"),
     ('{"hooks": []}', "hooks are not an object"), ('{"hooks": {"Stop": {}}}', "hooks of Stop"),
-    ('{"hooks": {"Stop": [{"command": "x"}]}}', "hooks of Stop"), ('{"a": 1, "a": 2}', "twice"),
+    ('{"hooks": {"Stop": [{"command": "x"}]}}', "hooks of Stop"), ('{"a": 1, "a": 2}', "duplicate"),
 ])  # fmt: skip
 def test_a_file_that_cannot_be_changed_without_a_loss_is_left_as_it_is(home, run, text, why):
     for agent in ("gemini", "codex"):

@@ -60,7 +60,7 @@ def test_the_command_is_the_same_in_every_release_so_that_codex_trusts_it_still(
     words = [sys.executable, "-I", "-S", hook.FILE, "codex", str(gate.file), "10", "PreToolUse"]
     ending = (
         "c=$?; [ $c = 77 ] && exit 0; [ $c = 78 ] || echo 'hookbus: the gate did not run, so the "
-        "event is closed' >&2; exit 2"
+        "event is blocked' >&2; exit 2"
     )
     command = f"{shlex.join(words)}; {ending}"
     expected = {"type": "command", "command": command, "timeout": 86_400}
@@ -87,7 +87,7 @@ def test_status_says_what_an_open_stdin_of_codex_means(home, gate, capsys):
     assert not [each for each in status(capsys, gate)["cannot"] if "codex_stdin" in each]
     gate.write(gate.file.read_text() + '[gate]\ncodex_stdin = "open"\n')
     (limit,) = [each for each in status(capsys, gate)["cannot"] if "codex_stdin" in each]
-    assert limit.startswith("what a model types into a command that runs")
+    assert limit.startswith("what a model types into a running command")
     assert limit.endswith(f'{gate.file} has codex_stdin = "open"')
 
 

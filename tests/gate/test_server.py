@@ -74,7 +74,7 @@ def test_a_folder_of_sockets_that_others_can_look_into_is_refused(monkeypatch, m
 
     hook.folder()
     monkeypatch.setattr(posix, "lstat", lambda path: Status)
-    with pytest.raises(hook.Closed, match="must be a folder for you alone"):
+    with pytest.raises(hook.Closed, match="must be a folder that only you can access"):
         hook.folder()
 
 

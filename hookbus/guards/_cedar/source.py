@@ -74,7 +74,9 @@ def files_of(path: Path) -> list[Path]:
     except OSError as error:
         raise HookError(f"{path} cannot be read: {error.strerror}") from None
     if not found:
-        raise HookError(f"{path} has no file *.cedar: a folder without policies permits no call")
+        raise HookError(
+            f"{path} contains no *.cedar file: a folder without policies permits no call"
+        )
     return found
 
 
