@@ -98,10 +98,9 @@ def run(
     ask_at(approvals or settings.approvals, wait, people or settings.people)
     if shown.json:
         _count()
-    if journal_file is not None:
-        from .._program.environment import record
+    from .._program.environment import join_fleet, record
 
-        record(journal_file, turns=turns)
+    join_fleet(None if journal_file is None else record(journal_file, turns=turns))
     _export(trace, is_otel=otel)
     listen()
     try:

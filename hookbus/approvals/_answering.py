@@ -110,9 +110,7 @@ class Answering:
             raise HookError(
                 f"{error}; or bind the approval to named baggage, as in Ask(bind=('user',))"
             ) from None
-        whose = identity_of(
-            facts["of"], hook, facts["identity"], is_lasting=self._is_lasting
-        )  # fmt: skip
+        whose = self._identity(facts)
         named = [hook, self._program, whose, asks, *([asker] if asker else [])]
         return digest_of(self.key, named, bound, arguments)
 
@@ -134,6 +132,12 @@ class Answering:
             )
         return name_mark(self.key, name)
 
+    def _identity(self, facts: Mapping[str, Any]) -> list[str]:
+        return identity_of(
+            facts["of"], facts["hook"], facts["identity"], is_lasting=self._is_lasting,
+            program=self._program,
+        )  # fmt: skip
+
     def _scope(self, facts: Mapping[str, Any]) -> str:
         """Return the digest of what a standing approval covers: all that an approval covers, except
         for the question and the values of the arguments. The user is always included.
@@ -144,7 +148,7 @@ class Answering:
         rest: dict[str, Any] = {"arguments": sorted(arguments)}
         if hook == "tool_call":
             rest = {name: value for name, value in arguments.items() if name != "arguments"}
-        whose = identity_of(facts["of"], hook, facts["identity"], is_lasting=self._is_lasting)
+        whose = self._identity(facts)
         bound = {"bound": self._bound(facts), "user": facts["baggage"].get("user")}
         try:
             return digest_of(

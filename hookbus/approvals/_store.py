@@ -58,6 +58,7 @@ class Store:
     """
 
     name = "Store"
+    program: str | None = None
     is_lasting = True
 
     def __init__(

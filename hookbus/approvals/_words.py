@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import attrs
 
@@ -170,6 +170,33 @@ class Kept(Approved):
         return cls(
             answer.by, arguments=answer.arguments, remember=answer.remember, shown=shown
         )  # fmt: skip
+
+
+class Approver(Protocol):
+    """A store of requests that `bus.approver` takes, such as one on a database of your own.
+
+    Attributes:
+        name: its name in events and errors.
+        key: a secret of at least 32 bytes, the same wherever the requests are answered.
+        program: the name that stands for `__main__` in what an approval is bound to. None uses the
+            path of the program's file.
+    """
+
+    name: str
+    key: bytes
+    program: str | None
+
+    def ask(self, request: Request) -> Approved | Denied | Parked:
+        """Return the answer for a call, and use it up; or keep the request and return `Parked`.
+
+        Raises:
+            HookError: if that is not possible. Then the call is blocked.
+        """
+        ...
+
+    async def ask_async(self, request: Request) -> Approved | Denied | Parked:
+        """Like `ask`, without blocking the event loop."""
+        ...
 
 
 class UnknownRequest(HookError):
