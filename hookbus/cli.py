@@ -105,8 +105,8 @@ def demo(
         suite: banking, slack, travel, workspace, or all.
         attack: the AgentDojo attack that injects the goal, such as direct or tool_knowledge;
             or plain, for the goal alone; or all.
-        policy: run only this policy: tools, provenance, quarantine, ask or together; can be
-            repeated.
+        policy: run only this policy: tools, provenance, quarantine, ask, policy or together; can
+            be repeated.
         json: write every result to this file.
     """
     from .demo.main import main as play
