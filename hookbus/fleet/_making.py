@@ -6,12 +6,13 @@ import re
 import secrets
 from collections.abc import Iterable
 from importlib.resources import files
-from typing import Any, Final
-
-from psycopg import Connection, sql
+from typing import TYPE_CHECKING, Any, Final
 
 from .. import HookError
 from ._connecting import Server
+
+if TYPE_CHECKING:
+    from psycopg import Connection
 
 VERSION: Final = 1
 
@@ -100,6 +101,8 @@ def _check_tables(connection: Connection[tuple[Any, ...]], server: Server) -> No
     ).fetchall()
     if not tables:
         return
+    from psycopg import sql
+
     if ("fleet",) not in tables:
         raise HookError(
             f"the schema {server.schema} at {server.where} has tables of another program: "
@@ -120,6 +123,8 @@ def check_version(version: int, server: Server) -> None:
 
 
 def _insert_version(connection: Connection[tuple[Any, ...]], schema: str) -> None:
+    from psycopg import sql
+
     statement = sql.SQL(
         "INSERT INTO {}.fleet (version, key) VALUES (%s, %s) "
         "ON CONFLICT (is_only) DO UPDATE SET version = excluded.version"
@@ -132,6 +137,8 @@ def _grant(
     functions: Iterable[str] | None,
 ) -> None:  # fmt: skip
     """Grant a role the right to execute these functions and no others; None is all of them."""
+    from psycopg import sql
+
     place, name = sql.Identifier(schema), sql.Identifier(role)
     every = sql.SQL("ALL FUNCTIONS IN SCHEMA {}").format(place)
     connection.execute(sql.SQL("GRANT USAGE ON SCHEMA {} TO {}").format(place, name))
