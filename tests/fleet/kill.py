@@ -46,8 +46,8 @@ class Kill:
         for key in PROCESSES:
             self._start(key)
         for number in range(rounds):
-            time.sleep(self._moments.uniform(0.05, 0.6))
-            for key in self._moments.sample(PROCESSES, self._moments.randint(1, 4)):
+            time.sleep(self._moments.uniform(0.05, 2.5))  # many live long enough to work
+            for key in self._moments.sample(PROCESSES, self._moments.randint(1, 3)):
                 self._kill(key)
                 self._start(key)
             if number % 4 == 3:
