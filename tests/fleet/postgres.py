@@ -7,6 +7,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -69,6 +70,10 @@ class Postgres:
                 [self._programs / "postgres", "-D", self._folder / "data", *words],
                 stdout=log, stderr=log, cwd="/", **self._as_user,
             )  # fmt: skip
+        self._wait()
+
+    def _wait(self):
+        """Wait until the server answers."""
         until = time.monotonic() + ENOUGH
         while True:
             try:
@@ -83,6 +88,39 @@ class Postgres:
         """End the server. SIGINT disconnects all clients; SIGQUIT is a crash."""
         self._process.send_signal(kind)
         self._process.wait(ENOUGH)
+
+    def crash(self):
+        """End the server without a checkpoint, and start it again."""
+        self.stop(signal.SIGQUIT)
+        self.start()
+
+    def kill(self):
+        """Kill all processes of the server, and start it again."""
+        self._process.send_signal(signal.SIGSTOP)  # it must not start another
+        children = self._children()
+        self._process.kill()
+        self._process.wait(ENOUGH)
+        for each in children:
+            with suppress(ProcessLookupError):
+                os.kill(each, signal.SIGKILL)
+        until = time.monotonic() + ENOUGH
+        while any(is_running(each) for each in children):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        self.start()
+
+    def kill_backend(self):
+        """Kill one process of the server that serves a client: it then restarts all by itself."""
+        others = (
+            "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' "
+            "AND pid <> pg_backend_pid() LIMIT 1"
+        )
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            for (pid,) in connection.execute(others).fetchall():
+                os.kill(pid, signal.SIGKILL)
+                with suppress(psycopg.OperationalError):
+                    connection.execute(f"SELECT pg_sleep({ENOUGH})")  # until it restarts
+        self._wait()
 
     def hold(self):
         """Stop all processes of the server, so that it acknowledges packets but answers nothing."""
@@ -99,10 +137,12 @@ class Postgres:
         shutil.rmtree(self._folder)
 
     def _signal_all(self, kind):
-        pid = self._process.pid
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        for each in (pid, *map(int, children)):
+        for each in (self._process.pid, *self._children()):
             os.kill(each, kind)
+
+    def _children(self):
+        pid = self._process.pid
+        return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
     def _run(self, program, *words):
         done = subprocess.run(
@@ -110,6 +150,14 @@ class Postgres:
             check=False, **self._as_user,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
+
+
+def is_running(pid):
+    """Return whether a process has not ended; one that only waits for its parent has."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def _programs():
