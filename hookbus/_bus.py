@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from ._background.running import BackgroundTasks
     from ._checks.checks import Checks
     from ._marks.globs import Globs
+    from ._outgoing.redaction import Redaction
     from ._program.operator import Operator
+    from ._waiting.loop_thread import Waiting
 
 A = TypeVar("A")
 
@@ -51,6 +53,8 @@ class Bus:
     _checks: Port[Checks] = Port("hookbus._checks.checks", "Checks")
     _operator: Port[Operator] = Port("hookbus._program.operator", "Operator")
     _globs: Port[Globs] = Port("hookbus._marks.globs", "Globs")
+    _waiting: Port[Waiting] = Port("hookbus._waiting.loop_thread", "Waiting")
+    _redaction: Port[Redaction] = Port("hookbus._outgoing.redaction", "Redaction")
 
     def __init__(
         self, timeout: float | None = None, values: bool = False, max_background: int = 1000
@@ -237,16 +241,7 @@ class Bus:
         Raises:
             HookError: for an invalid glob or pattern, or if no argument is given.
         """
-        from ._events.redaction import redactor
-
-        made = redactor(names, patterns, guards, function)
-        self.events.redactors.append(made)
-
-        def undo() -> None:
-            with suppress(ValueError):
-                self.events.redactors.remove(made)
-
-        return undo
+        return self._redaction.add(names, patterns, guards, function)
 
     @named_options
     def switch(self, receiver: str, act: Act, *, by: str) -> list[str]:

@@ -66,7 +66,7 @@ def answer(
             event of copilot has none.
     """
     file = where.file
-    from ..gate import hook
+    from ..gate import _hook as hook
     from ..gate._entries import hook_words
 
     name = event or ""
@@ -253,7 +253,7 @@ def serve(*, where: GateFile = GateFile()) -> None:
     it.
     """
     file = where.file
-    from ..gate import hook
+    from ..gate import _hook as hook
     from ..gate._boot import lock
     from ..gate._server import serve as run
 

@@ -11,10 +11,10 @@ import attrs
 from .._calls.plan import Plan, Seat, build_plan, seats_of
 from .._connections.phases import ANSWER
 from .._connections.signal import HookSignal
-from .._ground.merging import name_of
 from .._hooks.hook import Hook
 from .._hooks.identity import NO_SENDER
 from .._hooks.placement import site_as
+from .._merging.merging import name_of
 from ..exceptions import HookError
 from ..modes import Receiver as Token
 from .writer import QuestionWriter

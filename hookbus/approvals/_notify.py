@@ -25,7 +25,7 @@ from urllib.request import (
 from .. import HookError
 from .._connections.failures import ERROR, log
 from .._connections.options import odd_timeout
-from .._ground.addresses import place_of
+from .._external.addresses import place_of
 from .._ground.errors import warn
 from .._ground.keywords import named_options
 from .._ground.locks import Lock

@@ -24,9 +24,9 @@ from ._answers import (
 from ._approver import EXTEND
 from ._calls import Denied, HandedOn, UnknownCall
 from ._events import CURRENT, Event, WrongEvent, read_event
+from ._hook import Answer
 from ._loading import Loaded, may_hand_on
 from ._wire import Request
-from .hook import Answer
 
 MARGIN_SECONDS: Final = 0.1
 """How many seconds before the hook the server gives up, so that the agent gets its reason."""

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from ..adapters import claude_agent
-from . import hook
+from . import _hook as hook
 from ._codex import is_patch, with_closed_stdin
 from ._events import Event, comparable
-from .hook import GO, REFUSED, Answer
+from ._hook import GO, REFUSED, Answer
 
 GOES_ON: Answer = GO, b"", b""
 """The event goes on as it is."""

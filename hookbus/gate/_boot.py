@@ -54,7 +54,7 @@ def main(settings: str) -> None:
     if os.fstat(2).st_size > MOST_LOGGED:
         os.ftruncate(2, 0)
     here = os.path.dirname(os.path.abspath(__file__))
-    hook = load("_hookbus_gate_hook", os.path.join(here, "hook.py"))
+    hook = load("_hookbus_gate_hook", os.path.join(here, "_hook.py"))
     os.chdir("/")
     set_environment()
     locked = lock(hook.place(settings))

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
-from . import hook
+from . import _hook as hook
 from ._agents import AGENTS, Agent
 
 MARK: Final = "hookbus/gate/hook.py"
@@ -38,7 +38,7 @@ def command_of(agent: str, event: str, settings: str, seconds: float) -> str:
 
 def hook_words(agent: str, settings: str, seconds: float) -> list[str]:
     """Return the words that start the hook. The name of an event follows."""
-    return [sys.executable, "-I", "-S", hook.__file__, agent, settings, f"{seconds:g}"]
+    return [sys.executable, "-I", "-S", hook.FILE, agent, settings, f"{seconds:g}"]
 
 
 def starts_hook(words: list[str]) -> bool:

@@ -12,7 +12,7 @@ from typing import Final
 import attrs
 
 from .. import HookError
-from . import hook
+from . import _hook as hook
 from ._agents import AGENTS, Agent
 from ._entries import (
     WrongShape,

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import attrs
 
 from .. import Block, HookContext
-from . import hook
+from . import _hook as hook
 from ._agent_files import FILES, FILES_OF_PROJECTS, FOLDERS, find_settings, folded
 from ._agents import AGENTS, Tool
 from ._codex import UnreadablePatch, find_patch, paths_in

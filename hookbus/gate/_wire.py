@@ -10,7 +10,7 @@ from typing import Final
 
 import attrs
 
-from . import hook
+from . import _hook as hook
 
 ACTS: Final = ("gate", "forward", "stop")
 

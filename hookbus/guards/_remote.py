@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from .. import Block, HookContext, HookError
 from .._connections.options import check_timeout
-from .._ground.addresses import place_of
+from .._external.addresses import place_of
 from ._authzen.answer import Decision, NoAnswer
 from ._authzen.client import Client
 from ._call import tool_of

@@ -9,8 +9,8 @@ from re import Pattern
 from typing import Any, Final, Literal
 
 from .. import Ask, Block, HookContext, HookError
+from .._external.trust import read_trusted_toml
 from .._ground.errors import did_you_mean
-from .._ground.trust import read_trusted_toml
 from ._call import parameters_of, tool_of
 from ._outermost import Outermost
 from ._ready import Hooks, ReadyGuard, glob

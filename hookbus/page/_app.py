@@ -16,7 +16,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from .. import HookError
-from .._ground.strict_json import strict_json
+from .._external.strict_json import strict_json
 from ..approvals import Proof, Store
 from ..approvals._people import People
 from ._asked import answer_of

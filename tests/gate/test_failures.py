@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from hookbus.gate import hook
+from hookbus.gate import _hook as hook
 
 from . import events
 from .events import AFTER, AGENTS, BEFORE, PROMPT
@@ -113,7 +113,8 @@ def test_an_event_of_more_than_64_mib_closes(gate):
 
 
 def test_no_server_closes(gate, tmp_path):
-    alone = shutil.copy(hook.__file__, tmp_path / "hook.py")  # without what would start one
+    alone = shutil.copy(hook.FILE, tmp_path)  # without what would start one
+    shutil.copy(hook.__file__, tmp_path)
     for agent in AGENTS:
         for event in one_of_each(agent):
             words = [agent, str(tmp_path / "hookbus.toml"), "10", event["hook_event_name"]]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hookbus import __version__, cli
-from hookbus.gate import hook
+from hookbus.gate import _hook as hook
 
 from . import events
 from .events import AGENTS
@@ -89,7 +89,7 @@ def test_what_is_installed_refuses_and_lets_go(home, run, agent):
 BREAKS = {
     "the interpreter is gone": lambda command: command.replace(sys.executable, "/no/python"),
     "the hook is gone": lambda command: command.replace("hook.py", "no.py"),
-    "the hook is empty": lambda command: command.replace(hook.__file__, "/dev/null"),
+    "the hook is empty": lambda command: command.replace(hook.FILE, "/dev/null"),
     "another program": lambda command: command.replace(sys.executable, "/bin/true"),
     "a program that fails": lambda command: command.replace(sys.executable, "/bin/false"),
     "no program": lambda command: command.replace(sys.executable, "/etc/passwd"),

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from hookbus import cli
-from hookbus.gate import hook
+from hookbus.gate import _hook as hook
 
 from . import others
 from .asked import Asked
@@ -128,7 +128,7 @@ def test_a_plugin_of_opencode_whose_words_start_another_program_is_not_sound(hom
 
 BREAKS = {
     "the interpreter is gone": (sys.executable, "/no/python"), "the hook": ("hook.py", "no.py"),
-    "an empty hook": (hook.__file__, "/dev/null"), "another program": (sys.executable, "/bin/true"),
+    "an empty hook": (hook.FILE, "/dev/null"), "another program": (sys.executable, "/bin/true"),
 }  # fmt: skip
 
 

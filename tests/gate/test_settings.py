@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hookbus.gate import hook
+from hookbus.gate import _hook as hook
 
 from . import events
 from .reading import outcome

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 import attrs
 
 from ... import HookError
-from ..._ground.strict_json import strict_json
+from ..._external.strict_json import strict_json
 
 Problem = Literal["absent", "late", "refused", "malformed", "unsent"]
 

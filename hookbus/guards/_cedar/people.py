@@ -10,7 +10,7 @@ from typing import Any
 
 from ... import HookError
 from ..._approval.people import people_in
-from ..._ground.trust import read_trusted, read_trusted_toml
+from ..._external.trust import read_trusted, read_trusted_toml
 from .library import quoted
 from .rules import Uid
 

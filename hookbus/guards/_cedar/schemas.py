@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ... import HookError
-from ..._ground.trust import read_trusted
+from ..._external.trust import read_trusted
 from .declared import fields_of_schema
 from .library import cedar, in_one_line
 from .source import malformed_as_hook_error

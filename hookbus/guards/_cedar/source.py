@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from ... import HookError
-from ..._ground.trust import read_trusted
+from ..._external.trust import read_trusted
 
 Status = tuple[tuple[str, int, int, int], ...]
 """The names, sizes, times and numbers of files: it changes when one of them does."""

@@ -11,8 +11,8 @@ from typing import Any, Final
 import attrs
 
 from ... import HookError
+from ..._external.trust import read_trusted_toml
 from ..._ground.errors import did_you_mean
-from ..._ground.trust import read_trusted_toml
 from .checks import tests_of
 from .deciding import Policies
 from .declared import kind_of_annotation

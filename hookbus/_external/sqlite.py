@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 from typing import Final
 from urllib.parse import quote
 
+from .._ground.locks import Lock
 from ..exceptions import HookError
-from .locks import Lock
 
 BUSY_SECONDS: Final = 10.0
 """The time in seconds that an operation waits for another process to finish writing."""
