@@ -76,5 +76,12 @@ class Events:
 
 
 def _record(seq: int, id: str, body: str) -> Record:
-    found = json.loads(body)
-    return Record(seq=seq, id=id, baggage=found["data"].get("baggage") or {}, **found)
+    try:
+        found = json.loads(body)
+        return Record(seq=seq, id=id, baggage=found["data"].get("baggage") or {}, **found)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        # The credentials of an agent can publish any text. A reader gets it and goes on.
+        return Record(
+            seq=seq, id=id, source="", type="hookbus.unreadable", subject="", time=0.0,
+            data={"body": body}, run="", baggage={},
+        )  # fmt: skip

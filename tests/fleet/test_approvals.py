@@ -237,6 +237,21 @@ def test_what_a_fleet_does_not_keep_is_refused(made):
         )
 
 
+@pytest.mark.parametrize("text", ["{}", "[1]", "null", '{"id": "x", "nonsense": 1}', "[" * 5000])
+def test_a_request_that_cannot_be_read_hides_no_other_and_cannot_be_approved(
+    made, postgres, text, caplog
+):
+    body = text + "]" * text.count("[") if text.startswith("[[") else text
+    asked = f"SELECT {made.schema}.ask('odd', 'digest', %s, 60)"
+    postgres.run_sql(asked, role="agent", values=[body])
+    id = parked(pay_on(made.open("agent").approvals()), "bob", 500)
+    person = made.open("operator").approvals()
+    assert [each.id for each in person.pending()] == [id]
+    assert "1 requests in the fleet cannot be read" in caplog.text
+    with pytest.raises(HookError, match="has no request 'odd'"):
+        person.answer("odd", Approved("ada"))
+
+
 def test_retain_drops_requests_that_have_ended_and_no_others(made, postgres):
     operator = made.open("operator")
     person, pay = operator.approvals(), pay_on(made.open("agent").approvals())

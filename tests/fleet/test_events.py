@@ -236,6 +236,20 @@ def test_an_agents_rights_are_enough_and_an_agent_reads_nothing(made, journal):
             act()
 
 
+def test_an_event_that_cannot_be_read_does_not_stop_a_reader(made, postgres, journal):
+    for number, body in enumerate(("{}", "[1]", '{"data": 3}')):
+        publish = f"SELECT {made.schema}.publish('m', 'j', ARRAY['odd {number}'], ARRAY[%s])"
+        postgres.run_sql(publish, role="agent", values=[body])
+    step, shipping = steps_of(journal), made.open("agent").ship(journal)
+    step("one")
+    until(lambda: shipping.lag() == 0)
+    seen = []
+    events = made.open("operator").events("siem")
+    until(lambda: seen.extend(events) or len(seen) > 3)
+    assert [each.type for each in seen[:3]] == ["hookbus.unreadable"] * 3
+    assert seen[1].data == {"body": "[1]"} and seen[3].type == "hookbus.started"
+
+
 def test_retain_drops_only_what_all_readers_have_committed(made, journal):
     step, operator = steps_of(journal), made.open("operator")
     shipping = made.open("agent").ship(journal)
