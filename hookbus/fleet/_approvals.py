@@ -164,12 +164,14 @@ class Approvals:
 
 
 def _record(
-    state: str, request: str, answer: str | None, asked: float, answer_by: float,
-    answered: float | None, until: float | None, used: float | None,
+    id: str, digest: str, state: str, request: str, answer: str | None, asked: float,
+    answer_by: float, answered: float | None, until: float | None, used: float | None,
 ) -> ApprovalRecord:  # fmt: skip
+    # The text is an agent's: it must not name another request, which a person would then approve.
+    shown = {**json.loads(request), "id": id, "digest": digest, "deadline": answer_by}
     kind = None if answer is None else "denied" if "reason" in json.loads(answer) else "approved"
     return ApprovalRecord(
-        request=Request(**{**json.loads(request), "deadline": answer_by}), state=state,
+        request=Request(**shown), state=state,
         answer=None if kind is None or answer is None else _answer(kind, answer),
         asked=asked, answered=answered, until=until, used=used,
     )  # fmt: skip

@@ -195,12 +195,14 @@ END $$;
 
 CREATE OR REPLACE FUNCTION @schema@.read_requests(p_id text, p_is_pending boolean)
 RETURNS TABLE (
-    state text, request text, answer text, asked double precision, answer_by double precision,
-    answered double precision, until double precision, used double precision
+    id text, digest text, state text, request text, answer text, asked double precision,
+    answer_by double precision, answered double precision, until double precision,
+    used double precision
 )
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = @schema@, pg_temp
 AS $$
-    SELECT CASE
+    SELECT requests.id, requests.digest,
+        CASE
             WHEN kind IS NULL AND lapsed IS NULL AND requests.answer_by > clock_timestamp()
                 THEN 'pending'
             WHEN kind IS NULL THEN 'expired'
@@ -215,7 +217,7 @@ AS $$
         extract(epoch FROM requests.until)::double precision,
         extract(epoch FROM requests.used)::double precision
     FROM requests
-    WHERE (p_id IS NULL OR id = p_id) AND (NOT p_is_pending OR (
+    WHERE (p_id IS NULL OR requests.id = p_id) AND (NOT p_is_pending OR (
         kind IS NULL AND lapsed IS NULL AND requests.answer_by > clock_timestamp()
     ))
     ORDER BY number

@@ -252,6 +252,15 @@ def test_a_request_that_cannot_be_read_hides_no_other_and_cannot_be_approved(
         person.answer("odd", Approved("ada"))
 
 
+def test_a_request_whose_text_names_another_is_listed_under_its_own_id(made, postgres):
+    id = parked(pay_on(made.open("agent").approvals()), "bob", 500)
+    [(text,)] = postgres.run_sql(f"SELECT request::text FROM {made.schema}.requests")
+    asked = f"SELECT {made.schema}.ask('odd', 'digest', %s, 60)"
+    postgres.run_sql(asked, role="agent", values=[text.replace("500", "5")])
+    pending = made.open("operator").approvals().pending()
+    assert [(each.id, each.arguments["amount"]) for each in pending] == [(id, 500), ("odd", 5)]
+
+
 def test_retain_drops_requests_that_have_ended_and_no_others(made, postgres):
     operator = made.open("operator")
     person, pay = operator.approvals(), pay_on(made.open("agent").approvals())
