@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from . import events, modes
     from ._calls.context import CallNext, HookContext
     from ._calls.verdicts import Ask, Block, Drop, Replace
-    from ._instrument import hook_overrides, instrument
+    from ._instrument.instrument import hook_overrides, instrument
     from ._questions.hookspec import hookspec
     from ._views.explain import explain
     from ._views.report import report
@@ -42,8 +42,8 @@ __all__ = [
 _MODULES = {
     "Ask": "_calls.verdicts", "Block": "_calls.verdicts", "CallNext": "_calls.context",
     "Drop": "_calls.verdicts", "HookContext": "_calls.context", "Replace": "_calls.verdicts",
-    "events": "events", "explain": "_views.explain", "hook_overrides": "_instrument",
-    "hookspec": "_questions.hookspec", "instrument": "_instrument",
+    "events": "events", "explain": "_views.explain", "hook_overrides": "_instrument.instrument",
+    "hookspec": "_questions.hookspec", "instrument": "_instrument.instrument",
     "load_plugins": "plugins._start", "modes": "modes", "report": "_views.report",
 }  # fmt: skip
 """Names that are imported on first access, so that `import hookbus` stays fast."""
@@ -57,5 +57,5 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-if os.environ.get("HOOKBUS_JOURNAL"):
+if os.environ.get("HOOKBUS_JOURNAL") or os.environ.get("HOOKBUS_FLEET"):
     import_module(f"{__name__}._program.environment").begin()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from ._background.running import BackgroundTasks
     from ._checks.checks import Checks
     from ._marks.globs import Globs
+    from ._outgoing.redaction import Redaction
     from ._program.operator import Operator
+    from ._waiting.loop_thread import Waiting
 
 A = TypeVar("A")
 
@@ -51,6 +53,8 @@ class Bus:
     _checks: Port[Checks] = Port("hookbus._checks.checks", "Checks")
     _operator: Port[Operator] = Port("hookbus._program.operator", "Operator")
     _globs: Port[Globs] = Port("hookbus._marks.globs", "Globs")
+    _waiting: Port[Waiting] = Port("hookbus._waiting.loop_thread", "Waiting")
+    _redaction: Port[Redaction] = Port("hookbus._outgoing.redaction", "Redaction")
 
     def __init__(
         self, timeout: float | None = None, values: bool = False, max_background: int = 1000
@@ -146,8 +150,8 @@ class Bus:
         Raises:
             HookError: if a class or function has no guard (the message names it, and says why each
                 existing guard does not count), if the hook is not declared, or if overrides of it
-                are not hooked. For `tool_call` without a sender, also if an agent framework is
-                imported but its adapter is not installed.
+                are not hooked. For `tool_call` without a sender, it is also raised if an agent
+                framework is imported but its adapter is not installed.
         """
         self._checks.require_guard(hook, phase, sender, default_bus)
 
@@ -237,22 +241,13 @@ class Bus:
         Raises:
             HookError: for an invalid glob or pattern, or if no argument is given.
         """
-        from ._events.redaction import redactor
-
-        made = redactor(names, patterns, guards, function)
-        self.events.redactors.append(made)
-
-        def undo() -> None:
-            with suppress(ValueError):
-                self.events.redactors.remove(made)
-
-        return undo
+        return self._redaction.add(names, patterns, guards, function)
 
     @named_options
     def switch(self, receiver: str, act: Act, *, by: str) -> list[str]:
         """Switch all receivers with this name while the program runs. Operators use this method.
-        The switch applies from the next call on, also to receivers that are connected with this
-        name later, for example after a reload, until the operator switches again. The program
+        The switch applies from the next call on, including to receivers that are connected with
+        this name later, for example after a reload, until the operator switches again. The program
         cannot undo it by connecting, disabling or enabling receivers. An event `Switched` is
         emitted for each existing connection.
 
@@ -273,8 +268,8 @@ class Bus:
         return self._operator.switch(receiver, act, by)
 
     def _operate(self, *, shadow: Iterable[str] = (), require_guard: Iterable[str] = ()) -> None:
-        """Set shadowed guards and required guards before a program runs, also for later connections
-        and hooks.
+        """Set shadowed guards and required guards before a program runs, including for later
+        connections and hooks.
 
         Args:
             shadow: names of guards that are called but block nothing. It has no effect on a locked

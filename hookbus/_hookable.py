@@ -30,7 +30,7 @@ class Hookable(Hook):
     """The hook of a hookable function."""
 
     def find(self, values: tuple[Any, ...]) -> Callable[..., Any]:
-        """Return the function that runs a call with these values. It takes the arguments of the
+        """Return the function that runs a call with these values, and takes the arguments of the
         body.
         """
         from ._calls.runner import make_run  # imported on the first hooked call

@@ -21,14 +21,14 @@ def hook_recorder() -> Iterator[Recording]:
 
 
 def pytest_collect_file(file_path: Path, parent: Any) -> Any:
-    """Collect a file `*.policy.toml`: each case of the table is a test."""
+    """Collect a `*.policy.toml` file: each case in its table is a test."""
     if file_path.name.endswith(".policy.toml"):
         return PolicyTable.from_parent(parent, path=file_path)
     return None
 
 
 class PolicyTable(pytest.File):
-    """A table of calls, and the verdicts that policies must have for them."""
+    """A table of calls, and the verdicts that policies must return for them."""
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield a test for each case."""

@@ -45,7 +45,7 @@ Commands, and what to install for each:
   attach     pip install 'hookbus[cli]'         inspect a running program, and switch its receivers
   approvals  pip install 'hookbus[cli]'         list and answer requests for approval
   policy     pip install 'hookbus[cli]'         check, test and compare policies in Cedar
-  fleet      pip install 'hookbus[cli,fleet]'   decide the calls of agents on other machines
+  fleet      pip install 'hookbus[cli,fleet]'   operate agents on several machines
   doctor     pip install 'hookbus[cli]'         check versions, adapters, plugins and files
   gate       pip install 'hookbus[cli]'         put the tools of a coding agent under your guards
   demo       pip install 'hookbus[demo]'        run AgentDojo's attacks against a guarded agent
@@ -105,8 +105,8 @@ def demo(
         suite: banking, slack, travel, workspace, or all.
         attack: the AgentDojo attack that injects the goal, such as direct or tool_knowledge;
             or plain, for the goal alone; or all.
-        policy: run only this policy: tools, provenance, quarantine, ask or together; can be
-            repeated.
+        policy: run only this policy: tools, provenance, quarantine, ask, policy or together; can
+            be repeated.
         json: write every result to this file.
     """
     from .demo.main import main as play

@@ -33,8 +33,8 @@ from typing import Any, Generic, TypeVar, overload
 
 import attrs
 
-from ._ground import merging, rules
-from ._ground.merging import Merged, Rule
+from ._merging import merging, rules
+from ._merging.merging import Merged, Rule
 from .exceptions import HookError
 
 __all__ = [

@@ -29,9 +29,12 @@ TESTS = {
     for path in ROOT.glob("tests/**/*.py")
     for name in re.findall(r"def (test_\w+)", path.read_text())
 }
-ELSEWHERE = {f"from-{system}.md" for system in ("agentscope", "agenticx", "agno", "bub")}
+ELSEWHERE = {f"from-{system}.md" for system in ("agentscope", "agenticx", "agno", "bub")} | {
+    "operate-a-fleet.md"
+}
 """Pages that need a package of their own. Its tests run them in its environment (`python -m
-tests.systems`), as they run those of FRAMEWORKS.
+tests.systems`), as they run those of FRAMEWORKS. The page on fleets needs a Postgres, and
+tests/fleet runs it.
 """
 FRAMEWORKS = DOCS / "how-to" / "frameworks"
 PYTEST = ("-m", "pytest", "-qs", "-p", "no:cacheprovider", "-p", "hookbus._pytest")

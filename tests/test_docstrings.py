@@ -13,14 +13,14 @@ import pytest
 
 import hookbus
 from hookbus import adapters, events, exceptions, modes, plugins, testing
-from hookbus._connections import broadcast
+from hookbus._connections import sending
 from hookbus._questions import protocols
 from hookbus._views import explain, report
 from hookbus.adapters import kit
 
 MODULES = (events, exceptions, kit, modes, testing)
 OTHERS = (
-    broadcast.Broadcast,
+    sending.Sending,
     *(protocols.Hookspec, protocols.AsyncHookspec, protocols.Connects),
     *(explain.Explanation, explain.Row, report.Report),
     *(getattr(plugins, name) for name in plugins.__all__),

@@ -164,7 +164,7 @@ class TestEnd:
 
         bus.signal("around_tool_call").connect(twice)
         assert isinstance(await halves.begin(1, pay()), Go)
-        with pytest.raises(HookError, match="pay runs between two callbacks of its framework"):
+        with pytest.raises(HookError, match="pay runs only once, between two callbacks"):
             await halves.end(1, {"text": "paid"})
 
     async def test_an_around_that_did_not_wait_gives_its_own_result(self, bus, halves):

@@ -29,7 +29,7 @@ from hookbus import (
     instrument,
     report,
 )
-from hookbus._instrument import instrument_with
+from hookbus._instrument.instrument import instrument_with
 from hookbus.exceptions import HookWarning
 
 

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from hookbus import Block, Bus, HookBlocked, HookError, explain, instrument
-from hookbus._instrument import instrument_with
+from hookbus._instrument.instrument import instrument_with
 from hookbus.testing import record
 
 

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from hookbus import Block, Bus, Drop, HookBlocked, HookError, Replace, explain, hookspec, modes
-from hookbus._ground import merging as _modes
+from hookbus._merging import merging as _modes
 from hookbus.events import Failed, Finished
 from hookbus.testing import record
 

@@ -234,7 +234,7 @@ class Approval(Unapproved):
                 name: plain_copy(value, name) for name, value in given if name not in not_asked
             },
             "baggage": current_baggage(),
-            "redact": events.redacted_values if events.redactors else None,
+            "redact": hook.bus._redaction.redacted_values if events.redactors else None,
         }
 
     def _refuse(self, error: HookError) -> NoReturn:

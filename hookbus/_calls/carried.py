@@ -1,5 +1,5 @@
-"""Context variables that listeners of `Started` set for a stream, such as the current span. They
-apply while the body runs, but not in its reader between two items.
+"""Context variables that listeners of `Started` set for a stream, such as the current span. The
+variables apply while the body runs, but not in its reader between two items.
 
 The body runs in the context of its reader, which may be another task or thread for each item.
 """

@@ -74,8 +74,8 @@ def emit_started(
 def emit_stream_started(
     call: Call, values: Mapping[str, Any] | None, labels: Mapping[str, Any] | None = None
 ) -> Carried | None:
-    """Emit the start of a stream. Return the context variables that listeners set. They apply
-    only in the body of the stream.
+    """Emit the start of a stream. Return the context variables that listeners set. These variables
+    apply only in the body of the stream.
     """
     before = copy_context()
     try:

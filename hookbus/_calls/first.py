@@ -42,13 +42,6 @@ class FirstCall:
         return self.function(*args, **kwargs)
 
 
-def first_call(seat: Seat, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function to call for a receiver: itself if it was called before, else a
-    placeholder.
-    """
-    return function if seat.receiver.has_fired else FirstCall(seat, function)
-
-
 def stand_in(run: FunctionType) -> None:
     """Find the placeholders in a compiled function, and let each remember its position."""
     for name, value in run.__globals__.items():

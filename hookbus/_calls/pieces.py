@@ -9,7 +9,7 @@ from typing import Any
 
 from .._connections.phases import EXTRA_NAMES
 from .._hooks.shell import declared, passed
-from .first import first_call
+from .first import FirstCall
 from .plan import Plan, Seat
 from .text import MINE, fill
 from .watch import watching
@@ -127,12 +127,14 @@ class Pieces:
         called = f"{receiver}({arguments})"
         is_timed, is_awaited = seat.timeout is not None, seat.receiver.is_async
         if not self.hook.is_async and is_awaited and seat.problem is None:
-            return f"run_on_loop_thread({name}, {receiver}, {arguments})"
+            return f"{self._waiting('run_on_loop_thread')}({name}, {receiver}, {arguments})"
         if not self.hook.is_async:
-            return f"timed({name}, {receiver}, {arguments})" if is_timed else called
-        if is_timed:
-            plain = f"timed_async({name}, {receiver}, {arguments})"
-            called = f"within({name}, {called})" if is_awaited else plain
+            timed = is_timed and f"{self._waiting('timed')}({name}, {receiver}, {arguments})"
+            return timed or called
+        if is_timed and is_awaited:
+            called = f"{self._waiting('within')}({name}, {called})"
+        elif is_timed:
+            called = f"{self._waiting('timed_async')}({name}, {receiver}, {arguments})"
         elif not is_awaited or (seat.phase == "around" and self.hook.is_stream):
             return called
         if seat.phase == "finally" and not self.hook.is_stream:
@@ -140,6 +142,11 @@ class Pieces:
             late = f"reject_late_awaitable({called})"
             return f"({late} if is_a(leaving, GeneratorExit) else {wait}{called})"
         return called if self.is_beside(seat) else f"await {called}"
+
+    def _waiting(self, name: str) -> str:
+        """Return the name of a function of `_waiting`, which is loaded when it is first needed."""
+        self.tools[name] = getattr(self.hook.bus._waiting, name)
+        return name
 
     def resolving(self, seat: Seat) -> str:
         """Generate the code that awaits the answer of a plain receiver of an async hook."""
@@ -221,8 +228,13 @@ class Pieces:
         return self.give("r", self.called(seat))
 
     def called(self, seat: Seat) -> Any:
-        """Return the object to call: the receiver, or a wrapper that records its first call."""
-        return first_call(seat, self.function(seat))
+        """Return the object to call: the receiver, or a placeholder that records its first call.
+        For a method of the sender, it is its function, which does not keep the sender alive.
+        """
+        function: Any = seat.receiver.function
+        if self.holding(seat) == "own":
+            function = function.__func__
+        return function if seat.receiver.has_fired else FirstCall(seat, function)
 
     def _watched(self, seat: Seat) -> str:
         """Generate the callee. For a receiver that could block the event loop, it is a wrapper that
@@ -236,13 +248,6 @@ class Pieces:
         watched, over = watching(seat.receiver, self.given[receiver])
         self.tools |= {f"watched_{receiver}": watched, f"over_{receiver}": over}
         return f"({receiver} if over_{receiver} else watched_{receiver})"
-
-    def function(self, seat: Seat) -> Any:
-        """Return the receiver. For a method of the sender, return its function, which does not
-        keep the sender alive.
-        """
-        function: Any = seat.receiver.function
-        return function.__func__ if self.holding(seat) == "own" else function
 
 
 def _display(names: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""The templates of `story.txt`: their conditions and places to fill, and their names, which must
+"""The templates of `story.txt`: their conditions and placeholders, and their names, which must
 not clash with names of the user's code.
 """
 
@@ -33,8 +33,8 @@ _WORD: Final = re.compile(rf"(?<![{MINE}.\w'])\b[A-Za-z_]\w*\b(?!')")
 def fill(
     text: str, flags: frozenset[str], parts: Mapping[str, str], pieces: Mapping[str, Any]
 ) -> str:
-    """Fill a template: remove lines whose condition is not met, with everything below them, and
-    insert places and pieces.
+    """Fill a template: remove lines whose condition is not met, with everything nested below them,
+    and insert values and pieces.
     """
     lines: list[str] = []
     for indent, place, line in _chosen(text, flags):

@@ -1,4 +1,6 @@
-"""The functions that the templates of `story.txt` call, by their names in the templates."""
+"""The functions that the templates of `story.txt` call, by their names in the templates. Those that
+wait for a receiver are in `_waiting`, and `Pieces.asked` adds them where they are called.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,6 @@ from .._callables import parameters
 from .._contents import read_only
 from .._ground.baggage import current_baggage
 from .._ground.errors import is_a
-from .._waiting import deadline, loop_thread
 from ..exceptions import CallPaused, HookBlocked
 from . import attempts, carried, emitting, meaning, odd_answers, outcome, ports, seals
 from .context import ENCLOSING, Call, ReadOnly, make_context
@@ -36,8 +37,6 @@ _HELPERS: Final = {
         "apply_around_answer check_open closed closed_async emit_attempts end_pause opened pause "
         "record_attempt recorded"
     ),
-    deadline: "timed timed_async within",
-    loop_thread: "run_on_loop_thread",
 }
 
 TOOLS: Final[dict[str, Any]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, Final
 
@@ -36,8 +36,10 @@ class Turns(Pieces):
             return turns
         return below("while True:", lines(turns, "break"))
 
-    def turns(self, seats: Iterable[Seat], kind: str, after_loop: str = "") -> str:
+    def turns(self, seats: Sequence[Seat], kind: str, after_loop: str = "") -> str:
         """Generate calls one after the other; many similar ones become a loop."""
+        if len(seats) < LOOP_FROM:
+            return "\n".join([self.turn(seat, kind) for seat in seats])
         texts: list[str] = []
         for _, group in groupby(seats, key=lambda seat: self._likeness(seat)):
             alike = list(group)
@@ -213,4 +215,4 @@ def below(head: str, text: str) -> str:
 
 def lines(*texts: str) -> str:
     """Join pieces of code by newlines."""
-    return "\n".join(text for text in texts if text)
+    return "\n".join(filter(None, texts))

@@ -12,14 +12,14 @@ from .._callables.callables import code_of
 from .._callables.instructions import returns_nothing
 from .._connections.phases import ANSWER
 from .._connections.receiver import Connected
-from .._connections.senders import check_can_call, own_class
+from .._connections.senders import own_class
 from .._connections.signal import HookSignal
 from .._ground.errors import warn
 from .._hooks.hook import Hook, hook_of
 from .._hooks.statics import class_of, holder_of, static_holders, with_subclasses
 from ..exceptions import HookError
 from .coverage import check_required
-from .fit import check_sender, check_serves
+from .fit import check_can_call, check_sender, check_serves
 from .misplaced import MisplacedGuards
 from .overrides import uncovered_overrides
 
@@ -57,7 +57,8 @@ class Checks:
                 f"@{name}.connect_via(priority=1)"
             )
         if signal.phase is not None:
-            check_can_call(sender)
+            if type(sender) is not type:
+                check_can_call(sender)
             if isinstance(sender, FunctionType):
                 hooks = self._board.declared(signal.hook)
                 check_sender(hooks, sender, self._board.looked_at.owners)

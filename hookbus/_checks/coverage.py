@@ -49,7 +49,7 @@ def check_required(bus: Any, name: str, phase: str, sender: Any, default: Any) -
 def check_guarded(
     hooks: list[Hook], signals: list[HookSignal], phase: str, sender: Any = None
 ) -> None:
-    """Check that guards of this phase cover every call of hooks with the same name.
+    """Check that guards of this phase cover every call to hooks with the same name.
 
     Args:
         hooks: all hooks with the name.

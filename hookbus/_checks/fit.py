@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from types import FunctionType, MethodType
@@ -47,6 +48,31 @@ def check_sender(
         raise HookError(
             f"{named} is a method, which is never the sender of a call: connect to "
             f"{cls.__qualname__}, or to an instance"
+        )
+
+
+def check_can_call(sender: Any) -> None:
+    """Reject a value that looks like an object or a class but is never the first argument of a
+    call.
+
+    Raises:
+        HookError: with a message that names what to write instead.
+    """
+    whole = typing.get_origin(sender)
+    if whole is not None:
+        named = getattr(whole, "__qualname__", None) or whole
+        raise HookError(
+            f"{sender!r:.60} is an annotation, which cannot be a sender: connect to {named}"
+        )
+    # A proxy forwards calls to its target, and its `__class__` is the class of the target.
+    try:
+        stands_in = sender.__class__ is not type(sender)
+    except Exception:
+        stands_in = True
+    if stands_in:
+        raise HookError(
+            f"an object of {type(sender).__qualname__} is a proxy, and calls are made by its "
+            "target: connect to that object, or to its class"
         )
 
 

@@ -1,5 +1,5 @@
-"""Log guards on signals that belong to no hook, or for senders without the hook. This happens when
-the hook that was probably meant is first called.
+"""Log guards on signals that belong to no hook, or for senders without the hook. A guard is logged
+when the hook that was probably meant is first called.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from .. import HookError
 from .._ground.errors import did_you_mean
 from .._ground.platform import user_name
 from .._program.settings import find_settings
+from .at import At
 from .screen import (
     TABLES,
     Flag,
@@ -44,12 +45,23 @@ class Kept:
     people: Path | None = None
     """the file of the people who may approve. Default: the file in the settings."""
 
+    fleet: Flag = False
+    """use the approvals of a fleet, at the URL in HOOKBUS_FLEET."""
+
+    schema: str = "hookbus"
+    """the schema of the fleet."""
+
     def opened(self) -> Store:
         """Return the store.
 
         Raises:
             HookError: if no store is configured, or if the file does not exist.
         """
+        if self.fleet:
+            if self.store is not None or self.people is not None:
+                raise HookError("--fleet cannot be combined with --store or --people")
+            found: Any = At(schema=self.schema).opened().approvals()
+            return found  # type: ignore[no-any-return]
         settings = find_settings()
         file = self.store or settings.approvals
         if file is None:
@@ -65,6 +77,16 @@ class Kept:
         from ..approvals import Store
 
         return Store(file, people=self.people or settings.people)
+
+    def opened_for_rules(self) -> Store:
+        """Return the store.
+
+        Raises:
+            HookError: as in `opened`, and for a fleet, which keeps no standing approvals.
+        """
+        if self.fleet:
+            raise HookError("a fleet keeps no standing approvals: answer each request")
+        return self.opened()
 
 
 @approvals.default
@@ -128,8 +150,9 @@ def approve(
     """
     from ..approvals import Approved
 
-    store, rule = kept.opened(), None
-    if like or between or uses is not None or seconds is not None:
+    has_rule = bool(like or between or uses is not None or seconds is not None)
+    store, rule = kept.opened_for_rules() if has_rule else kept.opened(), None
+    if has_rule:
         rule = _rule(_case(store, id).request, like, between, uses, seconds)
     _answer(store, id, Approved(_who(by), remember=remember, rule=rule), shown)
 
@@ -137,7 +160,7 @@ def approve(
 @approvals.command
 def rules(*, kept: Kept = Kept(), shown: Shown = TABLES) -> None:
     """List the standing approvals, with the number of calls that each approved."""
-    found = kept.opened().rules()
+    found = kept.opened_for_rules().rules()
     if shown.json:
         print_json([attrs.asdict(each) for each in found])
         return
@@ -161,7 +184,7 @@ def revoke(rule: str, /, *, kept: Kept = Kept()) -> None:
     Args:
         rule: the id of the rule, as `hookbus approvals rules` lists it.
     """
-    kept.opened().revoke(rule, by=user_name())
+    kept.opened_for_rules().revoke(rule, by=user_name())
     say(f"revoked: rule {rule}")
 
 
@@ -234,9 +257,8 @@ def _answer(store: Store, id: str, answer: Approved | Denied, shown: Shown) -> N
 
     case = _case(store, id)
     is_proven = bool(case.request.required or getattr(answer, "rule", None))
-    store.answer(
-        case.request.id, answer, proof=Proof.of_account() if is_proven else None
-    )
+    proof = {"proof": Proof.of_account()} if is_proven else {}
+    store.answer(case.request.id, answer, **proof)
     now = store.get(case.request.id)
     if shown.json:
         print_json(attrs.asdict(now))

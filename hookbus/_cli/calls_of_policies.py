@@ -28,7 +28,7 @@ class PolicyOptions:
     module: str | None = None
     """a module with the tools: package.module, or the path of a file. It is imported."""
     schema: Path | None = None
-    """the types of arguments: a schema of Cedar, or a JSON file with the tools of an MCP server."""
+    """the types of arguments: a Cedar schema, or a JSON file with the tools of an MCP server."""
     entities: Path | None = None
     """a JSON file with entities."""
     people: Path | None = None

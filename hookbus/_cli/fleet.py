@@ -1,21 +1,160 @@
-"""`hookbus fleet`: decide the calls of agents on other machines."""
+"""`hookbus fleet`: operate what agents on several machines share, and decide their calls."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final, Literal
 
+import attrs
 from cyclopts import App, Parameter
 
 from .. import HookError, default_bus
-from .screen import Flag
+from .._ground.platform import user_name
+from .at import At
+from .screen import TABLES, Flag, Several, Shown, as_json, clock, print_json, print_rows, say
 from .target import module_of
 
+PAUSE_SECONDS: Final = 0.2
+
 fleet = App(
-    name="fleet", help="Decide the calls of agents on other machines.",
+    name="fleet", help="Operate what agents on several machines share, and decide their calls.",
     default_parameter=Parameter(negative=()),
 )  # fmt: skip
 Hook = Annotated[str, Parameter(name="--hook")]
+
+
+HERE: Final = At()
+
+
+@fleet.command
+def make(*, agents: Several = (), operators: Several = (), at: At = HERE) -> None:
+    """Create a fleet, or update one, as the owner of the database.
+
+    Args:
+        agents: the role of agents; can be repeated.
+        operators: the role of operators; can be repeated.
+    """
+    from ..fleet import Fleet
+
+    Fleet.make(at.url(), schema=at.schema, agents=agents, operators=operators)
+    say(f"the fleet {at.schema} is ready")
+
+
+@fleet.command
+def status(*, at: At = HERE, shown: Shown = TABLES) -> None:
+    """List the members of the fleet, and the kills and switches that are in force."""
+    with at.opened() as opened:
+        found = opened.status()
+    if shown.json:
+        print_json(attrs.asdict(found))
+        return
+    rows = [
+        {
+            "member": each["member"], "heard": f"{each['age']:.0f} s ago",
+            "not shipped": each["ships"],
+            "refused": "; ".join(f"{name}: {why}" for name, why in each["refused"].items()),
+        }
+        for each in found.members
+    ]  # fmt: skip
+    print_rows(rows, "no members", "members", is_whole=True)
+    print_rows(found.words, "no kills or switches are in force", "in force", is_whole=True)
+    say(f"requests for approval without an answer: {found.pending}", "dim")
+
+
+@fleet.command
+def kill(
+    tool: str, /, *, reason: str = "", by: str | None = None, hook: Hook = "tool_call",
+    at: At = HERE,
+) -> None:  # fmt: skip
+    """Block the calls of tools in every member, within 2 seconds.
+
+    Args:
+        tool: a glob of tool names, such as 'pay_*'.
+        reason: the reason, which the caller of a blocked call sees.
+        by: your name. Default: the user of this terminal.
+        hook: the hook whose calls are blocked.
+    """
+    with at.opened() as opened:
+        opened.kill(tool, by=by or user_name(), reason=reason, hook=hook)
+
+
+@fleet.command
+def revive(
+    tool: str, /, *, by: str | None = None, hook: Hook = "tool_call", at: At = HERE
+) -> None:
+    """End a kill in every member.
+
+    Args:
+        tool: the glob of the kill, exactly as it was.
+        by: your name. Default: the user of this terminal.
+        hook: the hook of the kill.
+    """
+    with at.opened() as opened:
+        opened.revive(tool, by=by or user_name(), hook=hook)
+
+
+@fleet.command
+def switch(
+    receiver: str, act: Literal["disable", "shadow", "enable"], /, *, by: str | None = None,
+    at: At = HERE,
+) -> None:  # fmt: skip
+    """Switch receivers with a name in every member.
+
+    Args:
+        receiver: the name of the receivers.
+        act: what to do with them.
+        by: your name. Default: the user of this terminal.
+    """
+    with at.opened() as opened:
+        opened.switch(receiver, act, by=by or user_name())
+
+
+@fleet.command
+def events(
+    *, reader: str | None = None, follow: Flag = False, at: At = HERE, shown: Shown = TABLES
+) -> None:
+    """Print the events of all members, oldest first.
+
+    Args:
+        reader: the name of a reader. It continues after the last event that it has printed.
+        follow: keep running, and print later events, until Ctrl-C.
+    """
+    from ..fleet._events import Events
+
+    with at.opened() as opened:
+        found = Events(opened._server, None) if reader is None else opened.events(reader)
+        while True:
+            for each in found:
+                line = f"{clock(each.time, is_long=True)}  {each.source}  {each.type}  "
+                text = as_json(attrs.asdict(each)) if shown.json else line + each.subject
+                print(text, flush=follow)
+            if reader is not None:
+                found.commit()
+            if not follow:
+                return
+            time.sleep(PAUSE_SECONDS)
+
+
+@fleet.command
+def ship(*, journal: Path, at: At = HERE) -> None:
+    """Publish the records of a journal that have not been published, such as those of a process
+    that was killed.
+
+    Args:
+        journal: the file of the journal.
+    """
+    from ..journal import Journal
+
+    if not journal.is_file():
+        raise HookError(f"the journal {journal} does not exist")
+    with at.opened() as opened, Journal(journal) as kept:
+        shipping = opened.ship(kept)
+        while shipping.lag():
+            if shipping.problem is not None:
+                raise HookError(shipping.problem)
+            time.sleep(PAUSE_SECONDS / 10)
+        say(f"published: {shipping.shipped}")
 
 
 @fleet.command

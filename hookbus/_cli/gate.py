@@ -66,7 +66,7 @@ def answer(
             event of copilot has none.
     """
     file = where.file
-    from ..gate import hook
+    from ..gate import _hook as hook
     from ..gate._entries import hook_words
 
     name = event or ""
@@ -83,7 +83,7 @@ def answer(
         _ignore_signals()
     except (HookError, OSError, _Ended) as error:
         _ignore_signals()
-        code, out, err = hook.close_event(agent, name, f"{error} (the event is closed)")
+        code, out, err = hook.close_event(agent, name, f"{error} (the event is blocked)")
     for stream, found in ((sys.stdout.buffer, out), (sys.stderr.buffer, err)):
         stream.write(found)
         stream.flush()
@@ -253,7 +253,7 @@ def serve(*, where: GateFile = GateFile()) -> None:
     it.
     """
     file = where.file
-    from ..gate import hook
+    from ..gate import _hook as hook
     from ..gate._boot import lock
     from ..gate._server import serve as run
 

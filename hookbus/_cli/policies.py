@@ -1,4 +1,4 @@
-"""`hookbus policy`: check, explain, test, compare and begin policies in Cedar."""
+"""`hookbus policy`: check, explain, test, compare and draft Cedar policies."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ def explain(
     tool: str, /, *arguments: str, policies: Path, user: User = None, session: str | None = None,
     given: PolicyOptions = DEFAULTS, shown: Shown = TABLES,
 ) -> int:  # fmt: skip
-    """Show how a call would be decided: by which policies, and which others were near, with the
-    conditions that were not met. The exit code is 1 if the call would be blocked.
+    """Show which policies would decide a call, and which others nearly matched, with the conditions
+    that were not met. The exit code is 1 if the call would be blocked.
 
     Args:
         tool: the name of the tool.
@@ -146,7 +146,8 @@ def test(
     file: Path, /, *, policies: Path | None = None, given: PolicyOptions = DEFAULTS,
     shown: Shown = TABLES,
 ) -> int:  # fmt: skip
-    """Compare the verdicts of policies with a table of calls. The exit code is 1 if any differs.
+    """Compare the verdicts of policies with a table of calls. The exit code is 1 if any verdict
+    differs.
 
     Args:
         file: the table, a TOML file with a [[case]] for each call.
@@ -209,7 +210,7 @@ def coverage(
     given: PolicyOptions = DEFAULTS, shown: Shown = TABLES,
 ) -> int:  # fmt: skip
     """Show how often each policy decides the calls of a journal or table. The exit code is 1 if any
-    never does.
+    policy never does.
 
     Args:
         file: the policies.
@@ -247,7 +248,8 @@ def _calls(
 def new(
     *, from_journal: Path, output: Path | None = None, hook: str = "tool_call",
 ) -> None:  # fmt: skip
-    """Write a first policy from the calls in a journal. Each line says how often it was seen.
+    """Write a first policy from the calls in a journal. A comment on each condition states the
+    number of calls that it is based on.
 
     Args:
         from_journal: the journal. It contains values if its bus was created with values=True.
@@ -269,5 +271,5 @@ def new(
         with output.open("x", encoding="utf-8") as opened:
             opened.write(text)
     except FileExistsError:
-        raise HookError(f"{output} exists already: choose another file") from None
+        raise HookError(f"{output} already exists: choose another file") from None
     say(f"{output}: written from {len(calls)} calls", "green")

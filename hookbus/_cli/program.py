@@ -43,7 +43,7 @@ class Program:
         sys.argv[:] = ["-m" if is_module else name, *arguments]
 
     def run(self) -> None:
-        """Run the program to completion. Exceptions of the program are raised.
+        """Run the program to completion. Exceptions of the program propagate.
 
         Raises:
             HookError: if it cannot be read, or is not a Python program.

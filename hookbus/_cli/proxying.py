@@ -43,11 +43,12 @@ def mcp(
         server: the words after --.
         settings: the settings file. Default: the file of the current folder, or of one above.
         port: serve streamable HTTP at http://127.0.0.1:PORT/mcp instead of stdio.
-        timeout: seconds that the server may take for one answer. Then the model reads an error.
+        timeout: seconds that the server may take for one answer. After that, the model reads an
+            error.
         token_env: the environment variable with the bearer token for the server's URL.
         journal: the file to record events in. Default: HOOKBUS_JOURNAL, or the file in the
             settings.
-        turns: also record every call to every receiver: its answer, and how long it took.
+        turns: also record every call to every receiver, with its answer and duration.
         approvals: the file of approvals.Store, where people answer requests for approval. Default:
             the file in the settings.
         wait: seconds that a call waits for an answer before it is blocked.
@@ -97,7 +98,9 @@ def _check_guards(settings: Settings) -> None:
         return
     if guards:
         names = ", ".join(sorted({each.name for each in guards}))
-        raise HookError(f"no guard can block a tool call: {names} run in shadow or are disabled")
+        raise HookError(
+            f"no guard can block a tool call: {names} run in shadow mode or are disabled"
+        )
     where = settings.file or "a hookbus.toml"
     raise HookError(
         "no guard judges tool calls, so the proxy would let every call pass: pass a plugin that "

@@ -23,7 +23,7 @@ def replay(
     module: str | None = None, /, *, policy: Path | None = None, read: Read = ANY_FILE,
     given: PolicyOptions = DEFAULTS, shown: Shown = TABLES,
 ) -> int:  # fmt: skip
-    """Check the calls in a journal with the guards of a module, or with policies in Cedar, and list
+    """Check the calls in a journal with the guards of a module, or with Cedar policies, and list
     the calls with a different verdict. The exit code is 1 if any verdict differs. The recorded
     methods do not run.
 

@@ -71,10 +71,10 @@ def run(
         wait: the number of seconds that a call waits for an answer before it is blocked.
         adapters: the frameworks whose adapters to install, separated by commas, such as
             langchain,mcp.
-        policy: a file or folder of policies in Cedar, which decide every tool_call. They are read
+        policy: a file or folder of Cedar policies, which decide every tool_call. They are read
             again when they change.
-        policy_schema: the types of arguments for the policies: a schema of Cedar, or a JSON file
-            with the tools of an MCP server. Default: what the tools declare.
+        policy_schema: the types of arguments for the policies: a Cedar schema, or a JSON file with
+            the tools of an MCP server. Default: what the tools declare.
         people: a TOML file of names and their roles, for the policies.
         journal: the file to record events in. Default: HOOKBUS_JOURNAL, or the file in the
             settings.
@@ -98,10 +98,9 @@ def run(
     ask_at(approvals or settings.approvals, wait, people or settings.people)
     if shown.json:
         _count()
-    if journal_file is not None:
-        from .._program.environment import record
+    from .._program.environment import join_fleet, record
 
-        record(journal_file, turns=turns)
+    join_fleet(None if journal_file is None else record(journal_file, turns=turns))
     _export(trace, is_otel=otel)
     listen()
     try:

@@ -103,7 +103,7 @@ def print_rows(
     rows: Sequence[Mapping[str, Any]], empty: str, title: str | None = None, *,
     is_whole: bool = False,
 ) -> None:  # fmt: skip
-    """Print rows as a table, or a sentence without rows."""
+    """Print rows as a table, or a sentence if there are no rows."""
     if rows:
         console().print(table_of(rows, title, is_whole=is_whole))
     else:

@@ -130,7 +130,9 @@ def is_of_engine(code: CodeType) -> bool:
 
 
 _HOME: Final = dirname(dirname(log.__code__.co_filename))
-_ENGINE: Final = ("<hookbus ", join(_HOME, "_"), join(_HOME, "approvals", "_"))
+_ENGINE: Final = (
+    "<hookbus ", join(_HOME, "_"), join(_HOME, "approvals", "_"), join(_HOME, "fleet", "_approvals")
+)  # fmt: skip
 """Prefixes of the file names of the engine. Other packages of hookbus, such as its guards and its
 demo, contain receivers.
 """

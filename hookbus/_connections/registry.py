@@ -112,9 +112,7 @@ class NamedScope(Scope):
     function is freed, because a redefinition may need them.
     """
 
-    def __init__(self, named_sender: NamedSender) -> None:
-        super().__init__()
-        self.sender = self.named_sender = named_sender
+    named_sender: NamedSender
 
 
 @serialize_writers
@@ -164,7 +162,9 @@ class Registry:
         if scope is None and name is not None:
             named_sender = NamedSender.of(sender, name)
             if named_sender is not None:
-                scope = self._named.setdefault(name, NamedScope(named_sender))
+                new = NamedScope()
+                new.sender = new.named_sender = named_sender
+                scope = self._named.setdefault(name, new)
         if scope is not None and scope.named_sender.latest() is not sender:
             scope.named_sender.note_redefinition(sender, inherits=bool(scope))
         return scope

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import sys
-import typing
 import weakref
 from collections.abc import Callable
 from types import FunctionType
@@ -44,7 +43,7 @@ def is_class(sender: object) -> TypeGuard[type]:
 
 def own_class(sender: Any) -> type:
     """Return the class of a sender, or the sender itself if it is a class."""
-    return sender if is_class(sender) else type(sender)
+    return sender if issubclass(type(sender), type) else type(sender)
 
 
 def is_shared(sender: object) -> bool:
@@ -183,30 +182,3 @@ def weak(sender: Any, on_death: Callable[[Any], None]) -> weakref.ref[Any]:
             "references, and its id may be used again; connect to its class or to ANY (or add "
             "'__weakref__' to its __slots__, weakref_slot=True to a dataclass)"
         ) from None
-
-
-def check_can_call(sender: Any) -> None:
-    """Reject a value that looks like an object or a class but is never the first argument of a
-    call.
-
-    Raises:
-        HookError: with a message that names what to write instead.
-    """
-    if type(sender) is type:
-        return
-    whole = typing.get_origin(sender)
-    if whole is not None:
-        named = getattr(whole, "__qualname__", None) or whole
-        raise HookError(
-            f"{sender!r:.60} is an annotation, which cannot be a sender: connect to {named}"
-        )
-    # A proxy forwards calls to its target, and its `__class__` is the class of the target.
-    try:
-        stands_in = sender.__class__ is not type(sender)
-    except Exception:
-        stands_in = True
-    if stands_in:
-        raise HookError(
-            f"an object of {type(sender).__qualname__} is a proxy, and calls are made by its "
-            "target: connect to that object, or to its class"
-        )

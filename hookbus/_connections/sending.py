@@ -1,16 +1,20 @@
-"""`send` and `send_async`: broadcasts as in blinker, with `when=` and `once=`."""
+"""The parts of a blinker signal that hookbus replaces: `muted`, `send` and `send_async`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator
+import threading
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from inspect import iscoroutinefunction
 from typing import Any
 
+from blinker import NamedSignal
+
 from .._callables.parameters import holds
 from .._ground.errors import did_you_mean
+from .._ground.running_loop import running_task
 from ..exceptions import HookError
-from .broadcast import Broadcast
 from .order import in_order
 from .phases import ANSWER
 from .receiver import Connected
@@ -18,12 +22,53 @@ from .receiver import Connected
 Pairs = list[tuple[Callable[..., Any], Any]]
 
 
-class Sending(Broadcast):
-    """A signal with `send` and `send_async`."""
+class Sending(NamedSignal):
+    """A named signal that can be muted per task, with `send` and `send_async` as in blinker. Calls
+    of hookables do not use `send`.
+    """
 
+    _bus: Any
+    _muted_by: dict[object, object]
     _was_asked: bool
     _matching: Callable[[Any], list[tuple[float, Connected]]]
     _drop: Callable[[Connected], None]
+
+    # blinker has a plain attribute here, which applies to every task.
+    @property
+    def is_muted(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether the running task (or thread, outside of tasks) is inside a `muted()` block of
+        this signal.
+        """
+        return bool(self._muted_by) and _current_owner() in list(self._muted_by.values())
+
+    @is_muted.setter
+    def is_muted(self, value: bool) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        if value:
+            raise HookError(
+                f"is_muted would mute {self.name} in every task; write `with signal.muted():`"
+            )
+
+    @contextmanager
+    def muted(self) -> Generator[None, None, None]:
+        """Mute the receivers of this signal in the current task (or thread) while the block is
+        open. Guards are never muted.
+        """
+        block = object()
+        try:
+            try:
+                self._muted_by[block] = _current_owner()
+                self._bus._switchboard.muting(self)
+                yield
+            finally:
+                self._muted_by.pop(block, None)
+        finally:  # an interrupt may have arrived before the change
+            self._muted_by.pop(block, None)
+            self._bus._switchboard.muting(self)
+
+    @property
+    def _is_muted_somewhere(self) -> bool:
+        """Whether any task or thread is inside a `muted()` block of this signal."""
+        return bool(self._muted_by)
 
     def send(
         self, sender: Any = None, /, *,
@@ -65,7 +110,8 @@ class Sending(Broadcast):
         | None = None,
         **kwargs: Any,
     ) -> Pairs:  # fmt: skip
-        """Await the receivers of a sender, one after the other, as `send` calls them.
+        """Await the receivers of a sender, one after the other. `sender` and `kwargs` are those of
+        `send`.
 
         `_sync_wrapper` converts a plain callable to a coroutine function. Without it,
         `send_async` raises RuntimeError if a connected receiver is a plain callable.
@@ -127,3 +173,9 @@ def _holds(connected: Connected, sent: dict[str, Any]) -> bool:
     passed = when.parameters.written(sent)
     args = [sent[name] for key, name in passed if not key]
     return holds(when.condition(*args, **{key: sent[name] for key, name in passed if key}))
+
+
+def _current_owner() -> object:
+    """Return the running task, or the thread if no task is running."""
+    task = running_task()
+    return task if task is not None else threading.get_ident()

@@ -46,10 +46,9 @@ class HookSignal(Sending):
     defined order, and a class as sender includes its instances.
     """
 
-    _bus: Any
-
     def __init__(self, name: str, bus: Any, doc: str | None = None) -> None:
-        super().__init__(name, bus, doc)
+        self._bus, self._muted_by = bus, {}
+        super().__init__(name, doc)
         split = split_signal_name(name)
         self.phase: str | None = split[0] if split else None
         self.hook: str = split[1] if split else name

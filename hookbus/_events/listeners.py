@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._callables.parameters import not_awaited
-from .._connections.failures import ERROR, log
 from .._connections.options import Options
 from .._connections.order import in_order
 from .._connections.receiver import Connected
@@ -172,25 +171,9 @@ class EventSignal(HookSignal):
         return frozenset(kind for kind, emit in self.find_listeners().items() if emit)
 
     def redacted(self, event: Event) -> Event | None:
-        """Return the redacted event that listeners get, or None if it could not be created.
-        """
-        if not self.redactors:
-            return event
-        from .redaction import redacted
-
-        try:
-            return redacted(event, self.redactors)
-        except Exception as error:  # the stack or memory is exhausted
-            log(ERROR, f"an event could not be redacted and is not delivered: {type(error)}")
-            return None
-
-    def redacted_values(
-        self, values: Mapping[str, Any], session: Any, seconds: float
-    ) -> dict[str, Any]:
-        """Return the values as redacted plain data, under the same names."""
-        from .redaction import redacted_values
-
-        return redacted_values(values, self.redactors, session, seconds)
+        """Return the redacted event that listeners get, or None if it could not be created."""
+        made: Event | None = self._bus._redaction.redacted(event) if self.redactors else event
+        return made
 
     def emit_about(
         self, kind: Any, connected: Connected, sender: str = "unknown", **facts: Any

@@ -84,7 +84,7 @@ name_of_class: Final[Any] = type.__dict__["__name__"].__get__
 
 
 def call_id_of(blocked: BaseException) -> int | None:
-    """Return the number of the call that `blocked` ends, without running code of its class."""
+    """Return the number of the call that `blocked` ended, without running code of its class."""
     if type(blocked) is HookBlocked:
         return blocked.call_id
     number: int | None = _attributes_of(blocked).get("call_id")

@@ -44,7 +44,7 @@ def on_finalized(owner: Any, entries: dict[int, Any], key: int) -> Callable[[Any
 
     Weak references to an object in a reference cycle die before its `__del__` runs, and `__del__`
     may still make calls. Therefore, the entry of such an object stays until the collection ends.
-    Until then, another object may get its address. If the object is freed outside of a collection
+    Until then, another object may reuse its address. If the object is freed outside of a collection
     in this thread, the entry is removed immediately.
     """
     forget = partial(entries.pop, key)

@@ -13,7 +13,8 @@ def import_late(package: str, modules: Mapping[str, str], name: str) -> Any:
 
     Args:
         package: the name of the package.
-        modules: the module in the package of each public name. It may be the name itself.
+        modules: the module in the package of each public name. A public name may be the name of a
+            module.
         name: the name.
 
     Raises:

@@ -123,7 +123,7 @@ class Hook:
         return own
 
     def find(self, values: tuple[Any, ...]) -> Run:
-        """Return the function that runs a call with these values. It takes the arguments of the
+        """Return the function that runs a call with these values, and takes the arguments of the
         body.
         """
         raise NotImplementedError
@@ -141,12 +141,13 @@ class Hook:
         self.bus._switchboard.retire(self)
 
     def is_named_in(self, cls: type) -> bool:
-        """Return whether the qualified name of the hook names this class."""
+        """Return whether this is the class in the qualified name of the hook."""
         return place_of_class(cls) == self.named_place
 
     @property
     def named_place(self) -> tuple[str, str]:
-        """The module and the qualified name of the class that the hook's qualified name names."""
+        """The module and the qualified name of the class in the qualified name of the hook.
+        """
         return self.body.__module__, self.body.__qualname__.rpartition(".")[0]
 
 
@@ -181,7 +182,7 @@ def hooks_in(
 
 
 def hook_of(function: object) -> Hook | None:
-    """Return the hook of a hookable function, also through a bound method, staticmethod or
+    """Return the hook of a hookable function, even through a bound method, staticmethod or
     classmethod.
     """
     if issubclass(type(function), (MethodType, staticmethod, classmethod)):

@@ -175,7 +175,7 @@ class RunMap(Unshipped):
 
     @serialize_writers
     def mark_used(self) -> None:
-        """Note that a plan for this table is being created. From now on, `discard_plans` replaces
+        """Record that a plan for this table is being created. From now on, `discard_plans` replaces
         the table.
         """
         self.is_used = True

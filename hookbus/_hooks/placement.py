@@ -78,7 +78,7 @@ class Placement:
 
     def below(self) -> Iterator[Hook]:
         """Yield the hookable methods with this hook's name, later in the MRO, that have cached
-        calls. They may have been the first in the MRO before a class got this method.
+        calls. Each of them may have been the first in the MRO before a class got this method.
         """
         is_alone = len(self._hook.bus._switchboard.declared(self._hook.name)) == 1
         for _, line in () if is_alone or self.site.attribute is None else self._mros:

@@ -123,18 +123,15 @@ class Shell:
         """
         code = self._codes.get((is_on, has_own))
         if code is None:
-            code = self._codes[is_on, has_own] = self._code(self._way(is_on, has_own))
+            way = EVERY
+            if not (is_on or has_own):
+                way = REST
+            elif self._first:
+                way = CLASSES if not has_own else BOTH if is_on else OWN
+            elif self._first == "" and any(p.kind is p.VAR_POSITIONAL for p in self.parameters):
+                way = EACH
+            code = self._codes[is_on, has_own] = self._code(way)
         return code
-
-    def _way(self, is_on: bool, has_own: bool) -> str:
-        if not (is_on or has_own):
-            return REST
-        if self._first is None:
-            return EVERY
-        if self._first:
-            return CLASSES if not has_own else BOTH if is_on else OWN
-        is_in_star = any(p.kind is Parameter.VAR_POSITIONAL for p in self.parameters)
-        return EACH if is_in_star else EVERY
 
     def by_class(self, runs: Callable[[int], Any]) -> Callable[..., Any]:
         """Return a function that runs the calls whose first argument is a class, with the function
@@ -246,7 +243,7 @@ def passed(
     value: Callable[[str], str] | None = None,
 ) -> str:  # fmt: skip
     """Return the source code of the arguments of a call. Each is the parameter with its name, or
-    the code that `value` writes.
+    the code that `value` generates.
     """
     forms: dict[Any, str] = {
         Parameter.VAR_POSITIONAL: "*{1}", Parameter.VAR_KEYWORD: "**{1}",

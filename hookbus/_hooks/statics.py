@@ -1,4 +1,4 @@
-"""Hookable static methods. Their calls have no object, so their class is found from the
+"""Hookable static methods. Calls of static methods have no object, so their class is found from the
 function.
 """
 

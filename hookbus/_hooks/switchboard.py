@@ -145,7 +145,7 @@ class Switchboard:
     # -- changes of connections --------------------------------------------------------------------
 
     def meet(self, new: Connected) -> None:
-        """Note the name of a new connection, and apply an operator's settings to it."""
+        """Record the name of a new connection, and apply an operator's settings to it."""
         self.names[new.name] = None
         while len(self.names) > MOST_NAMES:
             self.names.pop(next(iter(self.names)), None)
@@ -153,7 +153,7 @@ class Switchboard:
             self.apply_switches(new)
 
     def changing(self, signal: HookSignal, sender: Any) -> None:
-        """Note that a connection of this signal is about to be added or removed."""
+        """Record that a connection of this signal is about to be added or removed."""
         if not is_shared(sender):
             for hook in self.declared(signal.hook):
                 hook.own_changed = object()  # plans that are currently being created are not cached

@@ -62,7 +62,9 @@ def folder() -> Path:
     found = path.lstat()
     is_ours = found.st_uid == os.getuid() and stat.S_ISDIR(found.st_mode)
     if not is_ours or stat.S_IMODE(found.st_mode) & 0o077:
-        raise HookError(f"{path} must be a folder for you alone: remove it, or chmod 700 it")
+        raise HookError(
+            f"{path} must be a folder that only you can access: remove it, or run chmod 700 on it"
+        )
     return path
 
 

@@ -1,11 +1,12 @@
-"""HOOKBUS_JOURNAL: record a program, and let `hookbus attach` reach it, without changing its
-code.
+"""HOOKBUS_JOURNAL and HOOKBUS_FLEET: record a program, let `hookbus attach` reach it, and join a
+fleet, without changing its code.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from itertools import pairwise
 from typing import Final
 
@@ -15,23 +16,43 @@ from .door import listen
 
 VARIABLE: Final = "HOOKBUS_JOURNAL"
 TURNS: Final = "HOOKBUS_TURNS"
+FLEET: Final = "HOOKBUS_FLEET"
 
 
 def begin() -> None:
     """Apply the environment variables of hookbus in any program except the command line itself.
 
     Raises:
-        HookError: if the journal cannot be used.
+        HookError: if the journal or the fleet cannot be used.
     """
-    path = os.environ.get(VARIABLE)
-    if path and not _is_command_line():
-        record(path)
+    if _is_command_line():
+        return
+    journal: Journal | None = None
+    if path := os.environ.get(VARIABLE):
+        journal = record(path)
         listen()
+    join_fleet(journal)
 
 
-def record(path: str | os.PathLike[str], *, turns: bool = False) -> None:
+def join_fleet(journal: Journal | None) -> None:
+    """Join `default_bus` to the fleet in HOOKBUS_FLEET, if it is set, and publish the records of a
+    journal there.
+
+    Raises:
+        HookError: if the fleet cannot be used, because its switches are not known then.
+    """
+    url = os.environ.get(FLEET)
+    if not url:
+        return
+    fleet = import_module("hookbus.fleet").Fleet(url)
+    fleet.join(default_bus)
+    if journal is not None:
+        fleet.ship(journal)
+
+
+def record(path: str | os.PathLike[str], *, turns: bool = False) -> Journal:
     """Record the events of `default_bus` in a journal, in this process and in every child process
-    that imports hookbus.
+    that imports hookbus. Return the journal.
 
     Args:
         path: the file of the journal.
@@ -41,10 +62,12 @@ def record(path: str | os.PathLike[str], *, turns: bool = False) -> None:
         HookError: if the journal cannot be used.
     """
     turns = turns or os.environ.get(TURNS) == "1"
-    Journal(path).attach(default_bus, turns=turns)
+    journal = Journal(path)
+    journal.attach(default_bus, turns=turns)
     os.environ[VARIABLE] = os.path.abspath(path)
     if turns:
         os.environ[TURNS] = "1"
+    return journal
 
 
 def _is_command_line() -> bool:

@@ -28,28 +28,40 @@ class Operator:
         # In order of time: if a receiver has several names, the latest setting applies.
         self._acts: dict[str, Act] = {}
 
-    def switch(self, receiver: str, act: Act, by: str) -> list[str]:
-        """Switch all receivers with this name; see `Bus.switch`."""
+    def switch(self, receiver: str, act: Act, by: str, *, is_expected: bool = False) -> list[str]:
+        """Switch all receivers with this name; see `Bus.switch`.
+
+        Args:
+            is_expected: whether the setting is also recorded if no receiver has or had the name,
+                for receivers that are connected later.
+        """
         if act not in ACTS:
             raise HookError(f"act={act!r:.40} is not valid{did_you_mean(str(act), ACTS)}")
         everything = list(self._everything())
         matching = [each for each in everything if receiver in each.names]
-        if not matching and not self._may_set(receiver, act):
+        if not matching and not is_expected and not self._may_set(receiver, act):
             names = [name for each in everything for name in each.names]
             hint = did_you_mean(receiver, names)
             raise HookError(f"no receiver is connected as {receiver!r}{hint}")
-        labels = [f"{each.label} on {each.signal.name}" for each in matching]
-        for each, which in zip(matching, labels):
-            if each.declared_options.locked and act != "enable":
-                raise HookError(f"{which} has locked=True, so it cannot be switched off")
-            if each.role != "guard" and act == "shadow":
-                raise HookError(f"{which} is not a guard, and only guards can be in shadow mode")
+        if (refusal := self.find_refusal(receiver, act)) is not None:
+            raise HookError(refusal)
+        labels = [_label(each) for each in matching]
         self._set(receiver, act)
         for each in matching:
             sender = self._switch(each, act)
             who = "ANY" if sender is ANY else "gone" if sender is None else describe(sender)
             self._bus.events.emit_about(Switched, each, who, act=act, by=by)
         return labels
+
+    def find_refusal(self, receiver: str, act: Act) -> str | None:
+        """Return why one of the receivers with this name cannot be switched so, or None."""
+        for each in self._everything():
+            if receiver not in each.names or may_be(each, act):
+                continue
+            if each.declared_options.locked:
+                return f"{_label(each)} has locked=True, so it cannot be switched off"
+            return f"{_label(each)} is not a guard, and only guards can be in shadow mode"
+        return None
 
     def prepare(self, shadow: Iterable[str], require_guard: Iterable[str]) -> None:
         """Set names of shadowed guards, and hooks that require a guard; see `Bus._operate`."""
@@ -99,6 +111,10 @@ class Operator:
         switch(each, act)
         self._board.changed(each.signal, sender)
         return sender
+
+
+def _label(connected: Connected) -> str:
+    return f"{connected.label} on {connected.signal.name}"
 
 
 def may_be(connected: Connected, act: Act) -> bool:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from .._bus import default_bus
+from .._external.trust import read_toml
 from .._ground.errors import did_you_mean
-from .._ground.trust import read_toml
 from ..exceptions import HookError
 from .settings import Settings
 

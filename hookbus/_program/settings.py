@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import attrs
 
+from .._external.trust import check_trust, read_toml
 from .._ground.errors import did_you_mean
-from .._ground.trust import check_trust, read_toml
 from ..exceptions import HookError
 
 PLACES: Final = ("workspace", "user", "bundled")

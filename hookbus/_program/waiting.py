@@ -26,6 +26,7 @@ class Waited:
     """
 
     name = Store.name
+    program = Store.program
     is_lasting = Store.is_lasting
 
     def __init__(self, store: Store, seconds: float) -> None:

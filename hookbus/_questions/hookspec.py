@@ -14,10 +14,10 @@ from .._callables.callables import is_coroutine_callable
 from .._connections.phases import split_signal_name
 from .._ground.errors import did_you_mean
 from .._ground.keywords import check_bus, named_options
-from .._ground.merging import is_async
 from .._ground.signatures import signature_of
 from .._hooks.hook import hook_of
 from .._hooks.signature import kind_of
+from .._merging.merging import is_async
 from ..exceptions import HookError
 from . import protocols
 from .asking import Asking

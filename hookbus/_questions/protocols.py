@@ -69,8 +69,8 @@ class Connects(Protocol):
         ...
 
     def retire(self) -> None:
-        """Remove the question. It calls no receivers anymore, and its name becomes free on its bus.
-        Its receivers stay connected for the next question with that name.
+        """Remove the question. The question no longer calls receivers, and its name becomes free on
+        its bus. Its receivers stay connected for the next question with that name.
         """
         ...
 

@@ -11,10 +11,10 @@ import attrs
 from .._calls.plan import Plan, Seat, build_plan, seats_of
 from .._connections.phases import ANSWER
 from .._connections.signal import HookSignal
-from .._ground.merging import name_of
 from .._hooks.hook import Hook
 from .._hooks.identity import NO_SENDER
 from .._hooks.placement import site_as
+from .._merging.merging import name_of
 from ..exceptions import HookError
 from ..modes import Receiver as Token
 from .writer import QuestionWriter
@@ -92,8 +92,8 @@ class Spec(Hook):
     # -- how calls find their plan -------------------------------------------------------------
 
     def find(self, values: tuple[Any, ...]) -> Callable[..., Any]:
-        """Return the function that asks the question. It is compiled again after connections have
-        changed.
+        """Return the function that asks the question. The function is compiled again after
+        connections have changed.
         """
         if not self.is_looked_at:
             self.bus._checks.report_misplaced(self)
@@ -102,7 +102,7 @@ class Spec(Hook):
         return run
 
     def panel(self) -> Panel:
-        """Return the receivers and arounds. They are looked up again after connections have
+        """Return the receivers and arounds. Both are looked up again after connections have
         changed.
         """
         table = self.table

@@ -17,12 +17,12 @@ from .._connections.order import in_order
 from .._connections.phases import ANSWER
 from .._connections.receiver import Connected
 from .._connections.signal import HookSignal
-from .._events.exporting import unconnected
 from .._ground.errors import did_you_mean
 from .._ground.keywords import check_bus, named_options
 from .._ground.signatures import signature_of
 from .._hooks.hook import Hook
 from .._hooks.statics import is_method, one_walk
+from .._outgoing.exporting import unconnected
 from .._questions.spec import Spec
 from .._waiting.workers import workers
 from . import findings

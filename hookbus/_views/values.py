@@ -60,7 +60,7 @@ def place_of_change(name: str, index: int | None = None) -> str:
 
 
 def changed(name: str, before: Any, after: Any) -> str:
-    """Describe a change of a value: the name, then the first position where the two values differ,
+    """Describe a change to a value: the name, then the first position where the two values differ,
     and both values there, such as ` at ['limit']: 10 → 3`.
 
     Return only the name if no difference is visible.

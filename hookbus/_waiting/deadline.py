@@ -19,7 +19,7 @@ _MISSING: Final = object()
 
 
 class Timed(Protocol):
-    """What may have a deadline: a receiver in the plan of a call."""
+    """An object that may have a deadline: a receiver in the plan of a call."""
 
     @property
     def timeout(self) -> float | None: ...

@@ -14,7 +14,7 @@ from .._ground.locks import Lock
 from .._ground.platform import run_at_fork
 from ..exceptions import HookError
 from .daemon_threads import start_thread
-from .deadline import Timed, within
+from .deadline import Timed, timed, timed_async, within
 from .real_threads import are_greenlets, start_real_thread, thread_starter
 
 __tracebackhide__: Final = True
@@ -167,3 +167,15 @@ async def _answer(
         return None, HookError("it was cancelled on the event loop that it ran on")
     except BaseException as error:
         return None, error
+
+
+class Waiting:
+    """The functions with which the calls of a bus wait for receivers."""
+
+    timed = staticmethod(timed)
+    timed_async = staticmethod(timed_async)
+    within = staticmethod(within)
+    run_on_loop_thread = staticmethod(run_on_loop_thread)
+
+    def __init__(self, bus: Any) -> None:
+        """Load this package; the functions are the same for every bus."""

@@ -12,8 +12,9 @@ from typing import Any
 
 
 def thread_starter() -> Any:
-    """Return the function that currently starts threads. It changes when gevent or eventlet patches
-    `threading`; locks and queues that were created before that block all greenlets.
+    """Return the function that currently starts threads. This function changes when gevent or
+    eventlet patches `threading`; locks and queues that were created before that block all
+    greenlets.
     """
     return _thread.start_new_thread
 

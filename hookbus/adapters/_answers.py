@@ -36,7 +36,7 @@ def _adk_items(answer: Any) -> list[Any]:
 ADK = Forms(_adk_whole, _adk_items)
 
 
-# -- AgentScope 2: the last part has all, as most models give it -----------------------------------
+# -- AgentScope 2: the last part has the whole answer, as with most models -------------------------
 
 
 def _complete(parts: list[Any]) -> Any:
@@ -86,7 +86,7 @@ def agent_framework() -> Forms:
     return Forms(import_module("agent_framework").ChatResponse.from_updates, _updates)
 
 
-# -- the OpenAI Agents SDK: events, of which the last has all --------------------------------------
+# -- the OpenAI Agents SDK: events, the last of which has the whole answer -------------------------
 
 
 def _response(events: list[Any]) -> Any:

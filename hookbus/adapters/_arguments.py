@@ -50,8 +50,8 @@ def taking(function: Any, name: str | None = None) -> Callable[[Any, Any], Taken
         name: the parameter, such as the messages of a model; None means the first one.
 
     Returns:
-        From the positional and named arguments, the function returns the argument, the other ones
-        by name, and a function that makes positional and named arguments of both again.
+        A function that takes the positional and named arguments, and returns the argument, the
+        other ones by name, and a function that turns both back into positional and named arguments.
     """
     names = positional_names(function)[1:]
     taken = name or next(iter(names), "messages")
@@ -66,9 +66,10 @@ def taking(function: Any, name: str | None = None) -> Callable[[Any, Any], Taken
 
 
 def arguments_of(value: Any) -> tuple[dict[str, Any], Callable[[dict[str, Any]], Any]]:
-    """Return the arguments of a tool as a dict, and a function that returns changed ones in the
-    form of the value: a mapping, a pydantic model, the JSON text of a model, or a single value,
-    whose name is `input`."""
+    """Return the arguments of a tool as a dict, and a function that converts changed ones back to
+    the form of the value: a mapping, a pydantic model, the JSON text of a model, or a single value,
+    whose name is `input`.
+    """
     if value is None or isinstance(value, Mapping):
         return dict(value or ()), lambda changed: changed
     if hasattr(value, "model_dump"):
@@ -88,7 +89,7 @@ def arguments_of(value: Any) -> tuple[dict[str, Any], Callable[[dict[str, Any]],
 
 
 def text_of(value: Any) -> str:
-    """Return a value as a model reads it: a string as it is, any other value as JSON."""
+    """Return a value as a model reads it: a string unchanged, any other value as JSON."""
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 

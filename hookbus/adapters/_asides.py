@@ -2,7 +2,7 @@
 
 Some frameworks report an answer, whole or in parts, from within the model call, before guards have
 seen it. If a receiver may change or block the answer, the adapter holds the reports back, and makes
-them once that is decided.
+them after the decision.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Aside:
         model: the model that is called.
 
     Attributes:
-        reports: the waiting reports, in the form of the subclass.
+        reports: the reports held back, in the form of the subclass.
         is_waiting: whether the guards have yet to return.
     """
 

@@ -45,7 +45,7 @@ class Halves:
 
     Args:
         gate: the gate that runs the hooks of the calls.
-        most: the maximum number of open calls; one more ends the oldest.
+        most: the maximum number of open calls; a further call ends the oldest one.
         longest: the number of seconds that a call may be open before it is ended.
     """
 
@@ -178,7 +178,7 @@ class _Half:
     async def _body(self, arguments: dict[str, Any]) -> Any:
         if self.entered.done():
             raise HookError(
-                f"{self.call.name} runs between two callbacks of its framework, only once: an "
+                f"{self.call.name} runs only once, between two callbacks of its framework: an "
                 "around of tool_call cannot run it again"
             )
         self.entered.set_result(arguments)

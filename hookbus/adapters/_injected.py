@@ -11,7 +11,7 @@ _WRITTEN: Final = (str, int, float, type(None))
 
 
 class Injected(dict[str, Any]):
-    """Arguments with values that a framework injected, so that nested hooked calls recognise them.
+    """Arguments with values that a framework injected, so that nested hooked calls recognize them.
 
     Attributes:
         names: the names of the injected arguments.
@@ -47,7 +47,8 @@ def split(given: Mapping[str, Any], declared: Callable[[], Iterable[str]]) -> Sp
     """Remove injected values from arguments.
 
     A declared name alone hides nothing, because a model may have written an argument of that name.
-    Hidden are values that the framework was seen to inject, and values that no model can write.
+    The function removes values that the framework was seen to inject, and values that no model can
+    write.
 
     Args:
         given: the arguments of the call.

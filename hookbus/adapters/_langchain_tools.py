@@ -142,7 +142,7 @@ def _missing(own: Any, request: Any, config: Any) -> ToolCall:
 def call_missing(
     gate: Gate, stock: Any, own: Any, request: Any, input_type: Any, config: Any
 ) -> Any:
-    """Make hooks run for calls of tools that a node does not have."""
+    """Make hooks run for calls to tools that a node does not have."""
     if request.tool is not None:
         return stock(own, request, input_type, config)
     call = _missing(own, request, config)

@@ -29,8 +29,8 @@ class Parts(NamedTuple):
 def shown(result: Any) -> Any:
     """Return a result for receivers: text or plain data, with nothing left out.
 
-    It is the structured content if the text says the same, or the text if there is nothing else.
-    Otherwise it is all blocks together with the structured content.
+    The result is the structured content if the text contains the same, or the text if there is
+    nothing else. Otherwise, it is all blocks together with the structured content.
     """
     structured = result.structured_content
     texts = [block.text for block in result.content if block.type == "text"]
@@ -75,7 +75,8 @@ def parts(result: Any, value: Any, schema: Any = None) -> Parts:
         result: the old result; None if the tool did not run.
         value: the new value, in the form receivers see.
         schema: the schema of the structured content, if the tool has one. Clients reject a result
-            that does not fit it, so such a value becomes an error, which they do not check.
+            that does not fit the schema, so such a value becomes an error, which clients do not
+            check.
     """
     if isinstance(value, Mapping) and {*value} == _BOTH:
         found = Parts(_blocks(value["content"]), value["structured_content"])

@@ -21,7 +21,8 @@ class OwnHook:
     """The receiver for one of a framework's own hooks.
 
     It stores only the position of the hook in its list, not the hook or its owner; the current
-    call finds the hook. So an agent is garbage-collected even if one of its hooks references it.
+    call finds the hook. An agent is therefore garbage-collected even if one of its hooks references
+    it.
 
     Attributes:
         index: the place in the list.
@@ -159,8 +160,9 @@ class View:
 
 
 def frozen(value: Any) -> Any:
-    """Return a copy of the dicts and lists in a value, to compare with later; other objects in it
-    are shared."""
+    """Return a copy of the dicts and lists in a value, for a later comparison; other objects in it
+    are shared.
+    """
     if isinstance(value, dict):
         return {key: frozen(each) for key, each in value.items()}
     return [frozen(each) for each in value] if isinstance(value, list) else value

@@ -112,7 +112,7 @@ class Patches:
         self, home: ModuleType, name: str, value: Any, *, also_outside: bool = False
     ) -> None:
         """Set a function in its module, and in every other module of the package that imported it
-        by name; with `also_outside` in all modules, and under any name."""
+        by name; with `also_outside`, in all modules and under any name."""
         stock, package = getattr(home, name), f"{home.__name__.partition('.')[0]}."
         for module_name, module in list(sys.modules.items()):
             held = module.__dict__ if isinstance(module, ModuleType) else {}
@@ -136,7 +136,8 @@ class Patches:
     def wrap(
         self, cls: type, name: str, make: Callable[[type, Any], Any], *, is_optional: bool = False
     ) -> None:
-        """Replace a method in a class and in every subclass that overrides it, also future ones.
+        """Replace a method in a class and in every subclass that overrides it, including future
+        ones.
 
         Args:
             cls: the class; it is enough if subclasses have the method.
@@ -236,8 +237,8 @@ def _with_subclasses(cls: type) -> Iterator[type]:
 
 
 def carries(*names: str) -> Callable[[F], F]:
-    """Mark the parameters of a hookable method that an adapter uses to make its call. They are not
-    part of what a person approves.
+    """Mark the parameters of a hookable method that an adapter uses to make its call. These
+    parameters are not part of what a person approves.
     """
 
     def mark(function: F) -> F:

@@ -26,9 +26,9 @@ class Pause(NamedTuple):
     """How a framework pauses a run, and resumes it.
 
     Attributes:
-        whose: from the `ToolCall`, an id that differs from all others, and is the same once its
-            run is resumed.
-        ask: from the `ToolCall`, the request, and whether it is new, returns the `Approved` or
+        whose: takes a `ToolCall`, and returns a unique id that stays the same when its run is
+            resumed.
+        ask: takes the `ToolCall`, the request, and whether it is new, and returns the `Approved` or
             `Denied` with which the run was resumed, or an awaitable of it; None if there is no run
             to pause. Otherwise it raises the exception that pauses the run.
     """
@@ -48,7 +48,7 @@ class Instead(Exception):
 class Pausing:
     """An approver that stores requests, and pauses the run until they are answered.
 
-    A request is for exactly one call of a run: the framework's id is in the digest, too.
+    A request is for exactly one call of a run, because its digest includes the framework's id.
     """
 
     name = "Store, which pauses the run"

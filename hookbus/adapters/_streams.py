@@ -97,7 +97,8 @@ class _Request:
 
     def given_out(self, answer: Any) -> Iterable[Any]:
         """Return the items of the call's result: the model's own items if no receiver changed the
-        answer, also in place."""
+        answer, not even in place.
+        """
         return self._items if self._kept.is_still(answer) else self.forms.items(answer)
 
     def _leaving(self, part: Any) -> Iterable[Any]:

@@ -86,10 +86,10 @@ class Results(NamedTuple):
     """Converts between a framework's tool results and the values of receivers.
 
     Attributes:
-        shown: from the framework's result, the text or plain data that receivers see.
-        packed: from the call, the framework's result (None if the tool did not run) and the value
-            that replaces it, returns the framework's new result, without a copy of the old one.
-        refused: from a `Refusal`, the framework's answer for its model; or it raises.
+        shown: takes the framework's result, and returns the text or plain data that receivers see.
+        packed: takes the call, the framework's result (None if the tool did not run) and the value
+            that replaces it, and returns the framework's new result, without a copy of the old one.
+        refused: takes a `Refusal`, and returns the framework's answer for its model, or raises.
     """
 
     shown: Callable[[Any], Any] = _same
@@ -129,7 +129,7 @@ class _UnderWay(Attempt):
 
     def covers(self, bus: Bus, call: ToolCall, layer: int) -> bool:
         """Return whether a call is this same call deeper inside the framework. If so, its hooks
-        have run.
+        have already run.
 
         The same tool with the same arguments at the same depth is another call: a recursion. The
         guards of another bus have not run.
@@ -241,7 +241,7 @@ class Gate:
         Args:
             cls: the class.
             name: the method.
-            read: returns the call and its body, from the unbound stock method and its arguments.
+            read: takes the unbound method and its arguments; returns the call and its body.
             layer: the depth inside the framework, if a call passes through several such methods.
             stream: whether it yields its result last, after other parts.
         """

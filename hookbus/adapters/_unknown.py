@@ -1,5 +1,5 @@
-"""Calls of tools that do not exist: a model requests one, and its framework answers. Such a call is
-emitted, counted and denied like any other, with `kind="unknown"`.
+"""Calls to tools that do not exist: a model requests one, and its framework answers. Such a call is
+reported, counted and denied like any other, with `kind="unknown"`.
 
 If a framework has no separate place for this answer, the hooks run after it: nothing has run yet,
 and the model would read the framework's answer.

@@ -22,7 +22,7 @@ _CLAUSE: Final = re.compile(r"(===|==|~=|!=|<=|>=|<|>)\s*([^\s,;()]+)")
 
 class Between(NamedTuple):
     """The versions that an adapter was tested with, from the oldest to the newest. Patch releases
-    of the newest are contained, too; `untested="refuse"` accepts them.
+    of the newest version are also included; `untested="refuse"` accepts them.
     """
 
     oldest: str
@@ -68,7 +68,8 @@ def is_supported(version: str, supported: Supported) -> bool:
 
 def is_too_old(version: str, supported: Supported) -> bool:
     """Return whether a version is older than all tested ones. Such versions are known to lack
-    something."""
+    something that the adapter needs.
+    """
     oldest = [each.oldest if isinstance(each, Between) else each for each in supported]
     return numbers_of(version) < min(map(numbers_of, oldest))
 
@@ -111,8 +112,8 @@ def describe(supported: Supported) -> str:
 
 
 def advice_for(package: str, supported: Supported) -> str:
-    """Return advice on what to install. It respects the requirements of other installed packages:
-    if no supported version fits them, it names them and advises no version.
+    """Return advice on what to install. The advice respects the requirements of other installed
+    packages: if no supported version fits them, it names these packages and recommends no version.
     """
     required = dict(_requirements(package))
     described = "; ".join(f"{name} requires {each}" for name, each in sorted(required.items()))

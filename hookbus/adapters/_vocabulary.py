@@ -51,8 +51,8 @@ class Once(Attempt):
 
     @property
     def is_asked(self) -> bool:
-        """Whether it is made inside a call that is already hooked. The same method again is not:
-        that is a recursion.
+        """Whether it is made inside a call that is already hooked. A repeated call to the same
+        method does not count, because it is a recursion.
         """
         outer = INSIDE.get()
         if not isinstance(outer, Once) or outer.of is not self.of:

@@ -128,7 +128,7 @@ _ADAPTER.tool("agent_framework:FunctionTool.invoke", _invoke)
 async def _auto_invoke_function(
     gate: Gate, stock: Any, function_call_content: Any, *args: Any, tool_map: Any, **more: Any
 ) -> Any:
-    """Make hooks run for calls of tools that do not exist."""
+    """Make hooks run for calls to tools that do not exist."""
     asked = function_call_content
     run = functools.partial(stock, asked, *args, tool_map=tool_map, **more)
     if asked.type != "function_call" or asked.name in tool_map:

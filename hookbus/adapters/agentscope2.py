@@ -8,8 +8,9 @@ blocked model call ends the run of an agent with `HookBlocked`, without a retry 
 `agent_run` and `agent_stream` (sender: the `Agent`) cover `reply` and `reply_stream`.
 
 Its agents have middlewares instead of the hooks of AgentScope 1 (see `adapters.agentscope`). Guards
-run inside all middlewares, and after AgentScope's permission checks. A call that these deny does
-not reach the hook. The parts of a streaming tool are passed on after all of them were checked.
+run inside all middlewares, and after AgentScope's permission checks. A call that a permission check
+denies does not reach the hook. The parts of a streaming tool are passed on after all of them were
+checked.
 
 Not covered: realtime agents and models, and remote agents (`A2AAgent`) with their own tools.
 """

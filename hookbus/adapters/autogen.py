@@ -8,8 +8,8 @@ reads the reason. If a guard checks the result, the parts of a streaming tool ar
 ends. `model_call` and `model_stream` (sender: the `ChatCompletionClient`) cover the requests of a
 chat model.
 
-Agents of autogen-ext that call tools without a workbench, `OpenAIAssistantAgent` and
-`AzureAIAgent`, end their run with `HookBlocked`. Not covered: tools that a model provider runs, and
+The agents of autogen-ext that call tools without a workbench (`OpenAIAssistantAgent` and
+`AzureAIAgent`) end their run with `HookBlocked`. Not covered: tools that a model provider runs, and
 code for a `CodeExecutorAgent` that its model did not write.
 """
 

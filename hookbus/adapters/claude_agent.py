@@ -8,7 +8,7 @@ as an error. If a receiver returns a result whose shape differs from the tool's 
 because the CLI would otherwise pass on the old result.
 
 The CLI has one hook before a tool and one after it; the adapter combines them into one call.
-Receivers do not see changes of the arguments by other PreToolUse hooks, `can_use_tool` and
+Receivers do not see changes to the arguments by other PreToolUse hooks, `can_use_tool` and
 settings, because the CLI runs them concurrently or later. You can add to the text of a failed tool,
 but not change it. Models and tools that Anthropic runs are not hooked. A guard that requires
 approval uses the bus's approver, never the user of the CLI, because the CLI's own "ask" does not

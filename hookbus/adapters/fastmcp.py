@@ -1,4 +1,4 @@
-"""FastMCP: hooks around every call of a server's tool.
+"""FastMCP: hooks around every call to a server's tool.
 
 `tool_call` (sender: the `Tool`) covers every tool call: over the protocol, through
 `FastMCP.call_tool()` (even with `run_middleware=False`) and through `Tool.run()`. It runs after all
@@ -45,7 +45,7 @@ def guarded(
 
     It covers every call through the middleware of that server; the sender is this object. It does
     not cover `Tool.run()` and `call_tool(run_middleware=False)`. Put it last, because it does not
-    see changes of the arguments by later middleware. Do not use it together with `install`, because
+    see changes to the arguments by later middleware. Do not use it together with `install`, because
     the hooks would run twice.
 
     Args:
@@ -149,7 +149,7 @@ _ADAPTER.tool("fastmcp.tools:Tool.run", **_CALL, layer=1)
 async def _unknown(
     gate: Gate, stock: Any, server: Any, name: str, arguments: Any = None, **options: Any
 ) -> Any:
-    """Make hooks run for calls of tools that a server does not have, after its middleware."""
+    """Make hooks run for calls to tools that a server does not have, after its middleware."""
     if options.get("run_middleware", True):
         return await stock(server, name, arguments, **options)
     try:

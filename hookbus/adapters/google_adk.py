@@ -139,7 +139,7 @@ _CALLER: Final = "google.adk.flows.llm_flows.tools._caller"
 async def _execute_prepared_call(
     gate: Gate, stock: Any, context: Any, prepared: Any, agent: Any, **options: Any
 ) -> Any:
-    """Make hooks run for calls of tools that do not exist; older releases raise instead."""
+    """Make hooks run for calls to tools that do not exist; older releases raise instead."""
     if prepared.tool_lookup_error is None:
         return await stock(context, prepared, agent, **options)
     asked = prepared.function_call

@@ -9,7 +9,7 @@ If a model waits for the result, a blocked call returns a `ToolMessage` with sta
 it raises `HookBlocked`. Middleware, `with_retry`, `with_fallbacks` and retry policies of nodes do
 not retry a blocked call or send it to another model, unless they name `HookBlocked` explicitly.
 
-While `approver` is asked, the graph is interrupted: `interrupt` shows the request, and
+While the `approver` decides, the graph is interrupted: `interrupt` shows the request, and
 `Command(resume={"id": ..., "approved": True})` answers it.
 """
 

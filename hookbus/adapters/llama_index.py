@@ -1,16 +1,16 @@
 """LlamaIndex: hooks around every call to a tool and a model.
 
 `tool_call` (sender: the tool) covers every `call` and `acall` of a tool and every call to the tool
-itself, by an agent, a workflow, a model's `predict_and_call` or a program. `arguments` are those
-that the model wrote, with the tool's `partial_params`, before defaults are filled in. A hand-off is
-also a tool call (`kind="handoff"`). `model_call` (sender: the LLM) covers every chat or completion
-call, streamed or not; `model_stream` gets the parts of a streamed answer. If a receiver may change
-or block an answer, LlamaIndex's own events, spans and callbacks of the answer are delayed until the
-receiver has returned.
+itself, by an agent, a workflow, a model's `predict_and_call` or a program. The `arguments` are
+those that the model generated, with the tool's `partial_params`, before defaults are filled in. A
+hand-off is also a tool call (`kind="handoff"`). `model_call` (sender: the LLM) covers every chat or
+completion call, streamed or not; `model_stream` gets the parts of a streamed answer. If a receiver
+may change or block an answer, LlamaIndex's own events, spans and callbacks of the answer are
+delayed until the receiver has returned.
 
-A blocked call returns a `ToolOutput` that is marked as an error, also to a program. The agent's
-model reads its text, and the run continues. If the tool has `return_direct=True`, this text does
-not become the agent's answer. A blocked hand-off does not happen.
+A blocked call returns a `ToolOutput` that is marked as an error, even if a program made the call.
+The agent's model reads its text, and the run continues. If the tool has `return_direct=True`, this
+text does not become the agent's answer. A blocked hand-off does not happen.
 
 Not covered: functions called by the code of a `CodeActAgent`, because its executor gets functions
 instead of tools; the code itself is an argument of the tool `execute`. A tool that waits for an
@@ -115,7 +115,7 @@ def _pass_adapted_tools(gate: Gate) -> None:
 @_ADAPTER.wrap("llama_index.core.agent.workflow:BaseWorkflowAgent.call_tool")
 @_ADAPTER.wrap("llama_index.core.agent.workflow:AgentWorkflow.call_tool")
 async def _call_tool(gate: Gate, stock: Any, flow: Any, ctx: Any, ev: Any) -> Any:
-    """Make hooks run for calls of tools that do not exist."""
+    """Make hooks run for calls to tools that do not exist."""
     found = await stock(flow, ctx, ev)
     output = getattr(found, "tool_output", None)
     text = f"Tool {ev.tool_name} not found. Please select a tool that is available."

@@ -81,8 +81,8 @@ class Guarded:
         server = MCPServer("shop", middleware=[Guarded(bus)])
 
     It covers every call over the protocol; the sender is this object. It does not cover direct
-    calls of `MCPServer.call_tool()` and `Tool.run()`. Put it last, because it does not see changes
-    of the arguments by later middleware. Do not use it together with `install(server=True)`,
+    calls to `MCPServer.call_tool()` and `Tool.run()`. Put it last, because it does not see changes
+    to the arguments by later middleware. Do not use it together with `install(server=True)`,
     because the hooks would run twice.
 
     Args:

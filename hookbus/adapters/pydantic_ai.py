@@ -9,7 +9,7 @@ events of a streamed request. `agent_run` (sender: the agent) covers `run` and `
 call raises `ToolFailed`, which the model reads and which does not use up a retry. For an output
 function, it raises `ModelRetry`, because the run has no output yet.
 
-While `approver` is asked, the call is deferred: the run ends with `DeferredToolRequests`, and
+While the `approver` decides, the call is deferred: the run ends with `DeferredToolRequests`, and
 continues with `DeferredToolResults`.
 
 The hooks of Pydantic AI's capabilities run outside hookbus's hooks, so guards see their changes. An
@@ -190,7 +190,7 @@ _ADAPTER.run("pydantic_ai.agent:AbstractAgent.run", input="user_prompt", stream=
 
 @_ADAPTER.wrap(f"{_MANAGER}.validate_tool_call", optional=True)
 async def _validate_tool_call(gate: Gate, stock: Any, own: Any, call: Any, **options: Any) -> Any:
-    """Make hooks run for calls of tools that do not exist; older releases have no place for a
+    """Make hooks run for calls to tools that do not exist; older releases have no place for a
     denial."""
     has_place = hasattr(own, "_wrap_error_as_failed")
     if own.tools is None or call.tool_name in own.tools or not has_place:

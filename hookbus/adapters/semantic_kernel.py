@@ -8,7 +8,7 @@ blocked hand-off does not happen. If a guard checks the result, the parts of a s
 held back until it ends. `model_call` (sender: the `ChatCompletionClientBase`) covers every request
 of a chat service, whole or streamed. `model_stream` gets the parts of a streamed answer.
 
-Not covered: calls of `MCPPlugin.call_tool` by a program, which the adapter `mcp` covers, tools that
+Not covered: calls to `MCPPlugin.call_tool` by a program, which the adapter `mcp` covers, tools that
 a model provider runs, and services other than chat.
 """
 
@@ -246,7 +246,7 @@ class Guarded:
         kernel.add_filter("function_invocation", Guarded(bus))
 
     It covers every call of that kernel's functions, but not other kernels. Add it last, because it
-    does not see changes of the arguments by filters that are added after it. A blocked call raises
+    does not see changes to the arguments by filters that are added after it. A blocked call raises
     `HookBlocked`. A model reads Semantic Kernel's message about this exception, `kernel.invoke`
     raises its own exception from it, and a blocked hand-off ends the run. Do not use it together
     with `install`, because the hooks would run twice.

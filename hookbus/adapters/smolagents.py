@@ -1,14 +1,14 @@
 """smolagents: hooks around every call to a tool, a managed agent and a model.
 
 `tool_call` covers every call to a tool (sender: the `Tool`), to `final_answer` (`kind="output"`)
-and of a managed agent (sender: the agent, `kind="agent"`), by an agent, its code or a program.
+and to a managed agent (sender: the agent, `kind="agent"`), by an agent, its code or a program.
 `model_call` covers `Model.generate` and `generate_stream`, whose parts are in `model_stream`;
 `agent_run` and `agent_stream` cover `agent.run`.
 
 A blocked call of a `ToolCallingAgent` becomes an observation, so that the results of its other
 calls are kept. In the code of a `CodeAgent` and in a program, it raises `HookBlocked`. The code
-stops, and the model reads the reason. A blocked `final_answer` also raises, and does not become the
-answer.
+stops, and the model reads the reason. A blocked `final_answer` also raises `HookBlocked`, and does
+not become the answer.
 
 Not covered: tools that a remote executor runs, and direct calls to a tool's `forward`.
 """

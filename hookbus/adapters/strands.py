@@ -180,7 +180,7 @@ def _context_of(tool: Any) -> str:
 
 @_ADAPTER.wrap("strands.tools.executors._executor:_run_tool", optional=True)
 def _run_tool(gate: Gate, stock: Any, ctx: Any, *args: Any, **kwargs: Any) -> Any:
-    """Make hooks run for calls of tools that an agent does not have. Older releases answer for such
+    """Make hooks run for calls to tools that an agent does not have. Older releases answer for such
     tools in another function."""
     if ctx.tool is not None:
         return stock(ctx, *args, **kwargs)

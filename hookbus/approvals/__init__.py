@@ -1,6 +1,7 @@
 """Human approval: answer requests for approval, in this process, or days later in another."""
 
 from ._inbox import Inbox
+from ._memory import check_answer
 from ._notify import notify
 from ._people import Proof
 from ._standing import StandingRule
@@ -11,6 +12,7 @@ from ._words import (
     ApprovalPending,
     ApprovalRecord,
     Approved,
+    Approver,
     Between,
     Denied,
     Parked,
@@ -21,9 +23,9 @@ from ._words import (
 )  # fmt: skip
 
 __all__ = [
-    "AlreadyAnswered", "ApprovalPending", "ApprovalRecord", "Approved", "Between", "Denied",
-    "Inbox", "Parked", "Proof", "Request", "RequestExpired", "Rule", "StandingRule", "Store",
-    "UnknownRequest", "notify", "terminal",
+    "AlreadyAnswered", "ApprovalPending", "ApprovalRecord", "Approved", "Approver", "Between",
+    "Denied", "Inbox", "Parked", "Proof", "Request", "RequestExpired", "Rule", "StandingRule",
+    "Store", "UnknownRequest", "check_answer", "notify", "terminal",
 ]  # fmt: skip
 
 

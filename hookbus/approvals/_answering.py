@@ -91,7 +91,7 @@ class Answering:
         return Approval(call)
 
     def digest(self, facts: Mapping[str, Any]) -> str:
-        """Return the digest of a call. It covers the unredacted values.
+        """Return the digest of a call. The digest covers the unredacted values.
 
         Raises:
             HookError: if an argument or a bound value cannot be serialized to canonical JSON, or if
@@ -110,9 +110,7 @@ class Answering:
             raise HookError(
                 f"{error}; or bind the approval to named baggage, as in Ask(bind=('user',))"
             ) from None
-        whose = identity_of(
-            facts["of"], hook, facts["identity"], is_lasting=self._is_lasting
-        )  # fmt: skip
+        whose = self._identity(facts)
         named = [hook, self._program, whose, asks, *([asker] if asker else [])]
         return digest_of(self.key, named, bound, arguments)
 
@@ -134,6 +132,12 @@ class Answering:
             )
         return name_mark(self.key, name)
 
+    def _identity(self, facts: Mapping[str, Any]) -> list[str]:
+        return identity_of(
+            facts["of"], facts["hook"], facts["identity"], is_lasting=self._is_lasting,
+            program=self._program,
+        )  # fmt: skip
+
     def _scope(self, facts: Mapping[str, Any]) -> str:
         """Return the digest of what a standing approval covers: all that an approval covers, except
         for the question and the values of the arguments. The user is always included.
@@ -144,7 +148,7 @@ class Answering:
         rest: dict[str, Any] = {"arguments": sorted(arguments)}
         if hook == "tool_call":
             rest = {name: value for name, value in arguments.items() if name != "arguments"}
-        whose = identity_of(facts["of"], hook, facts["identity"], is_lasting=self._is_lasting)
+        whose = self._identity(facts)
         bound = {"bound": self._bound(facts), "user": facts["baggage"].get("user")}
         try:
             return digest_of(
@@ -175,7 +179,7 @@ class Answering:
         if required and not self._counts_people:
             raise HookError(
                 f"{required[0].receiver} requires roles or several approvals, which {self.name} "
-                "does not know: set bus.approver(approvals.Store(path, people='people.toml'))"
+                "does not support: set bus.approver(approvals.Store(path, people='people.toml'))"
             )
         details = {name: ask.details for name, ask in asks if ask.details}
         sender = facts["sender"]

@@ -1,4 +1,4 @@
-"""Count the approvals of a request: who may approve it, and who has."""
+"""Count the approvals of a request: who may approve it, and who has approved it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def person_of(
         raise HookError(f"{which}: {proof.name!a} made the call, and may not approve it")
     person = people.read().get(proof.name)
     if person is None:
-        raise HookError(f"{which}: the people do not contain {proof.name!a}")
+        raise HookError(f"{which}: {proof.name!a} is not one of the people")
     if not any(each.is_open_to(person.roles) for each in request.required):
         raise HookError(f"{which}: {proof.name!a} has none of these roles")
     if sum(each.approvals for each in request.required) > 1:
@@ -74,7 +74,7 @@ def counted(
     db: sqlite3.Connection, people: People | None, request: Request, given: tuple[Person, str],
     answer: Approved,
 ) -> Approved | None:  # fmt: skip
-    """Record the approval of one person in a transaction. Return the answer of all people together,
+    """Record the approval of one person in a transaction. Return the combined answer of all people,
     or None while one is missing.
 
     Raises:

@@ -26,14 +26,16 @@ _INNER: Final = (
 
 
 def identity_of(
-    sender: Any, hook: str, identity: Callable[[Any], str] | None, *, is_lasting: bool
-) -> list[str]:
+    sender: Any, hook: str, identity: Callable[[Any], str] | None, *, is_lasting: bool,
+    program: str | None = None,
+) -> list[str]:  # fmt: skip
     """Return the identity of a sender: the result of `identity=`, or else the name of its class or
     its own name. An object without an importable name is identified by a random token, valid in
     this process.
 
     Args:
         is_lasting: whether the approval outlives the process.
+        program: the name of the program, in place of `__main__` and its file.
 
     Raises:
         HookError: if `identity=` fails or returns something other than a non-empty string, or if
@@ -45,7 +47,7 @@ def identity_of(
         return ["value", type(sender).__name__, str(sender)]
     is_itself = isinstance(sender, (type, FunctionType, *_MADE_ANEW))
     thing = sender if is_itself else type(sender)
-    name = None if isinstance(thing, _MADE_ANEW) else _name_of(thing)
+    name = None if isinstance(thing, _MADE_ANEW) else _name_of(thing, program)
     if name is not None:
         return ["name", name]
     if is_lasting:
@@ -73,7 +75,7 @@ def _said(identity: Callable[[Any], str], sender: Any, hook: str) -> str:
     return identifier
 
 
-def _name_of(thing: Any) -> str | None:
+def _name_of(thing: Any, program: str | None) -> str | None:
     """Return the module and name of a class or function, or None if they do not resolve to it."""
     module, name = thing.__module__, thing.__qualname__
     if type(module) is not str or type(name) is not str or "<" in name:
@@ -86,7 +88,8 @@ def _name_of(thing: Any) -> str | None:
     is_found = any(each is thing or each is body for each in _layers(found))
     if not is_found and not _is_of_module(body, module, name):
         return None
-    return f"{_home(module)}.{name}"
+    home = program if program is not None and module == "__main__" else _home(module)
+    return f"{home}.{name}"
 
 
 def _is_of_module(body: Any, module: str, name: str) -> bool:

@@ -26,6 +26,7 @@ class Inbox:
     """
 
     name = "Inbox"
+    program: str | None = None
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -25,7 +25,7 @@ from urllib.request import (
 from .. import HookError
 from .._connections.failures import ERROR, log
 from .._connections.options import odd_timeout
-from .._ground.addresses import place_of
+from .._external.addresses import place_of
 from .._ground.errors import warn
 from .._ground.keywords import named_options
 from .._ground.locks import Lock
@@ -115,8 +115,8 @@ class notify:
             _place_of(page, "page= needs the address of the page, such as 'https://host/path/'")
             if "?" in page or "#" in page:
                 raise HookError(
-                    "page= must be the address of the page without its token, or anything else "
-                    "after ? or #: the webhook would learn it"
+                    "page= must be the address of the page without a token, and without anything "
+                    "after ? or #, because the webhook would receive it"
                 )
         self._page = page
         if secret is not None and (not isinstance(secret, (str, bytes)) or not secret):
@@ -130,7 +130,7 @@ class notify:
         _OPEN.add(self)
 
     def _begin(self) -> None:
-        """Start with an empty queue, also in a forked child; the parent posts the requests that it
+        """Start with an empty queue, even in a forked child; the parent posts the requests that it
         queued.
         """
         self._lock, self._queue = Lock(), Queue[bytes | None](WAITING)

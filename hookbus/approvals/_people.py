@@ -14,9 +14,9 @@ import attrs
 
 from .. import HookError
 from .._approval.people import Person, people_in
+from .._external.trust import read_trusted_toml
 from .._ground.keywords import named_options
 from .._ground.platform import account_name
-from .._ground.trust import read_trusted_toml
 
 
 @named_options
@@ -112,5 +112,5 @@ def token_hash(token: str) -> str:
 
 
 def new_token() -> str:
-    """Return a random token. It has 256 bits, so its unsalted hash reveals nothing."""
+    """Return a random token. The token has 256 bits, so its unsalted hash reveals nothing."""
     return secrets.token_urlsafe(32)

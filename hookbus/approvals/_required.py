@@ -45,7 +45,7 @@ class Required:
 
 
 def required_by(asks: Iterable[tuple[str, Any]]) -> tuple[Required, ...]:
-    """Return the requirements of each guard for which not every single approval is enough."""
+    """Return the requirements of each guard for which one approval by any person is not enough."""
     return tuple(
         Required(name, ask.roles, ask.approvals)
         for name, ask in asks
@@ -54,12 +54,12 @@ def required_by(asks: Iterable[tuple[str, Any]]) -> tuple[Required, ...]:
 
 
 def needs_people(ask: Any) -> bool:
-    """Return whether an `Ask` does not take any one approval."""
+    """Return whether one approval by any person is not enough for an `Ask`."""
     return bool(ask.roles) or ask.approvals != 1
 
 
 def read_required(given: Iterable[Any]) -> tuple[Required, ...]:
-    """Return the requirements of a request, also from JSON."""
+    """Return the requirements of a request, which may be JSON data."""
     return tuple(each if isinstance(each, Required) else Required(**each) for each in given)
 
 
@@ -72,5 +72,5 @@ def missing(
 
 
 def name_mark(key: bytes, name: str) -> str:
-    """Return the keyed hash of a name. It does not reveal the name, which may be redacted."""
+    """Return the keyed hash of a name. The hash does not reveal the name, which may be redacted."""
     return hmac.digest(key, b"name " + folded(name).encode(), "sha256").hex()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from .. import HookError
-from .._ground.sqlite import (
+from .._external.sqlite import (
     BUSY_SECONDS,
     create,
     into_wal,
@@ -79,7 +79,7 @@ def prepared(path: str | os.PathLike[str]) -> tuple[Path, bytes]:
     """Return the absolute path of a store and its key. A missing file is created.
 
     Raises:
-        HookError: if the folder is missing, or the file is another format or a newer version.
+        HookError: if the folder is missing, or the file has another format or a newer version.
     """
     whole = whole_path(path, "Store")
     refuse_foreign(whole, "store", _APPLICATION, VERSION, _OLDEST)

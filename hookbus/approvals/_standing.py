@@ -68,7 +68,7 @@ class Exact(Request):
 
 
 def patterned(hook: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the arguments that the patterns of a rule are for: those of the tool, in a
+    """Return the arguments that the patterns of a rule apply to: those of the tool, in a
     `tool_call`.
     """
     inner = arguments.get("arguments")
@@ -89,7 +89,7 @@ def check_rule(rule: Any, request: Request, proof: Proof | None, people: People 
         raise HookError("rule= needs a proven name, so that no agent can make a rule: answer on "
                         "the command line, or pass proof=")  # fmt: skip
     if people is not None and proof.name not in people.read():
-        raise HookError(f"the people do not contain {proof.name!a}")
+        raise HookError(f"{proof.name!a} is not one of the people")
     names = patterned(request.hook, request.arguments).keys()
     if rule.arguments.keys() != names:
         raise HookError(f"Rule(arguments=) must contain every argument: {', '.join(names)}")

@@ -58,6 +58,7 @@ class Store:
     """
 
     name = "Store"
+    program: str | None = None
     is_lasting = True
 
     def __init__(
@@ -102,7 +103,8 @@ class Store:
         Raises:
             HookError: if the answer is invalid, or the person may not approve the request.
             UnknownRequest: if the store has no request with this id.
-            AlreadyAnswered: if the request already has an answer, or one of this person.
+            AlreadyAnswered: if the request already has an answer, or this person has already
+                approved it.
             RequestExpired: if `answer_within` seconds have passed.
         """
         case, rule, maker = self.get(id), None, ""
@@ -137,7 +139,7 @@ class Store:
             by: the name of the person who revokes it.
 
         Raises:
-            UnknownRequest: if there is no such rule that is not revoked.
+            UnknownRequest: if there is no rule with this id, or it is already revoked.
         """
         with self._opened() as db:
             changed = db.execute(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import attrs
 
@@ -84,12 +84,12 @@ class Between:
 class Rule:
     """A standing approval: later calls to the same tool, for the same user and the same bound
     baggage, are approved if all their arguments match. The guard must ask with the same `code`, but
-    the text of its question may be another.
+    the text of its question may differ.
 
     Attributes:
         arguments: a pattern for every argument. In a string, `*` stands for any characters on one
-            line, and `[*]` for a star. A `Between` matches numbers. Any other value matches only
-            itself.
+            line, and `[*]` for an asterisk. A `Between` matches numbers. Any other value matches
+            only itself.
         uses: the number of calls that the rule approves; None for any number.
         seconds: how long the rule is valid; None for no limit. One of the two is required.
 
@@ -170,6 +170,33 @@ class Kept(Approved):
         return cls(
             answer.by, arguments=answer.arguments, remember=answer.remember, shown=shown
         )  # fmt: skip
+
+
+class Approver(Protocol):
+    """A store of requests that `bus.approver` takes, such as one on a database of your own.
+
+    Attributes:
+        name: its name in events and errors.
+        key: a secret of at least 32 bytes, the same wherever the requests are answered.
+        program: the name that stands for `__main__` in what an approval is bound to. None uses the
+            path of the program's file.
+    """
+
+    name: str
+    key: bytes
+    program: str | None
+
+    def ask(self, request: Request) -> Approved | Denied | Parked:
+        """Return the answer for a call, and use it up; or keep the request and return `Parked`.
+
+        Raises:
+            HookError: if that is not possible. Then the call is blocked.
+        """
+        ...
+
+    async def ask_async(self, request: Request) -> Approved | Denied | Parked:
+        """Like `ask`, without blocking the event loop."""
+        ...
 
 
 class UnknownRequest(HookError):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from hookbus.approvals import Store
 from hookbus.exceptions import HookError
 
 from .benchmark import AttackedSuite, attack_suites, check_known
@@ -62,9 +64,17 @@ def conduct(
     and return all results.
     """
     outcomes, costs = [], dict[tuple[str, str], Cost]()
-    for attacked in suites:
-        for pairs in attacked.tasks():
-            outcomes += play_task(pairs, policies, on_played)
+    with tempfile.TemporaryDirectory() as folder:
+        stores = {
+            suite: {
+                policy.name: Store(Path(folder, f"{suite}-{policy.name}.db"))
+                for policy in policies
+                if policy.has_rules
+            }
+            for suite in dict.fromkeys(attacked.suite.name for attacked in suites)
+        }
+        for attacked, pairs in ((each, pairs) for each in suites for pairs in each.tasks()):
+            outcomes += play_task(pairs, policies, on_played, stores[attacked.suite.name])
             for policy in policies if attacked.plays_alone else ():
                 key = attacked.suite.name, policy.name
                 costs[key] = costs.get(key, Cost()) + added_cost(pairs[0], policy)

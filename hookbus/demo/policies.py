@@ -11,9 +11,10 @@ from typing import Any, Final
 
 import attrs
 
-from hookbus.approvals import Approved, Denied, Request
+from hookbus.approvals import Approved, Denied, Request, Store
 from hookbus.guards import provenance, quarantine, tool_policy
 
+from .cedar import cedar_of
 from .rules import READS, RULES
 
 
@@ -38,10 +39,12 @@ class Person:
         needed: the calls of the task's ground truth, by name and arguments. No guard has access to
             them.
         questions: the number of questions asked so far.
+        store: where the person's rules are kept, for policies with standing approvals.
     """
 
     needed: Sequence[tuple[str, Any]]
     questions: int = 0
+    store: Store | None = None
 
     def __call__(self, request: Request) -> Approved | Denied:
         """Answer a question about a tool call."""
@@ -60,12 +63,14 @@ class Policy:
         says: its rule in one sentence.
         guards: creates the guards to register for one task.
         asks: whether a person answers questions. Otherwise, a call that needs approval is blocked.
+        has_rules: whether the person's approvals stand: they approve later calls of the same kind.
     """
 
     name: str
     says: str
     guards: Callable[[Task], Sequence[object]]
     asks: bool = False
+    has_rules: bool = False
 
 
 def _tools(task: Task) -> tool_policy:
@@ -74,11 +79,6 @@ def _tools(task: Task) -> tool_policy:
 
 def _asking(task: Task) -> tool_policy:
     return tool_policy(allow=READS, default="ask")
-
-
-def _grave(task: Task) -> tool_policy:
-    rules = RULES[task.suite]
-    return tool_policy(allow=[*READS, *rules.acts], ask=rules.grave, default="block")
 
 
 def _provenance(task: Task) -> provenance:
@@ -111,9 +111,17 @@ POLICIES: Final = (
         asks=True,
     ),
     Policy(
-        "together",
-        "quarantine, plus approval of actions that are hard to undo and of unknown recipients",
-        lambda task: [_grave(task), _provenance(task), quarantine()],
+        "policy",
+        "a policy in Cedar for each suite; a person's approvals stand for equal destinations",
+        lambda task: [cedar_of(task.suite)],
         asks=True,
+        has_rules=True,
+    ),
+    Policy(
+        "together",
+        "quarantine, the policy in Cedar, and approval of unknown recipients; approvals stand",
+        lambda task: [cedar_of(task.suite), _provenance(task), quarantine()],
+        asks=True,
+        has_rules=True,
     ),
 )

@@ -6,17 +6,19 @@ from __future__ import annotations
 import contextlib
 import io
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
 from agentdojo.functions_runtime import FunctionsRuntime
 
 from hookbus import Bus, HookBlocked, events, hookable
+from hookbus.approvals import Store
 
 from .agent import WorstCaseAgent, pipeline_of
 from .benchmark import Pair
 from .policies import Person, Policy, Task
+from .standing import StandingApprover
 
 UNHOOKED: Final = "none"
 """The policy name for runs without hooks."""
@@ -114,7 +116,8 @@ def hooked_runtime(bus: Bus) -> Iterator[None]:
     """
     stock = FunctionsRuntime.run_function
 
-    @hookable("tool_call", bus=bus, labels=("name",))
+    # The approvals of a person are for this runtime, not for the function of one run.
+    @hookable("tool_call", bus=bus, labels=("name",), identity=lambda sender: "AgentDojo")
     def tool_call(name: str, arguments: Any, tool: _Called) -> tuple[Any, str | None]:
         return tool.run(tool.runtime, tool.env, name, arguments, tool.raise_on_error)
 
@@ -142,7 +145,8 @@ def register_policy(bus: Bus, policy: Policy, task: Task, person: Person) -> Ite
     """
     with contextlib.ExitStack() as unregister:
         if policy.asks:
-            bus.approver(person)
+            store = person.store if policy.has_rules else None
+            bus.approver(person if store is None else StandingApprover(store, person))
             unregister.callback(bus.approver, None)
         for guard in policy.guards(task):
             unregister.callback(bus.register(guard))
@@ -154,10 +158,10 @@ def task_of(pair: Pair) -> Task:
     return Task(pair.suite.name, pair.user_task.PROMPT)
 
 
-def person_of(pair: Pair) -> Person:
+def person_of(pair: Pair, store: Store | None = None) -> Person:
     """Return the user of this pair, who knows the calls that the task needs."""
     calls = pair.user_task.ground_truth(pair.environment)
-    return Person([(call.function, dict(call.args)) for call in calls])
+    return Person([(call.function, dict(call.args)) for call in calls], store=store)
 
 
 def play(pair: Pair) -> Played:
@@ -179,14 +183,17 @@ def play(pair: Pair) -> Played:
 
 
 def play_task(
-    pairs: Sequence[Pair], policies: Sequence[Policy], on_played: Callable[[], Any]
-) -> list[Outcome]:
+    pairs: Sequence[Pair], policies: Sequence[Policy], on_played: Callable[[], Any],
+    stores: Mapping[str, Store] | None = None,
+) -> list[Outcome]:  # fmt: skip
     """Run the pairs of one user task without hooks, and then with hooks under each policy.
 
     Args:
         pairs: the pairs to run.
         policies: the policies to run them under.
         on_played: called after each run.
+        stores: where the rules of the user are kept, by the names of policies. Without a store, no
+            approval stands.
     """
     outcomes = []
     for pair in pairs:
@@ -196,7 +203,7 @@ def play_task(
     with hooked_runtime(bus), bus.events.connected_to(ledger):
         for pair in pairs:
             for policy in policies:
-                person = person_of(pair)
+                person = person_of(pair, (stores or {}).get(policy.name))
                 with register_policy(bus, policy, task_of(pair), person):
                     played = play(pair)
                 recorded = ledger.take()

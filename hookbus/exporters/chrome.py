@@ -12,9 +12,9 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
-from .._events.exporting import Exporter
 from .._ground.keywords import named_options
 from .._ground.locks import Lock
+from .._outgoing.exporting import Exporter
 from .._views.values import title
 from ..events import HIDDEN, Event, Finished, Started
 from ._file import Lines

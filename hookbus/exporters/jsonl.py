@@ -7,9 +7,9 @@ import os
 from typing import Any
 
 from .. import HookError
-from .._events.exporting import Exporter
 from .._ground.keywords import named_options
 from .._ground.locks import Lock
+from .._outgoing.exporting import Exporter
 from ..events import Event
 from ._file import Lines
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import attrs
 
-from .._events.exporting import Exporter
 from .._ground.errors import name_of_class
 from .._ground.keywords import named_options
+from .._outgoing.exporting import Exporter
 from .._views.values import place_of_change, title
 from ..events import Blocked, Event, Failed, Finished, Mutated, Started
 from ._open_calls import OpenCalls

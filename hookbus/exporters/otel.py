@@ -8,8 +8,8 @@ from typing import Any, Final
 import attrs
 
 from .. import HookError, __version__
-from .._events.exporting import Exporter
 from .._ground.keywords import named_options
+from .._outgoing.exporting import Exporter
 from ..events import HIDDEN, Attempted, Blocked, Event, Failed, Finished, Invoked, Mutated, Started
 from ._open_calls import OpenCalls
 

@@ -1,4 +1,4 @@
-"""Decide calls of agents on other machines."""
+"""Share events and switches between agents on several machines, and decide their calls."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 from .._ground.late import import_late
 
 if TYPE_CHECKING:
+    from ._fleet import Fleet, Status
     from ._policy import policy
 
-__all__ = ["policy"]
+__all__ = ["Fleet", "Status", "policy"]
 
-_MODULES = {"policy": "_policy"}
+_MODULES = {"Fleet": "_fleet", "Status": "_fleet", "policy": "_policy"}
 
 
 def __getattr__(name: str) -> Any:

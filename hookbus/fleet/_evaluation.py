@@ -7,8 +7,8 @@ from typing import Any, Final, NoReturn
 import attrs
 
 from .. import HookError
+from .._external.strict_json import strict_json
 from .._ground.numbers import is_number
-from .._ground.strict_json import strict_json
 from ..guards._authzen.question import VERSION
 from ..guards._call import principal_in
 

@@ -13,20 +13,24 @@ _NAMES: Final = {
     ".github/copilot": ("settings",), ".config/opencode": ("plugin", "opencode.json"),
     ".opencode": ("plugin", "opencode.json"),
 }  # fmt: skip
-"""How the names of settings begin, by folder. It is in the home or in a project."""
+"""The prefixes of the names of settings, by folder. The folder is in the home folder or in a
+project.
+"""
 
 _VARIABLES: Final = {
     "CLAUDE_CONFIG_DIR": (".claude", ""), "CODEX_HOME": (".codex", ""),
     "COPILOT_HOME": (".copilot", ""), "XDG_CONFIG_HOME": (".config/opencode", "opencode"),
     "GEMINI_CLI_HOME": (".gemini", ".gemini"),
 }  # fmt: skip
-"""The variables that name another folder in place of one of these, and which folder in it."""
+"""The variables that replace one of these folders with another one: the folder, and the name inside
+the other one.
+"""
 
 FILES: Final = tuple(f"{folder}/{name}" for folder, names in _NAMES.items() for name in names)
-"""How the paths of settings begin, in the home or in a project."""
+"""The prefixes of the paths of settings, in the home folder or in a project."""
 
 FILES_OF_PROJECTS: Final = ("opencode.json",)
-"""How the names of settings begin that are in the folder of a project itself."""
+"""The prefixes of the names of settings that are in the folder of a project itself."""
 
 FOLDERS: Final = tuple(f"/{folder}/" for folder in _NAMES)
 """The folders that have settings."""
@@ -35,13 +39,13 @@ FOLDERS: Final = tuple(f"/{folder}/" for folder in _NAMES)
 def find_settings(
     home: str, base: str, projects: Iterable[str], variables: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return how the paths of the agents' settings begin at present, with and without their links
-    followed, as `folded`. Each is to be compared with a path that ends with a slash.
+    """Return the current prefixes of the paths of the agents' settings, with links resolved and
+    unresolved, as `folded` returns them. Compare each with a path that ends with a slash.
 
     Args:
         home: the home folder of the agent's user.
         base: the folder that relative paths are read from.
-        projects: folders that may have settings of a project.
+        projects: folders that may contain project settings.
         variables: the environment variables of the agent.
     """
     places = {(os.path.join(home, folder), names) for folder, names in _NAMES.items()}
@@ -85,5 +89,5 @@ def _entries_of(folder: str | os.DirEntry[str]) -> list[os.DirEntry[str]]:
 
 
 def folded(text: str) -> str:
-    """Return a path or a command as file systems that ignore case compare it."""
+    """Return a path or a command in the form that case-insensitive file systems compare."""
     return text.casefold()

@@ -169,7 +169,8 @@ _AGENTS: Final = (
             "agent": ("invoke_agent",),
         },
     ),
-    # By its documents (cursor.com/docs/hooks) and by recorded events; hookbus has not run it.
+    # Based on its documentation (cursor.com/docs/hooks) and on recorded events; hookbus has not run
+    # it.
     Agent(
         "cursor", CursorTool, folder="CURSOR_PROJECT_DIR", is_flat=True, replaces_results=False,
         replaces_failures=False, folder_arguments=("cwd", "working_directory"),

@@ -24,9 +24,9 @@ from ._answers import (
 from ._approver import EXTEND
 from ._calls import Denied, HandedOn, UnknownCall
 from ._events import CURRENT, Event, WrongEvent, read_event
+from ._hook import Answer
 from ._loading import Loaded, may_hand_on
 from ._wire import Request
-from .hook import Answer
 
 MARGIN_SECONDS: Final = 0.1
 """How many seconds before the hook the server gives up, so that the agent gets its reason."""
@@ -97,16 +97,16 @@ class Answering:
 
     def _close(self, why: str) -> Answer:
         name = self._request.event or (self._event.name if self._event else "")
-        return close_event(self._request.agent, name, f"{why} (the event is closed)")
+        return close_event(self._request.agent, name, f"{why} (the event is blocked)")
 
     async def _answer_in_time(self) -> Answer:
         try:
             return await self._answer_or_raise()
         except HookError as error:
-            _log.warning("an event was closed: %s", error)
+            _log.warning("an event was blocked: %s", error)
             return self._close("the event could not be judged")
         except Exception as error:
-            _log.warning("an event was closed", exc_info=error)
+            _log.warning("an event was blocked", exc_info=error)
             return self._close(f"the event could not be judged ({type(error).__name__})")
 
     async def _answer_or_raise(self) -> Answer:
@@ -117,7 +117,7 @@ class Answering:
             return self._close(f"{event.agent.name} has no event {event.name!a:.40}")
         if loaded is None:
             # The problem itself is for people: it can quote values of the settings.
-            _log.warning("an event was closed: %s", self._problem)
+            _log.warning("an event was blocked: %s", self._problem)
             return self._close(f"{self._request.settings} is not loaded: {_WHERE}")
         seconds = max(min(self._request.seconds, loaded.settings.deadline) - MARGIN_SECONDS, 0.05)
         try:
@@ -163,7 +163,7 @@ class Answering:
                 session.is_prompted = True
                 session.barred.pop("prompt", None)
             elif not event.agent.refuses_prompts:  # the model reads it all the same
-                session.barred["prompt"] = "the prompt was not let through"
+                session.barred["prompt"] = "the prompt was not allowed"
         return go_on(event) if denied is None else refuse(event, denied.text)
 
     async def _before(self, event: Event, loaded: Loaded) -> Answer:
@@ -186,7 +186,7 @@ class Answering:
         finally:
             if answer != GOES_ON and not has_place_for_result(event):
                 session.barred["result"] = (
-                    f"a result of {event.tool} was not let through, and {event.agent.name} cannot "
+                    f"a result of {event.tool} was not allowed, and {event.agent.name} cannot "
                     "withhold it: begin a new session"
                 )
 
@@ -194,7 +194,7 @@ class Answering:
         try:
             result = await loaded.calls.after(event)
         except UnknownCall:
-            return withhold_result(event, "the gate never let this call through")
+            return withhold_result(event, "the gate never allowed this call")
         if isinstance(result, Denied):
             return refuse_result(event, result.text)
         if result.value is result.raw:

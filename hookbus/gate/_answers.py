@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from ..adapters import claude_agent
-from . import hook
+from . import _hook as hook
 from ._codex import is_patch, with_closed_stdin
 from ._events import Event, comparable
-from .hook import GO, REFUSED, Answer
+from ._hook import GO, REFUSED, Answer
 
 GOES_ON: Answer = GO, b"", b""
-"""The event goes on as it is."""
+"""The event continues unchanged."""
 
 
 def go_on(event: Event) -> Answer:
@@ -46,7 +46,7 @@ def refuse(event: Event, text: str) -> Answer:
         return _print_json({"permission": "deny", "user_message": text, "agent_message": text})
     if name == "cursor" and event.kind == "prompt":
         return _print_json({"continue": False, "user_message": text})
-    # Gemini CLI reads JSON on stderr as the answer, also beside an exit code of 2.
+    # Gemini CLI reads JSON on stderr as the answer, even with exit code 2.
     is_prose = text.lstrip()[:1].isalpha() or not text.strip()
     return _refuse_on_stderr(text if is_prose else f"Error: {text}")
 
@@ -61,7 +61,7 @@ _CHANGED: Final[Mapping[str, Callable[[Mapping[str, Any]], Any]]] = {
     "copilot": lambda arguments: {"modifiedArgs": arguments},
     "opencode": lambda arguments: {"arguments": arguments},
 }
-"""The answers that have a tool run with other arguments, where these replace all."""
+"""The answers that make a tool run with other arguments, where these replace all arguments."""
 
 
 def let_run(event: Event, arguments: Mapping[str, Any], *, is_stdin_open: bool) -> Answer:
@@ -77,7 +77,7 @@ def let_run(event: Event, arguments: Mapping[str, Any], *, is_stdin_open: bool) 
     if name in _CHANGED:
         return _print_json(_CHANGED[name](arguments))
     if name == "claude":
-        # An "allow" beside it would skip the permissions that the user has set.
+        # An "allow" in addition would skip the permissions that the user has set.
         return _hook_output("PreToolUse", updatedInput=arguments)
     if not given.keys() <= arguments.keys():
         return refuse(event, _explain_refusal(event, "cannot remove an argument"))
@@ -114,7 +114,7 @@ def replace_result(event: Event, value: Any) -> Answer:
         fitting = claude_agent._fitted(event.given.get("tool_response"), value)
         if fitting is not None:
             return _hook_output("PostToolUse", updatedToolOutput=fitting)
-        why = "its result has another shape than the tool's own"
+        why = "its result has a different shape from the tool's own"
         return _end_turn(f"hookbus: the result of {event.tool} was withheld, because {why}")
     text = value
     if not isinstance(value, str):

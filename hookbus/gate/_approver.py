@@ -15,7 +15,9 @@ from ..approvals._words import HandedOn
 from ._events import comparable
 
 BOUND: Final = ("agent", "cwd")
-"""The baggage that an approval is for, unless a guard names other: any session and prompt."""
+"""The baggage that an approval is bound to, unless a guard names other values: any session and
+prompt.
+"""
 
 
 @attrs.define(eq=False)
@@ -48,7 +50,7 @@ class HandOver:
 
 
 HAND_OVER: Final[ContextVar[HandOver | None]] = ContextVar("hookbus_gate_hand_over", default=None)
-"""How the current call is handed on to its agent; None if it cannot be."""
+"""The data for handing the current call on to its agent; None if that is not possible."""
 
 EXTEND: Final[ContextVar[Callable[[float], None] | None]] = ContextVar(
     "hookbus_gate_extend", default=None

@@ -12,7 +12,7 @@ def lock(base: str) -> int | None:
     """Lock a file and return it open, or return None if another process has locked it.
 
     Args:
-        base: the path of the files of the server, without its ending.
+        base: the path of the files of the server, without its extension.
     """
     import fcntl
 
@@ -54,7 +54,7 @@ def main(settings: str) -> None:
     if os.fstat(2).st_size > MOST_LOGGED:
         os.ftruncate(2, 0)
     here = os.path.dirname(os.path.abspath(__file__))
-    hook = load("_hookbus_gate_hook", os.path.join(here, "hook.py"))
+    hook = load("_hookbus_gate_hook", os.path.join(here, "_hook.py"))
     os.chdir("/")
     set_environment()
     locked = lock(hook.place(settings))

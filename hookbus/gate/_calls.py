@@ -59,7 +59,7 @@ class UnknownCall(Exception):
 
 
 _PLACES_OF_RESULTS: Final = {"gemini": "llmContent", "copilot": "textResultForLlm"}
-"""Where a result has what the model reads."""
+"""The location in a result of the text that the model reads."""
 
 
 def _show_result(agent: str, raw: Any) -> Any:
@@ -117,7 +117,7 @@ class Calls:
         except HookBlocked as blocked:
             return Denied(refusal(blocked))
         if went != [given]:
-            return Denied(f"a receiver changed the prompt, and {agent} takes no other prompt")
+            return Denied(f"a receiver changed the prompt, and {agent} does not accept that")
         return None
 
     async def before(self, event: Event, *, may_hand_on: bool) -> Go | HandedOn | Denied:
@@ -189,7 +189,7 @@ def _is_as_judged(opened: OpenCall, event: Event) -> bool:
 
 async def _withhold(opened: OpenCall, event: Event) -> Denied:
     """End a call whose tool ran with other arguments."""
-    why = "it ran with other arguments than those that were judged"
+    why = "it ran with arguments other than those that were checked"
     _log.warning("the result of %s was withheld: %s", event.tool, why)
     if opened.hand_over is not None and opened.begin is not None:
         opened.begin.cancel()

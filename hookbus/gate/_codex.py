@@ -55,7 +55,7 @@ def paths_in(patch: str) -> list[str]:
     if "*** Begin Patch" not in patch:
         raise UnreadablePatch("the patch has no beginning")
     found = []
-    for whole in patch.split("\n"):  # only this ends a line for Codex
+    for whole in patch.split("\n"):  # for Codex, only this character ends a line
         line = whole.strip()
         file = _FILE.fullmatch(line)
         if file is not None:
@@ -63,7 +63,7 @@ def paths_in(patch: str) -> list[str]:
                 raise UnreadablePatch(f"a path has a control character: {line!a:.60}")
             found.append(file[1])
         elif _MARK.match(line) and not _KNOWN.match(line):
-            raise UnreadablePatch(f"the patch has a line of an unknown form: {line!a:.60}")
+            raise UnreadablePatch(f"the patch has a line of an unknown kind: {line!a:.60}")
     if not found:
         raise UnreadablePatch("the patch names no file")
     return found

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
-from . import hook
+from . import _hook as hook
 from ._agents import AGENTS, Agent
 
 MARK: Final = "hookbus/gate/hook.py"
@@ -19,26 +19,28 @@ VERSION: Final = 1
 """The version of the files of agents whose entries are flat."""
 
 LONGEST_SECONDS: Final = 86_400
-"""The deadline of the agent, which opens. The gate's own comes long before."""
+"""The agent's own deadline, which fails open. The gate's deadline ends long before it."""
 
-_CLOSED: Final = "the gate did not run, so the event is closed"
+_CLOSED: Final = "the gate did not run, so the event is blocked"
 _REFUSES: Final = (
     f"c=$?; [ $c = {hook.GO} ] && exit 0; "
     f"[ $c = {hook.REFUSED} ] || echo 'hookbus: {_CLOSED}' >&2; exit 2"
 )
 _PASSES: Final = "exit 0"
 _KEYS: Final = ("command", "bash")
-"""Where an entry has its command: Copilot's is in `bash`."""
+"""The key of an entry that contains its command; for Copilot, it is `bash`."""
 
 
 def command_of(agent: str, event: str, settings: str, seconds: float) -> str:
-    """Return the command of an entry. Its shell blocks the event if the hook cannot start."""
+    """Return the command of an entry. The shell of the command blocks the event if the hook cannot
+    start.
+    """
     return _with_ending([*hook_words(agent, settings, seconds), event])
 
 
 def hook_words(agent: str, settings: str, seconds: float) -> list[str]:
     """Return the words that start the hook. The name of an event follows."""
-    return [sys.executable, "-I", "-S", hook.__file__, agent, settings, f"{seconds:g}"]
+    return [sys.executable, "-I", "-S", hook.FILE, agent, settings, f"{seconds:g}"]
 
 
 def starts_hook(words: list[str]) -> bool:

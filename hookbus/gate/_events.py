@@ -29,7 +29,7 @@ class Event:
         agent: the agent.
         kind: its kind, as in `Agent.events`; None for an event that the gate ignores.
         name: the agent's name for it.
-        given: the event, with the names of fields that all agents have.
+        given: the event, with the field names that all agents share.
         variables: environment variables of the agent.
     """
 
@@ -95,7 +95,7 @@ def read_event(
     given = _in_folder_of_shell(agent, with_common_names(agent.name, expected, given))
     name = _text(given, "hook_event_name")
     if expected and name != expected:
-        raise WrongEvent(f"the hook of {expected} got an event {name!a:.40}")
+        raise WrongEvent(f"the hook for {expected} received the event {name!a:.40}")
     event = Event(agent, agent.events.get(name), name, given, dict(variables or {}))
     if event.kind is not None:
         _check(event)
@@ -130,7 +130,7 @@ def _in_folder_of_shell(agent: Agent, given: Mapping[str, Any]) -> Mapping[str, 
     if not folders:
         return given
     if not all(isinstance(each, str) and each == folders[0] for each in folders):
-        raise WrongEvent("the folder of the command is not one string")
+        raise WrongEvent("the folder of the command is not a single string")
     if folders[0].startswith("~"):
         raise WrongEvent("the folder of the command must be a path without ~")
     return {**given, "cwd": os.path.join(base, folders[0])}
@@ -166,7 +166,7 @@ def _check(event: Event) -> None:
         server = _text(context, "server_name")
         if "__" in server or server.endswith("_"):
             why = "its tools could have the names of another server's"
-            raise WrongEvent(f"the server of MCP {server!a:.40} has a wrong name: {why}")
+            raise WrongEvent(f"the MCP server {server!a:.40} has an invalid name: {why}")
         _text(context, "tool_name")
 
 

@@ -100,7 +100,7 @@ def read_bytes(file: Path) -> bytes | None:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("it has a name twice in one object")
+        raise ValueError("it has a duplicate name in an object")
     return found
 
 
@@ -114,11 +114,12 @@ def _exact(text: str) -> float:
 
 
 def _refuse_number(text: str) -> float:
-    raise ValueError(f"the number {text:.40} would be written as another")
+    raise ValueError(f"the number {text:.40} would change when written")
 
 
 def write_json(file: Path, value: Any, *, read: bytes | None) -> None:
-    """Replace the contents of a file atomically, keeping its mode and owner. A link stays a link.
+    """Replace the contents of a file atomically, keeping its mode and owner. A symbolic link stays
+    one.
 
     Args:
         file: the file.
@@ -141,7 +142,7 @@ def write_text(file: Path, text: str, *, read: bytes | None) -> None:
     except UnicodeEncodeError:
         raise HookError(
             f"{file} is left as it is: a string in it, or the path of the settings, has half of "
-            "a surrogate pair, which UTF-8 cannot hold"
+            "a surrogate pair, which UTF-8 cannot represent"
         ) from None
     target.parent.mkdir(parents=True, exist_ok=True)
     number, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")

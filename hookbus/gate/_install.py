@@ -12,7 +12,7 @@ from typing import Final
 import attrs
 
 from .. import HookError
-from . import hook
+from . import _hook as hook
 from ._agents import AGENTS, Agent
 from ._entries import (
     WrongShape,
@@ -29,11 +29,11 @@ from ._wire import find_older, make_stop_request
 
 CANNOT: Final[dict[str, tuple[str, ...]]] = {
     "claude": (
-        "web search and other tools that run at Anthropic",
+        "web search and other tools that run on Anthropic's servers",
         "files named with @ in a prompt",
-        "the text of a failed tool: it can only be added to",
+        "the text of a failed tool, which can only be extended",
         "sessions with --bare or with --setting-sources without user, and projects with "
-        "disableAllHooks: only managed settings outlive these",
+        "disableAllHooks: only managed settings still apply there",
     ),
     "codex": (
         "write_stdin, web search, and the arguments of tools other than Bash, apply_patch and MCP",
@@ -41,33 +41,33 @@ CANNOT: Final[dict[str, tuple[str, ...]]] = {
         "anything before you trust the hook: start codex, open /hooks, and trust it",
     ),
     "gemini": (
-        "two equal calls at once: a call has no id",
+        "two equal calls at the same time, because calls have no id",
         "a changed result that is not an error to the model",
         "projects whose hooksConfig disables hooks",
     ),
     "cursor": (
-        "this agent has not been run by hookbus: its events and answers are those of its documents",
-        "results of tools that are not of MCP, and the text of a failed tool: the model reads them "
-        "(after a result that a guard withholds, every further call of the session is refused)",
-        "the server of a tool of MCP: every tool is named mcp__TOOL",
-        "completions of Tab, and files that are attached to a prompt",
+        "hookbus has not been tested with this agent: its support follows the documentation",
+        "results of tools that are not MCP tools, and the text of a failed tool: the model reads "
+        "them (after a result that a guard withholds, every later call of the session is refused)",
+        "the server of an MCP tool: every tool is named mcp__TOOL",
+        "Tab completions, and files that are attached to a prompt",
     ),
     "copilot": (
         "prompts: the model reads a refused prompt, but every call is refused until another prompt "
-        "is let through",
-        "two equal calls at once: a call has no id",
+        "is allowed",
+        "two equal calls at the same time, because calls have no id",
         "the text of a failed tool, and the arguments of apply_patch: they cannot be changed",
-        "the server of a tool of MCP: a tool is named mcp__SERVER-TOOL",
-        "repositories whose settings have disableAllHooks: only policy hooks outlive that",
+        "the server of an MCP tool: a tool is named mcp__SERVER-TOOL",
+        "repositories whose settings have disableAllHooks: only policy hooks still run there",
     ),
     "opencode": (
         "sessions with --pure, which load no plugin",
         "the text of a failed tool",
-        "the server of a tool of MCP: a tool is named mcp__SERVER_TOOL",
+        "the server of an MCP tool: a tool is named mcp__SERVER_TOOL",
         "what a user runs with ! in a prompt, and a shell that OpenCode's own user opens",
     ),
 }
-"""What the gate of each agent does not reach."""
+"""The actions that the gate of each agent does not check."""
 
 ALL_CANNOT: Final = ("what a command does once it runs", "the model itself")
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import attrs
 
 from .. import Block, HookContext
-from . import hook
+from . import _hook as hook
 from ._agent_files import FILES, FILES_OF_PROJECTS, FOLDERS, find_settings, folded
 from ._agents import AGENTS, Tool
 from ._codex import UnreadablePatch, find_patch, paths_in
@@ -20,7 +20,7 @@ from ._events import CURRENT
 
 _PACKAGE: Final = Path(__file__).parent.parent
 _COMMANDS: Final = {"command", "cmd", "script", "code", "arg", "argv"}
-"""Words in the names of arguments that are commands, in tools of MCP and in tools of no group."""
+"""Words in the names of arguments that are commands, in MCP tools and in tools without a group."""
 
 _PATHS: Final = {
     "path", "file", "folder", "dir", "directory", "uri", "url", "src", "dst", "dest", "source",
@@ -29,7 +29,7 @@ _PATHS: Final = {
 """The last words in the names of arguments that are paths, and never the contents of a file."""
 
 _CHANGES: Final = {"write", "edit", "move", "rename", "delete", "remove", "replace", "mv", "rm"}
-"""Words in the names of tools that may take a whole folder away."""
+"""Words in the names of tools that may remove or move a whole folder."""
 
 _ANSWERS: Final = re.compile(
     r"(?i)\bhookbus\b.*\b(?:gate|approvals)\b"
@@ -41,13 +41,15 @@ _ANSWERS: Final = re.compile(
 
 _FILE_URI: Final = re.compile(r"(?i)file:(?://(?:localhost)?(?=/))?")
 _STREAM: Final = re.compile(r"/dev/(?:std(?:in|out|err)|fd/\d+)")
-"""The streams of the program that opens them. Here they are those of the server."""
+"""The standard streams of the program that opens them. In this process, they are those of the
+server.
+"""
 
 _OWN_PROCESS: Final = re.compile(
     r"/proc/(?:self|thread-self|[\d$*?\[{][^/]*)(?:$|/(?:task|cwd|root|fd|mem|map_files)(?:/|$))"
     r"|/dev/fd(?:$|/(?!\d+$))"
 )
-"""Paths that lead to another file in each program."""
+"""Paths that lead to a different file in each program."""
 
 _TERMINAL: Final = re.compile(
     r"<&\s*(?!-|\s|0(?!\d))|(?<!\d)0+>&\s*[^-\s]|/dev/(?:std(?:out|err)|fd|pts|tty)"
@@ -56,7 +58,7 @@ _TERMINAL: Final = re.compile(
 _TO_STREAM: Final = re.compile(
     r"(?:(?<![<0>])>{1,2}\|?|\btee(?:[ \t]+-a)?)[ \t]*/dev/std(?:out|err)(?![^\s;&|)'\"`])"
 )
-"""Writing to a stream, which gives no command a terminal to read from."""
+"""Writing to a stream, which does not give a command a terminal to read from."""
 
 _WORD: Final = re.compile(r"""(?s)(?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\s;&|<>()`'"\\]|['"])+""")
 """A word of a command, as a shell reads quotes and backslashes."""

@@ -32,7 +32,7 @@ FIRST: Final = 2e6
 
 @attrs.frozen
 class Loaded:
-    """The loaded parts with which a server decides.
+    """The loaded objects that a server uses to decide.
 
     Attributes:
         settings: the settings.

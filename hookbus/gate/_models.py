@@ -1,5 +1,5 @@
-"""Scripted models on the loopback, one for the API of each agent: they call one tool, then say
-"done". `hookbus gate try` and the tests run the real agents on them.
+"""Scripted models on the loopback interface, one for the API of each agent: they call one tool,
+then say "done". `hookbus gate try` and the tests run the real agents on them.
 """
 
 from __future__ import annotations

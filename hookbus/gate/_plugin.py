@@ -1,6 +1,6 @@
 """The plugin that `install` writes for OpenCode, which does not support commands as hooks.
 
-Its documents (https://opencode.ai/docs/plugins): files in `~/.config/opencode/plugins/` and
+Its documentation (https://opencode.ai/docs/plugins): files in `~/.config/opencode/plugins/` and
 `.opencode/plugins/` "are automatically loaded at startup"; a plugin "exports one or more plugin
 functions"; `tool.execute.before` gets `output.args`, and throws an error to refuse.
 """

@@ -16,7 +16,7 @@ from typing import Final
 import attrs
 
 from .. import HookError, __version__
-from . import hook
+from . import _hook as hook
 from ._answering import Answering
 from ._answers import close_event
 from ._loading import Loaded, load

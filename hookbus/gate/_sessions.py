@@ -18,10 +18,10 @@ MOST: Final = 1_000
 """The number of sessions to remember."""
 
 NEW: Final = ("startup", "clear")
-"""How a session begins that has no past."""
+"""The ways in which a session without a past begins."""
 
 PLACED: Final = (*NEW, "resume")
-"""How a session begins whose folder is the one that its user is in."""
+"""The ways in which a session begins in the current folder of its user."""
 
 
 @attrs.define(eq=False)
@@ -53,9 +53,9 @@ class Session:
     """One session of an agent.
 
     Attributes:
-        folder: the folder where it began: that of the agent's variable, or else of the event with
-            which it began or was resumed. None if this server has seen neither, because the folder
-            of any later event can be the model's choice.
+        folder: the folder where it began: the one in the agent's environment variable, or else in
+            the event with which it began or was resumed. None if this server has seen neither,
+            because the folder of any later event can be the model's choice.
         is_whole: whether this server has seen its beginning.
         is_prompted: whether this server has allowed a prompt of it.
         halves: its calls, by sub-agent; None is the main one.
@@ -91,7 +91,7 @@ class Sessions:
         self._kept: OrderedDict[str, Session] = OrderedDict()
 
     def find(self, name: Any) -> Session | None:
-        """Return the session of a name in the baggage."""
+        """Return the session with this name in the baggage."""
         return self._kept.get(name)
 
     def get(self, event: Event) -> Session:
@@ -107,7 +107,7 @@ class Sessions:
         return found
 
     def begin(self, event: Event) -> None:
-        """Note that a session begins or is resumed."""
+        """Record that a session begins or is resumed."""
         session = self.get(event)
         if session.folder is None and event.given.get("source") in PLACED:
             session.folder = event.given.get("cwd")

@@ -11,9 +11,9 @@ from typing import Any, Final
 import attrs
 
 from .. import HookError, guards
+from .._external.trust import read_trusted_toml
 from .._ground.errors import did_you_mean
 from .._ground.numbers import is_number
-from .._ground.trust import read_trusted_toml
 from .._program.settings import Settings, beside, read_settings
 from ._agents import GROUPS, expand_rule
 

@@ -1,13 +1,14 @@
 """Convert events of Cursor and GitHub Copilot CLI to the names that the other agents use.
 
-Cursor's documents (https://cursor.com/docs/hooks): "All hooks receive a base set of fields":
+Cursor's documentation (https://cursor.com/docs/hooks): "All hooks receive a base set of fields":
 `conversation_id`, `hook_event_name`, `workspace_roots`; `preToolUse` has `tool_name`, `tool_input`,
 `tool_use_id` and `cwd`, which was recorded empty; `postToolUse` has `tool_output`, a
 "JSON-stringified" result; an MCP tool is named `MCP:TOOL`.
 
-Copilot's documents (https://docs.github.com/en/copilot/reference/hooks-reference), for an event in
+Copilot's documentation (https://docs.github.com/en/copilot/reference/hooks-reference), for an event
+in
 camelCase: `sessionId`, `cwd`, `toolName`, `toolArgs`, `toolResult: {resultType, textResultForLlm}`,
-`error`. An event has no name in it, so the hook must say it. An MCP tool
+`error`. An event does not contain its name, so the hook must pass it. An MCP tool
 is named `SERVER-TOOL`.
 """
 

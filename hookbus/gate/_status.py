@@ -33,7 +33,9 @@ _TYPES: Final = {
     "claude": ("command", "prompt", "agent", "http", "mcp_tool"),
     "codex": ("command", "prompt", "agent"),
 }
-"""The types of hooks that an agent knows. With any other in a file it runs none of the file's."""
+"""The types of hooks that an agent knows. If a file contains any other type, the agent runs none of
+its hooks.
+"""
 
 _CHANGED_ARGUMENTS: Final = ("updatedInput", "updated_input", "modifiedArgs")
 
@@ -43,7 +45,7 @@ def status_of(agent: Agent, settings: Path) -> dict[str, Any]:
 
     Args:
         agent: the agent.
-        settings: the settings of the gate, where the entries name none.
+        settings: the settings of the gate, for entries that name none.
     """
     installed, problems, named = list[str](), list[str](), list[str]()
     for file in _files_of(agent):
@@ -80,12 +82,12 @@ def _opens_stdin(settings: str) -> bool:
     try:
         return read_gate_settings(Path(settings)).codex_stdin == "open"
     except HookError:
-        return False  # it is a problem already, and the gate closes
+        return False  # it is already a problem, and the gate blocks
 
 
 def _explain_open_stdin(settings: str) -> str:
     why = f'{settings} has codex_stdin = "open"'
-    return f"what a model types into a command that runs, which no guard sees: {why}"
+    return f"what a model types into a running command, which no guard sees: {why}"
 
 
 def _last(agent: Agent, states: list[State]) -> dict[str, str] | None:
@@ -106,7 +108,7 @@ def _files_of(agent: Agent) -> list[Path]:
 
 
 def _read(agent: Agent, file: Path) -> tuple[dict[str, list[str]], list[str]]:
-    """Return the commands of the gate in a file, by event, and what is wrong with the file."""
+    """Return the commands of the gate in a file, by event, and the problem with the file."""
     if agent.name == "opencode":
         return _read_plugin(agent, file)
     try:
@@ -127,14 +129,14 @@ def _read(agent: Agent, file: Path) -> tuple[dict[str, list[str]], list[str]]:
                 )
             if agent.events.get(event) == "before" and not is_ours(each) and _rewrites(each):
                 problems.append(
-                    f"{file}: another hook of {event} rewrites arguments, and what it makes of "
-                    f"them is not judged: {command_in(each)!r:.80}"
+                    f"{file}: another hook of {event} rewrites arguments, and the new ones "
+                    f"are not checked: {command_in(each)!r:.80}"
                 )
     return ours, problems if ours else []
 
 
 def _read_plugin(agent: Agent, file: Path) -> tuple[dict[str, list[str]], list[str]]:
-    """Return the command of the gate in the plugin of OpenCode, and what is wrong with it."""
+    """Return the command of the gate in the plugin of OpenCode, and the problem with it."""
     text = _text_of(file)
     if MARK not in text:
         return {}, []
@@ -208,7 +210,7 @@ def _switched_off(agent: Agent) -> Iterator[str]:
         try:
             value = read_json(file)
         except HookError:
-            continue  # it is a problem already
+            continue  # it is already a problem
         if not isinstance(value, dict):
             continue
         if agent.name in ("claude", "copilot") and value.get("disableAllHooks"):

@@ -19,14 +19,14 @@ import attrs
 from ._models import ChatModel, ClaudeModel, CodexModel, GeminiModel, Model
 
 SECONDS: Final = 120.0
-"""How long an agent may take."""
+"""The time limit of an agent."""
 
 _BLOCKED: Final = "blocked by gate_itself"
 _KEYS: Final = (
     "ANTHROPIC_", "AWS_", "AZURE_", "CLAUDE_CODE_USE_", "COPILOT_PROVIDER_", "GEMINI_API_", "GH_",
     "GITHUB_", "GOOGLE_", "OPENAI_", "OPENCODE_CONFIG", "OPENROUTER_",
 )  # fmt: skip
-"""How the names of variables begin that hold keys, or name another model."""
+"""The prefixes of variables that contain keys, or name another model."""
 
 
 @attrs.frozen
@@ -107,7 +107,7 @@ STARTS: Final = {
 
 
 def find_gap(name: str) -> str:
-    """Run an agent on a scripted model that calls a shell with a command which `gate_itself`
+    """Run an agent on a scripted model that calls its shell with a command that `gate_itself`
     always blocks. Return why the gate is not live, or an empty string.
 
     Args:
@@ -115,7 +115,7 @@ def find_gap(name: str) -> str:
     """
     start, program = STARTS.get(name), shutil.which(name)
     if start is None:
-        return f"hookbus has no scripted model for {name}: look whether a blocked call runs"
+        return f"hookbus has no scripted model for {name}: check whether a blocked call runs"
     if program is None:
         return f"{name} is not on the PATH"
     with tempfile.TemporaryDirectory(prefix="hookbus-try-") as made:
@@ -160,7 +160,7 @@ def _explain(name: str, last: str, results: list[Any], *, has_run: bool) -> str:
         return ""
     if "hookbus: " in output:
         line = output[output.index("hookbus: ") :]
-        return f"the gate closed the call without judging it: {line:.300}"
+        return f"the gate blocked the call without checking it: {line:.300}"
     if results:
         return f"{name} did not ask the gate about a call: {output:.300}"
     return f"{name} called no tool: {last:.300}"

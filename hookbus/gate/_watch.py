@@ -10,13 +10,13 @@ from pathlib import Path
 from types import ModuleType
 
 Stamp = tuple[int, int, int, int, int]
-"""When a file was changed, twice, its size, its number, and its device. No program can set back the
-second time, which also says that the file was moved or got another name.
+"""The two change times of a file, its size, its number, and its device. No program can set back the
+second time, which also changes if the file is moved or renamed.
 """
 
 _PACKAGE = Path(__file__).parent.parent
 _BESIDE = re.compile(r"(-wal|-shm|-journal|-(spool|damaged)-[0-9a-f]{16}(-\d+)?)?")
-"""The endings of the files that SQLite and a journal write beside a database."""
+"""The suffixes of the files that SQLite and a journal write beside a database."""
 
 
 class Watch:
@@ -82,6 +82,6 @@ def files_of(modules: Iterable[ModuleType]) -> list[str]:
 
 
 def modules_since(before: Iterable[str]) -> list[ModuleType]:
-    """Return the modules that were imported after these."""
+    """Return the modules that were imported after the given ones."""
     known = set(before)
     return [module for name, module in list(sys.modules.items()) if name not in known]

@@ -10,7 +10,7 @@ from typing import Final
 
 import attrs
 
-from . import hook
+from . import _hook as hook
 
 ACTS: Final = ("gate", "forward", "stop")
 
@@ -22,8 +22,8 @@ class Request:
     Attributes:
         act: `"gate"` for an event, `"forward"` for one that another server passes on, or `"stop"`.
         python, settings: the interpreter of the hook, and the settings.
-        agent, event, seconds: as the hook got them. Without an agent, only whether the gate
-            answers is asked.
+        agent, event, seconds: as the hook got them. Without an agent, the request only asks whether
+            the gate answers.
         variables: environment variables of the agent.
         given: the event.
     """

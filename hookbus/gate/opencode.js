@@ -5,7 +5,7 @@ import { spawn } from "node:child_process"
 
 const [PYTHON, ...WORDS] = /* the command of the gate */[]
 const [GO, REFUSED] = [77, 78]
-const CLOSED = "hookbus: the gate did not run, so the event is closed"
+const CLOSED = "hookbus: the gate did not run, so the event is blocked"
 
 function run(event, folder) {
   return new Promise((resolve, reject) => {

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import math
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from decimal import Decimal
 from typing import Any, Final, Literal
 
-import attrs
-
 from .. import Block, HookBlocked, HookContext, HookError
-from .._ground.locks import Lock
+from ._accounts import (
+    STORAGE_SECONDS,
+    Amount,
+    LocalAccounts,
+    Reserved,
+    SharedAccounts,
+    Storage,
+    check_storage,
+)
 from ._look import walk
 from ._outermost import Outermost
 from ._parts import Property, parts_of
 from ._ready import LAST, Hooks, ReadyGuard, Unnamed, either, library, live
+
+_log: Final = logging.getLogger("hookbus")
 
 BYTES_A_TOKEN: Final = 2
 """An overestimate of the tokens: English has about four bytes per token, and CJK text three."""
@@ -51,6 +61,9 @@ class budget(ReadyGuard):
             known price is blocked.
         per: `"session"` or `"user"`, as set by `with baggage(session=..., user=...)`. All calls
             without a session (or user) share one budget.
+        storage: a `hookbus.fleet.Fleet`, to share the budget between processes and machines. What a
+            process that was killed had reserved stays reserved. If it is None, the budget is one of
+            this process, for this guard only.
         hook: the hook to limit: a name, several names, or a glob. Each hook needs the arguments
             `model`, `messages` and `options`. A call nested in an equal call is not charged again.
 
@@ -62,24 +75,30 @@ class budget(ReadyGuard):
 
     def __init__(
         self, tokens: int | None = None, money: float | Decimal | None = None,
-        per: Literal["session", "user"] = "session", *, hook: Hooks = "model_call",
+        per: Literal["session", "user"] = "session", storage: Storage | None = None, *,
+        hook: Hooks = "model_call",
     ) -> None:  # fmt: skip
         super().__init__(hook)
         if tokens is None and money is None:
             raise HookError("budget() needs a limit: pass tokens= or money=")
         if per not in ("session", "user"):
             raise HookError(f"per={per!r:.40} must be 'session' or 'user'")
-        self._most = _Amount(_whole(tokens), _dollars(money))
+        most, counts = Amount(_whole(tokens), _dollars(money)), check_storage(storage)
+        self._accounts: LocalAccounts | SharedAccounts = LocalAccounts(most)
+        if counts is not None:
+            name = f"budget {' '.join(self.hooks)} {per} {most.tokens} {most.money}"
+            self._accounts = SharedAccounts(most, counts, name)
+        self._is_shared = counts is not None
         self._price = None if money is None else _prices()
-        self._per, self._lock = per, Lock()
-        self._used: dict[str, _Amount] = {}
+        self._per = per
         self._key = f"hookbus budget {id(self)}"
         self._outermost = Outermost(self)
         self._streamed = f"{self._key} of a stream"
-        self.on("pre", self._reserve_of(), role="guard", priority=LAST)
+        options: dict[str, Any] = {"timeout": STORAGE_SECONDS} if self._is_shared else {}
+        self.on("pre", self._reserve_of(), role="guard", priority=LAST, **options)
         around = live(either(self._attempt, self._attempt_async))
         self.on("around", around, priority=LAST)
-        self.on("finally", self._release_of(), role="observe")
+        self.on("finally", self._release_of(), role="observe", **options)
 
     def _reserve_of(self) -> Callable[..., Block | None]:
         unnamed = Unnamed(self._per)
@@ -101,12 +120,12 @@ class budget(ReadyGuard):
             if whose is None:
                 unnamed.note()
             account = "" if whose is None else f"{type(whose).__name__} {whose}"
-            with self._lock:
-                used = self._used.get(account, _Amount())
-                if limit := (used + most).over(self._most):
-                    return Block(f"limit of {limit} per {self._per} reached", code="budget")
-                self._used[account] = used + most
-            reserved = _Reserved(account, most, _name_of(model))
+            try:
+                reserved = self._accounts.reserve(account, most, _name_of(model))
+            except HookError as error:
+                return Block(f"the budget is not known: {error}", code="budget")
+            if isinstance(reserved, str):
+                return Block(f"limit of {reserved} per {self._per} reached", code="budget")
             ctx.state.setdefault(self._key, []).append(reserved)
             return None
 
@@ -129,9 +148,12 @@ class budget(ReadyGuard):
         try:
             result = await call_next()
         except BaseException as error:
-            self._ended(ctx, error)
+            self._ended(ctx, error)  # a failed attempt keeps its reservation: nothing is sent
             raise
-        self._ended(ctx, None, result)
+        if self._is_shared:
+            await asyncio.to_thread(self._ended, ctx, None, result)
+        else:
+            self._ended(ctx, None, result)
         return result
 
     def _ended(self, ctx: HookContext, error: BaseException | None, result: Any = None) -> None:
@@ -140,58 +162,31 @@ class budget(ReadyGuard):
             return  # it did not run
         if not ctx.state.get(self._key):
             return  # it is a nested call
-        reserved: _Reserved = ctx.state[self._key].pop()
+        reserved: Reserved = ctx.state[self._key].pop()
         usage = None if error is not None else _usage(result)
         if usage is not None:
             self._settle(reserved, self._amount(reserved.model, *usage))
 
     def _release_of(self) -> Callable[..., None]:
         def release(sender: Any, ctx: HookContext) -> None:
-            streamed: _Reserved | None = ctx.state.pop(self._streamed, None)
+            streamed: Reserved | None = ctx.state.pop(self._streamed, None)
             usage = None if streamed is None else _usage(ctx.result)
             if streamed is not None and usage is not None:
                 self._settle(streamed, self._amount(streamed.model, *usage))
             for reserved in ctx.state.pop(self._key, ()):
-                self._settle(reserved, _Amount())
+                self._settle(reserved, Amount())
 
         return release
 
-    def _settle(self, reserved: _Reserved, used: _Amount) -> None:
-        with self._lock:
-            self._used[reserved.account] += used - reserved.amount
+    def _settle(self, reserved: Reserved, used: Amount) -> None:
+        try:
+            self._accounts.settle(reserved, used)
+        except HookError as error:
+            _log.warning("a budget keeps the whole reservation of a call: %s", error)
 
-    def _amount(self, model: str | None, sent: int, received: int) -> _Amount:
+    def _amount(self, model: str | None, sent: int, received: int) -> Amount:
         price = Decimal() if self._price is None else self._price(model, sent, received)
-        return _Amount(sent + received, price)
-
-
-@attrs.frozen
-class _Amount:
-    """Tokens and dollars. As a limit, None means unlimited."""
-
-    tokens: Any = 0
-    money: Any = Decimal()
-
-    def __add__(self, other: _Amount) -> _Amount:
-        return _Amount(self.tokens + other.tokens, self.money + other.money)
-
-    def __sub__(self, other: _Amount) -> _Amount:
-        return _Amount(self.tokens - other.tokens, self.money - other.money)
-
-    def over(self, most: _Amount) -> str | None:
-        """Describe the limit that this amount exceeds, or return None."""
-        if most.tokens is not None and self.tokens > most.tokens:
-            return f"{most.tokens} tokens"
-        if most.money is not None and self.money > most.money:
-            return f"${most.money}"
-        return None
-
-
-@attrs.frozen
-class _Reserved:
-    account: str
-    amount: _Amount
-    model: str | None
+        return Amount(sent + received, price)
 
 
 def _estimated(messages: Any) -> int:

@@ -31,7 +31,7 @@ def tool_of(ctx: HookContext) -> tuple[Any, Any]:
 
 
 def principal_in(baggage: Mapping[str, Any]) -> str:
-    """Return for whom a call is made: the user, else the session, else `anonymous`."""
+    """Return the principal of a call: the user, else the session, else `anonymous`."""
     user, session = baggage.get("user"), baggage.get("session")
     return str(user if user is not None else "anonymous" if session is None else session)
 

@@ -118,7 +118,7 @@ class Outermost:
     ) -> Block | Ask | None:
         """Return the answer of a guard that asks, or None if the enclosing call was approved.
 
-        A guard must pass every answer through this method with which the call may run. A call that
+        A guard must pass through this method every answer with which the call may run. A call that
         it asks about is counted; calls inside any other call are not nested.
 
         The guard need not ask if the call is nested, even if the guard checks it again, and if it

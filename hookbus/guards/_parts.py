@@ -87,7 +87,7 @@ class Property:
         self._owner = owner
 
     def read(self, name: str) -> Any:
-        """Return its value. If reading fails, return itself, which cannot be inspected."""
+        """Return its value. If reading fails, return this object, which cannot be inspected."""
         try:
             return getattr(self._owner, name)
         except Exception:

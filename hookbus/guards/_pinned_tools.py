@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 import attrs
 
 from .. import Ask, Block, HookContext, HookError
-from .._ground.trust import read_trusted
+from .._external.trust import read_trusted
 from ._call import tool_of, whole_declaration_of
 from ._canonical import digest
 from ._outermost import Outermost

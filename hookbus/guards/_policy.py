@@ -1,4 +1,4 @@
-"""Decide which calls are allowed by policies in the language Cedar."""
+"""Decide by Cedar policies which calls are allowed."""
 
 from __future__ import annotations
 
@@ -54,24 +54,24 @@ class Rule:
 
 
 class policy(ReadyGuard):
-    """A guard that decides by policies in the language Cedar. Requires `hookbus[policy]`.
+    """A guard that decides by Cedar policies. Requires `hookbus[policy]`.
 
     The principal is `Agent::"<user>"`, from the baggage: the user, else the session, else
     `anonymous`. The action is `Action::"<hook>"`, the resource `Tool::"<name>"`, or
-    `Hook::"<hook>"` for a hookable that is itself the tool. `context.arguments` has the final
+    `Hook::"<hook>"` for a hookable that is itself the tool. `context.arguments` contains the final
     arguments, and `context.baggage` the baggage.
 
     A call that no `permit` matches is blocked, and a `forbid` that matches wins. A call is also
     blocked if the evaluation of any policy fails, if it has an argument that the schema does not
-    know, or if a value is not of its type.
+    know, or if a value is not of the declared type.
 
     Args:
-        source: the policies: a text, a file, or a folder with files `*.cedar`.
+        source: the policies: a string, a file, or a folder with `*.cedar` files.
         schema: `"tools"` makes the types of arguments from the signatures of hookables and from
             what the tools of frameworks declare. Otherwise, a mapping of tool names to functions,
-            pydantic models, JSON schemas or mappings of parameters to types; or a schema of Cedar,
-            or the tools that an MCP server lists, as text or file.
-        entities: a mapping of names to roles, a list of entities of Cedar, or a JSON file.
+            pydantic models, JSON schemas or mappings of parameters to types; or a Cedar schema, or
+            the tools that an MCP server lists, as a string or a file.
+        entities: a mapping of names to roles, a list of Cedar entities, or a JSON file.
         people: a mapping of names to roles, or a TOML file, as for `approvals.Store`.
         reload: whether to read the files again when they change. If their new content cannot be
             used, the earlier policies remain in force.
@@ -281,7 +281,7 @@ class policy(ReadyGuard):
         for each in found.all:
             for kind, name in entities_in(each):
                 if kind == ROLE and name in found.roles_of_nobody:
-                    said.append(f"{each.place} names the role {name!a}, which nobody has now")
+                    said.append(f"{each.place} names the role {name!a}, which no one has now")
                 if kind not in names or name in names[kind] or not names[kind]:
                     continue
                 near = did_you_mean(name, names[kind])

@@ -80,9 +80,9 @@ _FORMS: Final = [
 class quarantine(ReadyGuard):
     """Removes instructions from copies of the results of a call, before other code reads them.
 
-    A result that cannot be scanned in time is withheld. So is an iterator, because it can be read
-    only once. An object of an unknown class is passed on unchanged, and `report` lists the class.
-    Items of a stream and messages of exceptions are not scanned.
+    A result that cannot be scanned in time is withheld. An iterator is also withheld, because it
+    can be read only once. An object of an unknown class is passed on unchanged, and `report` lists
+    the class. Items of a stream and messages of exceptions are not scanned.
 
     Args:
         timeout: the limit for cleaning a result, in seconds of CPU time. After that, the result is

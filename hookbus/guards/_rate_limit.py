@@ -11,14 +11,13 @@ from typing import Any, Final, Literal
 from .. import Block, HookContext, HookError
 from .._ground.locks import Lock
 from .._ground.numbers import is_number
+from ._accounts import STORAGE_SECONDS, Counts, Storage, counts_of, digest_of
 from ._call import tool_of
 from ._outermost import Outermost
 from ._ready import FIRST, Hooks, ReadyGuard, Unnamed, library, shown
 
 FOREVER: Final = 30 * 24 * 3600
 """The time in seconds for which a call counts for its session, user or tool."""
-
-STORAGE_SECONDS: Final = 5.0
 
 SWEPT: Final = 1_000
 """Above this number of sessions, users or tools, those without recent calls are dropped."""
@@ -33,8 +32,8 @@ class rate_limit(ReadyGuard):
             name of the tool; or a whole number of seconds, which is a sliding window over all
             calls. All calls without a session (or user) share one count.
         storage: the storage of the counts: a URI of the library limits, such as
-            `"redis://localhost:6379"`, to share the counts between processes. If it is None, calls
-            are counted in this process, for this guard only.
+            `"redis://localhost:6379"`, or a `hookbus.fleet.Fleet`, to share the counts between
+            processes. If it is None, calls are counted in this process, for this guard only.
         hook: the hook to count: a name, several names, or a glob. All hooks share one count. A call
             nested in an equal call is not counted again.
 
@@ -46,7 +45,7 @@ class rate_limit(ReadyGuard):
 
     def __init__(
         self, calls: int, per: Literal["session", "user", "tool"] | float = "session",
-        storage: str | None = None, *, hook: Hooks = "tool_call",
+        storage: str | Storage | None = None, *, hook: Hooks = "tool_call",
     ) -> None:  # fmt: skip
         super().__init__(hook)
         if isinstance(calls, bool) or not isinstance(calls, int) or calls < 1:
@@ -54,9 +53,12 @@ class rate_limit(ReadyGuard):
                 f"rate_limit({shown(calls)}): calls must be a whole number of at least 1"
             )
         seconds = FOREVER if per in ("session", "user", "tool") else _seconds(per)
-        self._per, self._lock = per, Lock()
-        if storage in (None, "memory://"):
+        self._per = per
+        if storage is None or storage == "memory://":
             self._hit: Callable[[str], bool] = _Window(calls, seconds).hit
+        elif (counts := counts_of(storage)) is not None:
+            name = f"rate_limit {' '.join(self.hooks)} {per} {calls}"
+            self._hit = _in_fleet(counts, calls, seconds, name)
         else:
             counted = f"hookbus {' '.join(self.hooks)} {per}"
             self._hit = _elsewhere(calls, seconds, counted, storage)
@@ -78,8 +80,10 @@ class rate_limit(ReadyGuard):
             if found is None:
                 unnamed.note()
             key = "" if found is None else f"{type(found).__name__} {found}"
-            with self._lock:
+            try:
                 is_free = self._hit(key)
+            except HookError as error:
+                return Block(f"the number of calls is not known: {error}", code="limit")
             return None if is_free else Block(self._said, code="limit")
 
         judge.findings = unnamed.findings  # type: ignore[attr-defined]
@@ -95,10 +99,14 @@ class _Window:
     def __init__(self, calls: int, seconds: int) -> None:
         self._calls, self._seconds = calls, seconds
         self._times: dict[str, deque[float]] = {}
-        self._swept = SWEPT
+        self._swept, self._lock = SWEPT, Lock()
 
     def hit(self, key: str) -> bool:
         """Count a call if the limit allows one more."""
+        with self._lock:
+            return self._counted(key)
+
+    def _counted(self, key: str) -> bool:
         now = time.monotonic()
         if key not in self._times and len(self._times) >= self._swept:
             self._sweep(now)
@@ -131,7 +139,18 @@ def _elsewhere(calls: int, seconds: int, name: str, storage: Any) -> Callable[[s
     except Exception as error:
         message = f"storage= ({where}) cannot be used: {type(error).__name__}; pass a URI that the "
         raise HookError(f"{message}library limits supports, such as 'redis://host:6379'") from None
-    return lambda key: bool(counts.hit(item, key))
+    lock = Lock()
+
+    def hit(key: str) -> bool:
+        with lock:
+            return bool(counts.hit(item, key))
+
+    return hit
+
+
+def _in_fleet(counts: Counts, calls: int, seconds: int, name: str) -> Callable[[str], bool]:
+    """Return a function that counts a call in a fleet. Threads do not wait for each other."""
+    return lambda key: counts.count(name, digest_of(key), calls, float(seconds))
 
 
 def _seconds(per: Any) -> int:

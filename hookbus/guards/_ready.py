@@ -95,7 +95,7 @@ class Unnamed:
         self.per, self.calls, self.in_threads = per, 0, 0
 
     def note(self) -> None:
-        """Note a call without a session or user."""
+        """Record a call without a session or user."""
         if was_ever_said(self.per):
             self.calls += 1
             self.in_threads += threading.current_thread() is not threading.main_thread()
@@ -118,7 +118,7 @@ class Unseen:
         self._kinds: dict[str, None] = {}
 
     def note(self, value: Any) -> None:
-        """Note an object."""
+        """Record the class of an object."""
         if len(self._kinds) < NOTED and type(value) not in _CODE:
             self._kinds.setdefault(type(value).__name__[:60])
 
@@ -152,7 +152,7 @@ class Sessions(Generic[T]):
 
 def either(plain: Callable[..., Any], awaited: Callable[..., Any]) -> Callable[..., Any]:
     """Return an `around` made of two functions of `call_next` and `ctx`: one for sync, one for
-    async hooks. Streams use the sync one.
+    async hooks. Streams use the sync function.
     """
 
     def around(sender: Any, call_next: Callable[..., Any], ctx: HookContext) -> Any:

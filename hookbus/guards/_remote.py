@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from .. import Block, HookContext, HookError
 from .._connections.options import check_timeout
-from .._ground.addresses import place_of
+from .._external.addresses import place_of
 from ._authzen.answer import Decision, NoAnswer
 from ._authzen.client import Client
 from ._call import tool_of
@@ -25,19 +25,19 @@ class remote(ReadyGuard):
     with the reason and code of the server, anything else with a reason that describes the problem,
     `code="remote"`, and `details["problem"]`: `absent`, `late`, `refused`, `malformed` or `unsent`.
 
-    The server gets the actual arguments, also those that `bus.redact` removes from events, because
-    it must judge the call that runs. A call with a value that JSON cannot represent exactly is
-    blocked and not sent.
+    The server gets the actual arguments, including those that `bus.redact` removes from events,
+    because it must judge the call that runs. A call with a value that JSON cannot represent exactly
+    is blocked and not sent.
 
     Args:
         url: the address of the server, such as `"https://policy.example"`. The guard posts to
             `/access/v1/evaluation` under it. Redirects are not followed.
         token: a secret to send as a bearer token.
         deadline: the maximum time to wait for each decision, in seconds.
-        only: globs for the names of the tools to ask about. Other tools are allowed, also while the
+        only: globs for the names of the tools to ask about. Other tools are allowed, even while the
             server cannot be reached.
         patches: whether a permit may change the arguments. All other guards judge the changed
-            arguments. If something else runs in the end, the server is asked about that, too.
+            arguments. If the call that finally runs differs, the server is asked about it, too.
         max_bytes: the maximum length of a question and of an answer.
         ca: a file of CA certificates to verify the server's certificate with, instead of those of
             the system.

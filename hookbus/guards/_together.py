@@ -17,9 +17,9 @@ from ._ready import Hooks, ReadyGuard, is_remembering
 class together(ReadyGuard):
     """Runs guards concurrently: the first block decides and cancels the others.
 
-    This applies to async hooks. On a sync hook the guards run one after the other. If a guard fails
-    or returns anything except None, `Block` or `Ask`, the call is blocked. If several guards ask,
-    their questions are combined into one.
+    The guards run concurrently only on async hooks. On a sync hook the guards run one after the
+    other. If a guard fails or returns anything except None, `Block` or `Ask`, the call is blocked.
+    If several guards ask, their questions are combined into one.
 
     Args:
         guards: two or more guards: ready-made guards, or sync or async functions with the

@@ -9,8 +9,8 @@ from re import Pattern
 from typing import Any, Final, Literal
 
 from .. import Ask, Block, HookContext, HookError
+from .._external.trust import read_trusted_toml
 from .._ground.errors import did_you_mean
-from .._ground.trust import read_trusted_toml
 from ._call import parameters_of, tool_of
 from ._outermost import Outermost
 from ._ready import Hooks, ReadyGuard, glob
@@ -182,7 +182,7 @@ class _Rule:
         self.parameters: dict[str, None] = {}
 
     def note(self, arguments: Iterable[Any]) -> list[str]:
-        """Note the arguments of a call to a matching tool. Return the rule's arguments that the
+        """Record the arguments of a call to a matching tool. Return the rule's arguments that the
         call lacks.
         """
         self.is_met = True

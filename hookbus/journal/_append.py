@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from .. import HookError
-from .._ground.sqlite import code_of, message_of
+from .._external.sqlite import code_of, message_of
 from ._chain import Row, bound
 from ._file import connected
 from ._run import Run

@@ -10,7 +10,8 @@ from typing import Self
 
 from .. import HookError
 from ._chain import Row
-from ._reading import Wanted, records
+from ._file import reading
+from ._reading import Wanted, head, records
 from ._words import Record
 from ._writer import Writer
 
@@ -59,6 +60,24 @@ class Cursor:
         """
         self._writer.transact(self._moved)
 
+    def rewind(self) -> None:
+        """Continue after the last record that was committed, by any cursor with this name.
+
+        Raises:
+            HookError: if the file cannot be read.
+        """
+        self._records, self._seen = None, self._committed()
+
+    def lag(self) -> int:
+        """Return the number of records that are not committed yet.
+
+        Raises:
+            HookError: if the file cannot be read.
+        """
+        with suppress(HookError):  # those that cannot be written yet are not counted
+            self._writer.flush()
+        return max(0, head(self._path).seq - self._committed())
+
     def forget(self) -> None:
         """Delete the cursor. A new cursor with the same name starts from the beginning.
 
@@ -66,6 +85,14 @@ class Cursor:
             HookError: if the change cannot be written.
         """
         self._writer.transact(self._dropped)
+
+    def _committed(self) -> int:
+        with reading(self._path) as db:
+            found = db.execute(
+                "SELECT coalesce((SELECT seq FROM cursors WHERE name = ?), "
+                "(SELECT expired FROM head))", [self._name],
+            )  # fmt: skip
+            return int(found.fetchone()[0])
 
     def _moved(self, db: sqlite3.Connection) -> list[Row]:
         db.execute(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from .. import HookError
-from .._ground.sqlite import (
+from .._external.sqlite import (
     BUSY_SECONDS,
     code_of,
     create,

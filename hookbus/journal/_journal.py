@@ -153,7 +153,7 @@ class Journal:
 
         Raises:
             HookError: if they cannot be written. In that case, they stay in the spool for the next
-                journal. Those that were queued in memory are lost, and counted in `lost`.
+                journal. Records that were queued in memory are lost, and counted in `lost`.
         """
         for bus in list(self._attached):
             self._detach(bus)

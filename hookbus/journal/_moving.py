@@ -23,7 +23,7 @@ class Mover:
 
     Attributes:
         chain: the chain.
-        spool: the records that are on the disk already.
+        spool: the records that are already on disk.
         queue: the records in memory.
         moved: the number of records of the spool that are in the chain.
         is_in_trouble: whether the chain could not be written the last time.

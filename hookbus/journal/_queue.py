@@ -48,7 +48,7 @@ class Waiting:
         return self.is_taken
 
     def settle(self, error: str | None = None) -> None:
-        """Note that the record was written, or why it could not be written."""
+        """Mark the record as written, or store why it could not be written."""
         self.error, self.is_done = error, True
         if error is not None:
             self.is_taken = False

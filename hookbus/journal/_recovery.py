@@ -72,7 +72,9 @@ class LeftSpool:
         self._first = self._base + size
 
     def lock(self) -> bool:
-        """Lock it. Return whether the process that wrote it has ended and no other recovers it."""
+        """Lock it. Return whether the process that wrote it has ended and no other process is
+        recovering it.
+        """
         try:
             return lock_file(self._file)
         except NoLocks:  # so no spool is written here
@@ -120,8 +122,8 @@ def has_left_spools(journal: Path) -> bool:
 
 
 def left_spools(journal: Path, journal_id: str) -> list[LeftSpool]:
-    """Return the spools that killed processes left, locked by this process. Log what is not a spool
-    of this journal.
+    """Return the spools that killed processes left, locked by this process. Log each file that is
+    not a spool of this journal.
     """
     found: list[LeftSpool] = []
     for path in paths_of_spools(journal):

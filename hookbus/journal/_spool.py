@@ -147,7 +147,7 @@ class Spool:
 
     def _continue(self) -> bool:
         """Continue with the same file or a new one. Return whether no record was lost."""
-        _log.error("%s was removed, or the program closed it, while it was used", self._path)
+        _log.error("%s was removed, or the program closed it, while it was in use", self._path)
         rest: bytes | None = b"" if self._end == self.position else None
         if self._opened() == self._identity:
             rest = read_at(self._file, self._end - self.position, self.position - self._base)
@@ -238,7 +238,7 @@ class Spool:
         self._is_failing = False
 
     def _measure(self) -> None:
-        """Note where the file ends, and mark the descriptor."""
+        """Record where the file ends, and mark the descriptor."""
         self._end = self._base + os.fstat(self._file).st_size
         os.lseek(self._file, self._mark, os.SEEK_SET)
 

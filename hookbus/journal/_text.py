@@ -1,4 +1,6 @@
-"""The JSON text of an event. It is built during the call, so common events take a fast path."""
+"""The JSON text of an event. The text is built during the call, so common events take a fast
+path.
+"""
 
 from __future__ import annotations
 

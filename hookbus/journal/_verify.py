@@ -39,7 +39,7 @@ class Verification:
         problems: the first hundred problems, each with its record number.
         dropped: the number of records that `retain` dropped, which can no longer be checked.
         spooled: the number of records in spools beside the file, which are not in the chain yet.
-            They have checksums that detect damage, but not intentional changes.
+            Spooled records have checksums that detect damage, but not intentional changes.
     """
 
     records: int

@@ -113,7 +113,9 @@ class Writer:
         return waiting
 
     def post(self, row: Row, intent: Waiting) -> None:
-        """Queue a record that no caller waits for. It is written only if its intent is written."""
+        """Queue a record that no caller waits for. The record is written only if its intent is
+        written.
+        """
         if not self.is_closed:
             end = self._mover.spool.end()
             self._mover.queue.add(
@@ -189,7 +191,7 @@ class Writer:
         """Write all queued records, and accept no more.
 
         Raises:
-            HookError: if they cannot be written. Those in memory are lost, and counted.
+            HookError: if they cannot be written. The records in memory are then lost, and counted.
         """
         was_closed, self.is_closed = self.is_closed, True
         if was_closed:

@@ -72,7 +72,7 @@ def app(
         HookError: as in `serve`; or if both or neither of `token` and `people` are passed.
     """
     if people is not None and token is not None:
-        raise HookError("pass token= or people=, not both: each of the people has a token")
+        raise HookError("pass token= or people=, not both: each person has a token")
     if people is None and (not isinstance(token, str) or len(token) < 16):
         raise HookError("token= must be a random string of at least 16 characters")
     made: ASGIApp = _needed("_app").made(journal, token, approvals, people)

@@ -16,7 +16,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from .. import HookError
-from .._ground.strict_json import strict_json
+from .._external.strict_json import strict_json
 from ..approvals import Proof, Store
 from ..approvals._people import People
 from ._asked import answer_of
@@ -84,7 +84,7 @@ def made(journal: Any, token: str | None, approvals: Any, people: Any) -> ASGIAp
 
     Args:
         journal: the file of a journal, or the journal itself.
-        token: the secret in the address. None means that each of the people has one.
+        token: the secret in the address. None means that each person has a token of their own.
         approvals: the file of a store, or an object with `pending()` and `answer(id, answer)`, or
             None.
         people: a file or mapping of people, or None.

@@ -98,8 +98,8 @@ class TokenOfEach:
 class Door:
     """Passes requests to an app only if they have the token, or the cookie that replaces it.
 
-    It answers only the host names 127.0.0.1 and localhost with the port of this server, which
-    prevents DNS rebinding. It refuses requests sent by another page.
+    This app answers only the host names 127.0.0.1 and localhost with the port of this server, which
+    prevents DNS rebinding. This app refuses requests sent by another page.
 
     Args:
         app: the app to protect.

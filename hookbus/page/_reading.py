@@ -35,7 +35,7 @@ class Reading:
         return int(found[0][0]) if found else 0
 
     def problems(self) -> dict[str, str | None]:
-        """Return why the earlier content of files remains in force, by the guard that reloads them.
+        """Return, for each guard that reloads files, why their earlier content remains in force.
         The value is None if the new content is in force.
         """
         found = self._asked(

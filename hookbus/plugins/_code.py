@@ -149,8 +149,8 @@ class Code:
         """Abandon the modules, because their bus no longer exists and the plugin was not unloaded.
 
         The garbage collector may run this anywhere, even while other code iterates over the modules
-        or finders of the process. So no module is removed now; loading the next plugin removes
-        them.
+        or finders of the process. Therefore, no module is removed now; loading the next plugin
+        removes the modules.
         """
         if self._finder is not None:
             self._finder.is_left = True

@@ -130,14 +130,14 @@ def _check_honest(manifest: Manifest, api: PluginApi) -> None:
         if wiring.signal not in manifest.hooks:
             hint = did_you_mean(wiring.signal, manifest.hooks)
             raise PluginError(
-                f"{name_of(wiring.receiver)} connects to {wiring.signal}, which hooks in its "
-                f"manifest does not list{hint}",
+                f"{name_of(wiring.receiver)} connects to {wiring.signal}, which its manifest "
+                f"does not list in hooks{hint}",
                 f"write hooks = [..., {wiring.signal!r}] there, or do not connect it",
             )
     for kind, name in api._provided:
         if name not in manifest.provides.get(kind, ()):
             raise PluginError(
-                f"it provides the {kind} {name!r}, which provides in its manifest does not list",
+                f"it provides the {kind} {name!r}, which its manifest does not list in provides",
                 f"write {kind} = [..., {name!r}] below [provides] there, or do not provide it",
             )
 

@@ -127,7 +127,8 @@ def _check_size(source: str) -> None:
         problem = f"the manifest has {len(source):,} characters, but {most}"
         raise PluginError(problem, "move everything else to another file")
     if _DEEP_KEY.search(source):
-        raise PluginError(f"the manifest has a key of over {DEEPEST} parts", "shorten the key")
+        problem = f"the manifest has a key with more than {DEEPEST} parts"
+        raise PluginError(problem, "shorten the key")
 
 
 def _check_values(table: Table) -> None:

@@ -51,7 +51,7 @@ class Plugins(Pictured):
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """The problems of the last attempt to load each plugin.
 
-        They include names in the arguments of `load_plugins` that match no plugin.
+        The list includes names in the arguments of `load_plugins` that match no plugin.
         """
         return (
             *(diagnostic for slot in list(self._roster.slots) for diagnostic in slot.diagnostics),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from hookbus.exceptions import PluginError
 
-from .._ground.trust import check_owner
+from .._external.trust import check_owner
 
 
 def check_place(root: str) -> None:

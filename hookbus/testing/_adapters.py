@@ -84,7 +84,7 @@ def a_block_may_have_a_result(case: Case) -> None:
 
 
 def an_async_guard_is_awaited(case: Case) -> None:
-    """An async guard blocks, also in a call that is not async."""
+    """An async guard can block any call, even one that is not async."""
     async def not_to_eve(sender: Any, ctx: Any) -> Block | None:
         await asyncio.sleep(0)
         return Block("nothing goes to eve") if case.is_for_eve(ctx) else None
@@ -169,7 +169,7 @@ def a_replaced_call_does_not_run(case: Case) -> None:
 
 
 def twenty_calls_at_once_are_each_judged(case: Case) -> None:
-    """Calls at the same time do not mix."""
+    """Concurrent calls do not affect each other."""
     seen = case.connect_guard()
     given = case.call(*((number, "eve" if number % 2 else "ann") for number in range(20)))
     case.expect_paid(*((number, "ann") for number in range(0, 20, 2)))

@@ -182,7 +182,7 @@ def test_the_body_has_a_link_to_the_request_on_the_page(bus, pay):
 
 @pytest.mark.parametrize(
     "page, problem",
-    [("http://127.0.0.1:8765/?token=abc", "without its token"), ("https://a/#x", "without its"),
+    [("http://127.0.0.1:8765/?token=abc", "without a token"), ("https://a/#x", "without a token"),
      ("page", "page= needs the address"), (8765, "page= needs the address"),
      ("https://ada:pw@host/", "no user or password")],
 )  # fmt: skip

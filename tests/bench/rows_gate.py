@@ -79,13 +79,14 @@ def _hooks() -> dict[str, float]:
     """Return what hooks cost in milliseconds, with a server of their own."""
     import resource
 
-    from hookbus.gate import _install, hook
+    from hookbus.gate import _hook as hook
+    from hookbus.gate import _install
 
     with tempfile.TemporaryDirectory() as made:
         settings = Path(made) / "hookbus.toml"
         settings.write_text("[gate]\nrate_limit = 1000000\nlost = 'fresh'\n")
         words = ["codex", str(settings), "10", "PreToolUse"]
-        command = [sys.executable, "-I", "-S", hook.__file__, *words]
+        command = [sys.executable, "-I", "-S", hook.FILE, *words]
         first, *others = (
             json.dumps(EVENT | {"tool_use_id": f"t{number}"}).encode()
             for number in range(TIMES + 1)

@@ -189,7 +189,7 @@ def test_a_folder_that_others_can_look_into_is_not_used(program):
     place = socket_of(int(program)).parent
     place.chmod(0o755)
     try:
-        with pytest.raises(HookError, match="must be a folder for you alone"):
+        with pytest.raises(HookError, match="must be a folder that only you can access"):
             socket_of(int(program))
     finally:
         place.chmod(0o700)

@@ -299,5 +299,5 @@ def test_pytest_collects_a_table_as_tests(pytester):
         (pytester.path / name).write_text(text)
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-p", "no:asyncio")
     result.assert_outcomes(passed=2, failed=1)
-    said = "*pay(to='x', amount=500) by ada: expected allow, but it is block*"
+    said = "*pay(to='x', amount=500) by ada: expected allow, but the verdict is block*"
     result.stdout.fnmatch_lines([said])

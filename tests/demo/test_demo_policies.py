@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 import pytest
 from agentdojo.functions_runtime import FunctionCall, FunctionsRuntime
 
 from hookbus import Bus, HookBlocked
+from hookbus.approvals import Store
 from hookbus.demo.benchmark import SUITES, AttackedSuite
+from hookbus.demo.cedar import cedar_of
 from hookbus.demo.main import policies_named
 from hookbus.demo.policies import Person, Task
 from hookbus.demo.rules import READS, RULES
@@ -109,6 +112,48 @@ def test_the_person_says_yes_to_the_very_calls_of_the_task(
         assert error is not None and "denied by user: the user does not want that" in error
         call("get_balance")
     assert person.questions == 2
+
+
+def test_an_approval_stands_for_the_same_destination_and_not_for_another(
+    banking: AttackedSuite, bus: Bus, tmp_path: Path
+) -> None:
+    _, call = caller(banking)
+    wanted = payment("GB29NWBK60161331926819")
+    store = Store(tmp_path / "approvals.db")
+    user = Person([("send_money", wanted)], store=store)
+    with under(bus, "together", user):
+        assert call("send_money", **wanted)[1] is None
+        assert call("send_money", **{**wanted, "subject": "again"})[1] is None
+        assert user.questions == 1
+        for other in ({"recipient": ATTACKER}, {"amount": 2.0}):
+            _, error = call("send_money", **{**wanted, **other})
+            assert error is not None and "the user does not want that" in error
+    assert user.questions == 3
+    assert [rule.used for rule in store.rules()] == [1]
+
+
+def test_a_denial_does_not_stand(banking: AttackedSuite, bus: Bus, tmp_path: Path) -> None:
+    _, call = caller(banking)
+    store = Store(tmp_path / "approvals.db")
+    wanted = payment(ATTACKER)
+    with under(bus, "together", Person([], store=store)):
+        assert call("send_money", **wanted)[1] is not None
+    with under(bus, "together", Person([("send_money", wanted)], store=store)):
+        assert call("send_money", **wanted)[1] is None
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_the_policy_in_cedar_fits_the_tools_of_its_suite(suites: Suites, name: str) -> None:
+    ids = {rule.id for rule in cedar_of(name).rules}
+    assert {"reading", "everyday", "hard to undo"} < ids
+
+
+def test_cedar_asks_about_a_large_payment_only(suites: Suites, bus: Bus) -> None:
+    _, call = caller(suites["banking"])
+    with under(bus, "policy"):
+        assert call("send_money", **payment("GB29NWBK60161331926819"))[1] is None
+        large = payment("GB29NWBK60161331926819") | {"amount": 1000.01}
+        assert "does not want that" in (call("send_money", **large)[1] or "")
 
 
 def test_nobody_is_asked_where_the_policy_has_no_person(banking: AttackedSuite, bus: Bus) -> None:

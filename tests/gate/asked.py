@@ -2,7 +2,7 @@
 
 import json
 
-from hookbus.gate import hook
+from hookbus.gate import _hook as hook
 
 from . import others
 

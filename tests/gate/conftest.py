@@ -15,7 +15,8 @@ from .reading import outcome
 if os.name == "nt":  # there is no gate
     collect_ignore_glob = ["test_*.py"]
 else:
-    from hookbus.gate import _install, hook
+    from hookbus.gate import _hook as hook
+    from hookbus.gate import _install
 
 PLUGIN = """\
 from hookbus import Block
@@ -59,7 +60,7 @@ class Gate:
     def command(self, agent, event, seconds=10):
         """Return the words of a hook, as `install` writes them without the shell."""
         words = [agent, str(self.file), str(seconds), event]
-        return [sys.executable, "-I", "-S", hook.__file__, *words]
+        return [sys.executable, "-I", "-S", hook.FILE, *words]
 
     def start(self, agent, event, seconds=10, **more):
         """Start the hook of an event, with its stdin open."""

@@ -117,7 +117,7 @@ def test_a_result_of_claude_code_in_another_shape_ends_the_turn(changing):
     changing.answer("claude", events.before("claude", number=4))
     event = events.after("claude", number=4, result=result_of("claude", "a list"))
     what, text = changing.outcome("claude", event)
-    assert what == "ends" and "another shape" in text
+    assert what == "ends" and "a different shape" in text
 
 
 def test_a_result_of_mcp_that_a_receiver_made_is_a_text_whatever_is_in_it(changing):
@@ -132,7 +132,7 @@ def test_a_result_of_mcp_that_a_receiver_made_is_a_text_whatever_is_in_it(changi
 def test_a_result_of_a_call_that_was_never_judged_is_withheld(changing, agent):
     event = events.after(agent, "unseen", number=5)
     what, result = changing.outcome(agent, event)
-    assert what == "told" and "the gate never let this call through" in str(result)
+    assert what == "told" and "the gate never allowed this call" in str(result)
     assert "a file" not in str(result)
 
 
@@ -142,7 +142,7 @@ def test_a_prompt_goes_on_unless_a_guard_refuses_or_changes_it(changing, agent):
     what, text = changing.outcome(agent, events.prompt(agent, "a rude word"))
     assert what == "blocked" and "blocked by polite: be polite" in text
     what, text = changing.outcome(agent, events.prompt(agent, "a secret"))
-    assert what == "blocked" and "takes no other prompt" in text
+    assert what == "blocked" and "does not accept that" in text
 
 
 def test_gemini_calls_without_an_id_are_told_apart_by_their_arguments(changing):
@@ -153,7 +153,7 @@ def test_gemini_calls_without_an_id_are_told_apart_by_their_arguments(changing):
     for command in ("cat /tmp/b", "echo 1"):
         assert changing.answer("gemini", events.after("gemini", command)) == (0, "", "")
     what, result = changing.outcome("gemini", events.after("gemini", "echo 1"))
-    assert "never let this call through" in result
+    assert "never allowed this call" in result
 
 
 def test_a_tool_of_mcp_has_the_same_name_in_every_agent(changing):
@@ -203,7 +203,7 @@ def test_sub_agents_are_callers_of_their_own(module_gates):
     assert gate.answer("claude", events.after("claude", number=9, **own)) == (0, "", "")
     gate.answer("claude", events.before("claude", number=9))
     what, result = gate.outcome("claude", events.after("claude", number=9, **own))
-    assert "never let this call through" in str(result)
+    assert "never allowed this call" in str(result)
 
 
 KINDS = {

@@ -128,5 +128,5 @@ def test_a_call_that_the_user_of_claude_code_denied_is_cancelled_with_its_sessio
     end = events.other("claude", "SessionEnd", session_id="denied", reason="exit")
     assert handing.answer("claude", end) == (0, "", "")
     late = events.after("claude", "git push", 7, session_id="denied")
-    assert "never let this call through" in str(handing.outcome("claude", late)[1])
+    assert "never allowed this call" in str(handing.outcome("claude", late)[1])
     assert "Traceback" not in handing.log

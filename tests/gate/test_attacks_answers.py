@@ -106,24 +106,24 @@ def test_gemini_calls_whose_arguments_are_true_and_one_are_told_apart(changing):
     one = {"tool_input": {"limit": 1, "command": "number"}}
     for _ in range(2):
         what, result = changing.outcome("gemini", events.after("gemini", result="fine", **one))
-    assert "the gate never let this call through" in result
+    assert "the gate never allowed this call" in result
 
 
 def test_no_server_of_mcp_can_have_a_tool_of_another_ones_name(changing):
     for server, tool in (("a__b", "c"), ("a_", "b")):
         context = {"server_name": server, "tool_name": tool}
         event = events.before("gemini", tool_name=f"mcp_{server}_{tool}", mcp_context=context)
-        assert "has a wrong name" in runs(changing, "gemini", event)
+        assert "has an invalid name" in runs(changing, "gemini", event)
 
 
 @pytest.mark.parametrize("agent", ["claude", "codex"])
 def test_a_result_of_other_arguments_than_those_that_were_judged_is_withheld(changing, agent):
     changing.answer(agent, events.before(agent, "ls", 7))
     what, result = changing.outcome(agent, events.after(agent, "rm -r /", 7))
-    assert "it ran with other arguments" in str(result) and "a file" not in str(result)
-    assert "was withheld: it ran with other arguments than those that were judged" in changing.log
+    assert "it ran with arguments other" in str(result) and "a file" not in str(result)
+    assert "was withheld: it ran with arguments other than those that were checked" in changing.log
     what, result = changing.outcome(agent, events.after(agent, "ls", 7))
-    assert "the gate never let this call through" in str(result)
+    assert "the gate never allowed this call" in str(result)
 
 
 @pytest.mark.parametrize("event", ["PreToolUse", "SessionEnd", ""])
@@ -186,4 +186,4 @@ def test_other_arguments_than_those_that_the_user_of_the_agent_saw_end_the_call(
     cli = {"CLAUDE_CODE_ENTRYPOINT": "cli"}
     assert gate.outcome("claude", events.before("claude"), variables=cli)[0] == "asks"
     what, result = gate.outcome("claude", events.after("claude", "rm a"))
-    assert "it ran with other arguments" in str(result) and "Traceback" not in gate.log
+    assert "it ran with arguments other" in str(result) and "Traceback" not in gate.log

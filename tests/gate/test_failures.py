@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from hookbus.gate import hook
+from hookbus.gate import _hook as hook
 
 from . import events
 from .events import AFTER, AGENTS, BEFORE, PROMPT
@@ -113,7 +113,8 @@ def test_an_event_of_more_than_64_mib_closes(gate):
 
 
 def test_no_server_closes(gate, tmp_path):
-    alone = shutil.copy(hook.__file__, tmp_path / "hook.py")  # without what would start one
+    alone = shutil.copy(hook.FILE, tmp_path)  # without what would start one
+    shutil.copy(hook.__file__, tmp_path)
     for agent in AGENTS:
         for event in one_of_each(agent):
             words = [agent, str(tmp_path / "hookbus.toml"), "10", event["hook_event_name"]]
@@ -134,7 +135,7 @@ def test_a_folder_or_a_server_of_another_user_is_refused(gate, monkeypatch):
     monkeypatch.setattr(posix, "getuid", lambda: mine + 70_000)
     with pytest.raises(hook.Closed, match="is another user's"):
         hook.connect(path)
-    with pytest.raises(hook.Closed, match="must be a folder for you alone"):
+    with pytest.raises(hook.Closed, match="must be a folder that only you can access"):
         hook.folder()
     posix.rmdir(f"/tmp/hookbus-{mine + 70_000}")
     monkeypatch.undo()
@@ -173,7 +174,7 @@ class FalseServer:
 SAID = {
     "the server ended during the call": b"taken\n",
     "the answer of the server was cut short": b"taken\nanswer 77 100 0\n{}",
-    "the server gave an answer of another version": b"taken\nhello\n",
+    "the server answered in the format of another version": b"taken\nhello\n",
     "another version": b"taken\nanswer 0 0 0\n",
     "of another version": b"taken\nanswer 78 0 0\n",
 }

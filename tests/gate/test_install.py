@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hookbus import __version__, cli
-from hookbus.gate import hook
+from hookbus.gate import _hook as hook
 
 from . import events
 from .events import AGENTS
@@ -89,7 +89,7 @@ def test_what_is_installed_refuses_and_lets_go(home, run, agent):
 BREAKS = {
     "the interpreter is gone": lambda command: command.replace(sys.executable, "/no/python"),
     "the hook is gone": lambda command: command.replace("hook.py", "no.py"),
-    "the hook is empty": lambda command: command.replace(hook.__file__, "/dev/null"),
+    "the hook is empty": lambda command: command.replace(hook.FILE, "/dev/null"),
     "another program": lambda command: command.replace(sys.executable, "/bin/true"),
     "a program that fails": lambda command: command.replace(sys.executable, "/bin/false"),
     "no program": lambda command: command.replace(sys.executable, "/etc/passwd"),
@@ -143,7 +143,7 @@ def test_nothing_else_in_the_file_is_lost_and_twice_is_once(home, run):
 @pytest.mark.parametrize("text, why", [
     ("{,}", "is not plain JSON"), ("// mine\n{}", "is not plain JSON"), ("[]", "not a JSON object"),
     ('{"hooks": []}', "hooks are not an object"), ('{"hooks": {"Stop": {}}}', "hooks of Stop"),
-    ('{"hooks": {"Stop": [{"command": "x"}]}}', "hooks of Stop"), ('{"a": 1, "a": 2}', "twice"),
+    ('{"hooks": {"Stop": [{"command": "x"}]}}', "hooks of Stop"), ('{"a": 1, "a": 2}', "duplicate"),
 ])  # fmt: skip
 def test_a_file_that_cannot_be_changed_without_a_loss_is_left_as_it_is(home, run, text, why):
     for agent in ("gemini", "codex"):

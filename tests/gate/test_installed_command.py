@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hookbus import cli
-from hookbus.gate import hook
+from hookbus.gate import _hook as hook
 
 from . import events
 from .conftest import Gate
@@ -57,10 +57,10 @@ def test_paths_with_quotes_and_spaces_reach_the_hook(home, quoted, agent):
 def test_the_command_is_the_same_in_every_release_so_that_codex_trusts_it_still(home, gate):
     install("codex", gate)
     hooks = json.loads((home / ".codex" / "hooks.json").read_text())["hooks"]
-    words = [sys.executable, "-I", "-S", hook.__file__, "codex", str(gate.file), "10", "PreToolUse"]
+    words = [sys.executable, "-I", "-S", hook.FILE, "codex", str(gate.file), "10", "PreToolUse"]
     ending = (
         "c=$?; [ $c = 77 ] && exit 0; [ $c = 78 ] || echo 'hookbus: the gate did not run, so the "
-        "event is closed' >&2; exit 2"
+        "event is blocked' >&2; exit 2"
     )
     command = f"{shlex.join(words)}; {ending}"
     expected = {"type": "command", "command": command, "timeout": 86_400}
@@ -87,7 +87,7 @@ def test_status_says_what_an_open_stdin_of_codex_means(home, gate, capsys):
     assert not [each for each in status(capsys, gate)["cannot"] if "codex_stdin" in each]
     gate.write(gate.file.read_text() + '[gate]\ncodex_stdin = "open"\n')
     (limit,) = [each for each in status(capsys, gate)["cannot"] if "codex_stdin" in each]
-    assert limit.startswith("what a model types into a command that runs")
+    assert limit.startswith("what a model types into a running command")
     assert limit.endswith(f'{gate.file} has codex_stdin = "open"')
 
 
@@ -102,6 +102,6 @@ def test_status_finds_a_hook_of_an_unknown_type_and_a_hook_file_that_is_gone(
     file.write_text(json.dumps({"hooks": {**good["hooks"], "Notification": [shout]}}))
     problems = "\n".join(status(capsys, gate, agent)["problems"])
     assert f"has the type 'shout', and {agent} then runs no hook of this file" in problems
-    gone = hook.__file__.replace("/hookbus/gate", "/gone/hookbus/gate")
-    file.write_text(json.dumps(good).replace(hook.__file__, gone))
+    gone = hook.FILE.replace("/hookbus/gate", "/gone/hookbus/gate")
+    file.write_text(json.dumps(good).replace(hook.FILE, gone))
     assert f"the hook of {file} is gone: {gone}" in status(capsys, gate, agent)["problems"]

@@ -42,7 +42,7 @@ def test_a_changed_result_or_one_of_an_unknown_call_is_not_read(asked, agent):
     what, text = asked.outcome(agent, others.after(agent, "cat b", 4, "a TOKEN"))
     assert text == "[redacted]"
     what, text = asked.outcome(agent, others.after(agent, "cat c", 5, "unseen"))
-    assert "the gate never let this call through" in text and "unseen" not in text
+    assert "the gate never allowed this call" in text and "unseen" not in text
 
 
 def test_a_result_that_cursor_cannot_withhold_ends_the_calls_of_the_session(asked):
@@ -66,7 +66,7 @@ def test_copilot_reads_a_refused_prompt_but_runs_nothing_until_another_is_let_th
     code, out, err = asked.answer("copilot", *others.prompt("copilot", "a rude word"))
     assert code == 2 and "be polite" in err
     what, text = asked.outcome("copilot", others.before("copilot"))
-    assert what == "blocked" and "the prompt was not let through" in text
+    assert what == "blocked" and "the prompt was not allowed" in text
     asked.answer("copilot", *others.prompt("copilot"))
     assert asked.outcome("copilot", others.before("copilot"))[0] == "runs"
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from hookbus import cli
-from hookbus.gate import hook
+from hookbus.gate import _hook as hook
 
 from . import others
 from .asked import Asked
@@ -61,7 +61,7 @@ def test_install_status_and_uninstall(home, run, agent):
     file = home / FILES[agent]
     code, out, err = run("install", agent)
     assert (code, err) == (0, "") and out.startswith(f"installed: {file}\n")
-    assert ("has not been run by hookbus" in out) == (agent == "cursor")
+    assert ("hookbus has not been tested with this agent" in out) == (agent == "cursor")
     once = file.read_text()
     assert run("install", agent)[0] == 0 and file.read_text() == once
     assert problems(run, agent) == ""
@@ -128,7 +128,7 @@ def test_a_plugin_of_opencode_whose_words_start_another_program_is_not_sound(hom
 
 BREAKS = {
     "the interpreter is gone": (sys.executable, "/no/python"), "the hook": ("hook.py", "no.py"),
-    "an empty hook": (hook.__file__, "/dev/null"), "another program": (sys.executable, "/bin/true"),
+    "an empty hook": (hook.FILE, "/dev/null"), "another program": (sys.executable, "/bin/true"),
 }  # fmt: skip
 
 
@@ -179,7 +179,7 @@ def test_the_plugin_of_opencode_throws_if_its_hook_cannot_start(home, run, what)
         assert play("ls") == "runs ls" and play("echo OLD") == "runs echo NEW"
         assert "blocked by guard: not this" in play("forbidden")
     file.write_text(file.read_text().replace(*BREAKS[what]))
-    assert play("ls") == "blocked hookbus: the gate did not run, so the event is closed"
+    assert play("ls") == "blocked hookbus: the gate did not run, so the event is blocked"
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")

@@ -105,7 +105,7 @@ def test_a_changed_result_is_the_one_that_the_model_reads(real):
 def test_a_refused_prompt_reaches_no_model(real):
     if real.name == "copilot":  # it reads the prompt, and may call nothing
         real.run("echo hello", "a rude word")
-        assert "the prompt was not let through" in str(real.results)
+        assert "the prompt was not allowed" in str(real.results)
     else:
         assert not real.run("echo hello", "a rude word") and real.results == []
 

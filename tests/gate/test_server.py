@@ -3,12 +3,14 @@
 import inspect
 import json
 import posix
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from hookbus.gate import hook
+from hookbus.gate import _hook as hook
 from hookbus.gate._server import serve
 
 from . import events
@@ -50,7 +52,8 @@ def test_a_server_is_detached_and_gets_nothing_from_its_agent(make_gate):
 
 ALONE = """\
 import sys
-from hookbus.gate import hook
+from pathlib import Path
+from hookbus.gate import _hook as hook
 from hookbus.gate._boot import lock
 from hookbus.gate._server import serve
 
@@ -71,7 +74,7 @@ def test_a_folder_of_sockets_that_others_can_look_into_is_refused(monkeypatch, m
 
     hook.folder()
     monkeypatch.setattr(posix, "lstat", lambda path: Status)
-    with pytest.raises(hook.Closed, match="must be a folder for you alone"):
+    with pytest.raises(hook.Closed, match="must be a folder that only you can access"):
         hook.folder()
 
 
@@ -114,3 +117,32 @@ def test_a_hook_that_must_have_a_guard_and_has_none_closes(make_gate, agent):
     gate.write('require_guard = ["agent_run"]\n' + gate.plug())
     what, text = gate.outcome(agent, events.prompt(agent))
     assert what == "blocked" and "no guard covers this call" in text
+
+
+def test_the_hook_is_compiled_once_and_not_for_each_event(gate, tmp_path):
+    alone = shutil.copy(hook.FILE, tmp_path)
+    shutil.copy(hook.__file__, tmp_path)
+    python, *words = gate.command("claude", "PreToolUse")
+    command = [python, "-v", *(alone if each == hook.FILE else each for each in words)]
+    for is_cached in (False, True):
+        ended = subprocess.run(command, input="", capture_output=True, text=True)
+        assert "there is no event on stdin" in ended.stderr
+        assert (f" matches {tmp_path}/_hook.py\n" in ended.stderr) is is_cached
+
+
+def test_a_hook_whose_cached_bytecode_is_damaged_does_not_go(gate, tmp_path):
+    alone = shutil.copy(hook.FILE, tmp_path)
+    source = Path(shutil.copy(hook.__file__, tmp_path))
+    python, *words = gate.command("claude", "PreToolUse")
+    command = [python, *(alone if each == hook.FILE else each for each in words)]
+    event = json.dumps(events.before("claude", "ls")).encode()
+    empty = subprocess.run(command, input=b"", capture_output=True)
+    assert empty.returncode == hook.REFUSED
+    (cached,) = (tmp_path / "__pycache__").iterdir()
+    whole = cached.read_bytes()
+    for damaged in (b"", whole[:8], whole[:16], whole[:-100], whole[:100] + bytes(len(whole))):
+        cached.write_bytes(damaged)
+        ended = subprocess.run(command, input=event, capture_output=True)
+        assert ended.returncode != hook.GO and not ended.stdout, damaged[:20]
+    source.write_text("")
+    assert subprocess.run(command, input=event, capture_output=True).returncode == 1

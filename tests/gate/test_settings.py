@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hookbus.gate import hook
+from hookbus.gate import _hook as hook
 
 from . import events
 from .reading import outcome
@@ -87,7 +87,7 @@ def test_the_paths_of_a_patch_of_codex_are_paths(make_gate, tmp_path):
     assert "outside" in apply(patch("*** Update File: a.py", "*** Move to: /etc/b", "@@"))[1]
     assert "names no file" in apply(patch())[1]
     assert "no beginning" in apply("*** Add File: a.py")[1]
-    assert "unknown form" in apply(patch("*** Add File: a.py", "*** Rename File: /etc/b"))[1]
+    assert "unknown kind" in apply(patch("*** Add File: a.py", "*** Rename File: /etc/b"))[1]
     inside = f"apply_patch <<'EOF'\n{patch('*** Delete File: /etc/b')}\nEOF"
     assert "outside" in apply(inside, "Bash")[1]
 
@@ -126,7 +126,7 @@ def test_a_call_that_began_before_a_change_ends_where_it_began(gate):
     gate.write(gate.file.read_text() + "[gate]\ndeadline = 9\n")
     assert said(gate, "claude", events.before("claude", "rm a", 2))[0] == "blocked"
     assert gate.answer("claude", events.after("claude")) == (0, "", "")
-    assert "never let this call through" in said(gate, "claude", events.after("claude"))[1]
+    assert "never allowed this call" in said(gate, "claude", events.after("claude"))[1]
 
 
 def test_a_session_that_ends_ends_the_calls_that_began_before_a_change(gate):

@@ -76,7 +76,7 @@ def test_an_agent_whose_calls_come_to_the_gate_is_live(run, gate):
     assert run("try", "copilot") == (0, "live")
     gate.write("[gate]\nrule = 1\n")
     code, out = run("try", "copilot")
-    assert code == 1 and "not live: the gate closed the call without judging it: hookbus: " in out
+    assert code == 1 and "not live: the gate blocked the call without checking it: hookbus: " in out
 
 
 @pytest.mark.parametrize("plays, why", [

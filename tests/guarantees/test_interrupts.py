@@ -12,7 +12,7 @@ import hookbus
 from hookbus import Bus, baggage, hookable
 
 HOUSE = os.path.dirname(hookbus.__file__)
-FILES = ("listeners.py", "broadcast.py", "baggage.py", "story", "emitting.py")
+FILES = ("listeners.py", "sending.py", "baggage.py", "story", "emitting.py")
 
 
 def in_a_thread(test):

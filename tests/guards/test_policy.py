@@ -419,7 +419,7 @@ def test_a_folder_has_the_policies_of_all_its_files_and_their_places(tmp_path, c
     assert guard.rules[-1].file == str(tmp_path / "b.cedar") and guard.rules[-1].line == 2
     for name in ("a", "b"):
         (tmp_path / f"{name}.cedar").unlink()
-    with pytest.raises(HookError, match="has no file"):
+    with pytest.raises(HookError, match="contains no"):
         policy(tmp_path, schema=TOOLS)
 
 

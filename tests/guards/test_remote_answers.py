@@ -66,7 +66,8 @@ BAD = {
         http(b'{"decision": true, "context": {"reason": 1}}'), "malformed", "reason that is not",
     ),
     "a patch": (
-        http(b'{"decision": true, "context": {"arguments": {}}}'), "malformed", "not asked for",
+        http(b'{"decision": true, "context": {"arguments": {}}}'), "malformed",
+        "no changes were requested",
     ),
 }  # fmt: skip
 

@@ -227,7 +227,7 @@ def test_intents_and_outcomes_say_no_more_than_the_redactors_of_the_bus_leave(
     bank.bus.redact(function=lambda name, value: 1 / 0)
     with baggage(user="canary"):
         bank.pay("ada")
-        monkeypatch.setattr("hookbus._events.redaction.redacted", lambda *_: 1 / 0)
+        monkeypatch.setattr("hookbus._outgoing.redaction.redacted", lambda *_: 1 / 0)
         bank.pay("ada")
     said = [each.baggage for each in journal.records()]
     assert said[0] == {"session": "<redacted>", "my_secret": "<redacted>", "user": "ada"}

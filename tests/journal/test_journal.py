@@ -281,7 +281,7 @@ def test_what_looks_damaged_while_it_is_written_is_read_again(tmp_path, monkeypa
     with pytest.raises(HookError, match="is damaged"):
         Journal(path)
     # Another process has written the rest meanwhile.
-    monkeypatch.setattr("hookbus._ground.sqlite.time.sleep", lambda seconds: whole.replace(path))
+    monkeypatch.setattr("hookbus._external.sqlite.time.sleep", lambda seconds: whole.replace(path))
     Journal(path).close()
 
 

@@ -113,6 +113,25 @@ def test_a_cursor_reads_on_where_it_was_committed_whoever_died_in_between(journa
     assert [each.seq for each in journal.cursor("other")] == [1, 2, 3, 4]
 
 
+def test_a_cursor_goes_back_to_what_was_committed_and_counts_what_was_not(journal, bank, path):
+    bank.pay("ada")
+    cursor = journal.cursor("outbox")
+    assert cursor.lag() == 2 and next(cursor).seq == 1
+    cursor.commit()
+    assert next(cursor).seq == 2 and cursor.lag() == 1
+    cursor.rewind()
+    assert next(cursor).seq == 2
+    with Journal(path) as other:
+        third = other.cursor("outbox")
+        list(third)
+        third.commit()
+    cursor.rewind()
+    assert cursor.lag() == 0 and list(cursor) == []
+    cursor.forget()
+    cursor.rewind()
+    assert cursor.lag() == 2 and next(cursor).seq == 1
+
+
 def test_nothing_is_dropped_that_a_cursor_has_not_committed(journal, bank):
     for _ in range(5):
         bank.pay("ada")

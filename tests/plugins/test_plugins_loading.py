@@ -50,9 +50,9 @@ BROKEN = {
         "async def step(agent): pass\ndef register(api): api.connect('pre_reply', step)",
     "has role='modify', but the phase 'finally' takes observe": STEP
     + "def register(api): api.connect('finally_reply', step, role='modify')",
-    "step connects to post_reply, which hooks in its manifest does not list; did you mean 'pre_re":
+    "step connects to post_reply, which its manifest does not list in hooks; did you mean 'pre_re":
         STEP + "def register(api): api.connect('post_reply', step)",
-    "it provides the tool 'y', which provides in its manifest does not list":
+    "it provides the tool 'y', which its manifest does not list in provides":
         "def register(api): api.provide('tool', 'y', 1)",
     "was connected to pre_reply without the api": STEP
     + "import hookbus\nhookbus.signal('pre_reply').connect(step)\ndef register(api): pass",

@@ -166,6 +166,18 @@ rule = approvals.Rule({"to": "ann@*", "amount": approvals.Between(0, 9)}, uses=2
 counted.answer("4f2a", approvals.Approved("ann", rule=rule), proof=approvals.Proof("ann", "web"))
 assert_type(counted.rules(), list[approvals.StandingRule])
 counted.revoke("4f2a", by="ann")
+a_store: approvals.Approver = store
+approvals.check_answer(approvals.Approved("ann"), inbox.pending()[0])
+fleet.Fleet.make("postgresql://owner@host/db", agents="agent", operators=["ada", "bob"])
+with fleet.Fleet("postgresql://agent@host/db", schema="agents", blind=None) as shared:
+    leave: Callable[[], None] = shared.join(bus, hooks=["tool_call"])
+    shared.kill("pay_*", by="ann", reason="wrong amounts")
+    shared.switch("no_keys", "shadow", by="ann")
+    bus.approver(shared.approvals(expires=60.0)).answer("4f2a", approvals.Approved("ann"))
+    state: fleet.Status = shared.status()
+    assert_type(state.pending, int)
+    assert_type(list(shared.events("siem")), list[journal.Record])
+    assert_type(shared.ship(journal.Journal("calls.journal")).problem, str | None)
 two_people = Ask("pay?", roles=["finance"], approvals=2)
 approvals.notify("https://example.org/hook", secret="s", page="https://example.org/page/")
 

@@ -48,7 +48,7 @@ class Sample(NamedTuple):
         when: the condition that separates these calls from others.
         awaits: whether sync calls also await async receivers.
         text: returns the text of a result or exception, with all that its reader gets of it. By
-            default it is that of the object and of all its attributes.
+            default, it is the text of the object and of all its attributes.
     """
 
     ways: Mapping[str, Callable[[int, str], Any]]

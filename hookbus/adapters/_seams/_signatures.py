@@ -48,7 +48,7 @@ def read_seams(text: str) -> Iterator[Seam]:
 
 
 def check_seams(text: str) -> None:
-    """Look for every seam of a list and its parameters.
+    """Check that every seam of a list exists and has its parameters.
 
     Raises:
         SeamProblem: with the first seam that is missing or has different parameters.

@@ -34,7 +34,7 @@ async agenticx.tools.executor:ToolExecutor.aexecute(self, tool, agent_id, task_i
 
 
 def sample(pay: Pay) -> Sample:
-    """Make a tool that an executor calls, plain and awaited."""
+    """Make a tool that an executor calls with and without `await`."""
     base = import_module("agenticx.tools.base").BaseTool
     executor = import_module("agenticx.tools.executor").ToolExecutor(max_retries=0)
 

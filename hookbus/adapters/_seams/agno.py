@@ -39,7 +39,7 @@ async agno.tools.function:FunctionCall._aexecute(self)
 
 
 def sample(pay: Pay) -> Sample:
-    """Make a function that is called, plain and awaited."""
+    """Make a function that is called with and without `await`."""
     functions = import_module("agno.tools.function")
     plain, awaited = functions_of(pay)
 

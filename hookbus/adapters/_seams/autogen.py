@@ -1,4 +1,6 @@
-"""The self-test of the AutoGen adapter: calls a `FunctionTool`, also through a workbench."""
+"""The self-test of the AutoGen adapter: calls a `FunctionTool`, directly and through a
+workbench.
+"""
 
 from __future__ import annotations
 

@@ -75,8 +75,8 @@ class _Cli:
         self._sent.put_nowait({"type": kind, **content})
 
     async def call(self) -> dict[str, Any]:
-        """Call the hooks before the tool, run it as they say, and call those after it. Return the
-        denial, or the result that the model would see.
+        """Call the hooks before the tool, run it as they decide, and call those after it. Return
+        the denial, or the result that the model would see.
         """
         answer = await self._ask("PreToolUse", tool_input=self._arguments)
         if answer.get("permissionDecision") == "deny":

@@ -28,7 +28,7 @@ _PARAMETERS: Final = {
 
 
 def sample(pay: Pay) -> Sample:
-    """Make a tool that is invoked, plain and awaited."""
+    """Make a tool that is invoked with and without `await`."""
     plain, awaited = functions_of(pay)
     error = import_module("haystack.tools.errors").ToolInvocationError
     tools = import_module("haystack.tools")

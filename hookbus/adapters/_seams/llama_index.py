@@ -34,7 +34,7 @@ llama_index_instrumentation.dispatcher:Dispatcher.span_exit(self, id_, bound_arg
 
 
 def sample(pay: Pay) -> Sample:
-    """Make a tool that is called, plain and awaited."""
+    """Make a tool that is called with and without `await`."""
     plain, awaited = functions_of(pay)
     tools = import_module("llama_index.core.tools")
     tool = tools.FunctionTool.from_defaults(plain, async_fn=awaited, name=NAME)

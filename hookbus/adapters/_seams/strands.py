@@ -17,7 +17,7 @@ strands.types.tools:AgentTool.stream(self, tool_use, invocation_state, **kwargs)
 
 
 def sample(pay: Pay) -> Sample:
-    """Create tools that are streamed, as by all agents."""
+    """Create tools that are called as streams, as all agents call them."""
     make = import_module("strands").tool(name=NAME)
     plain, awaited = map(make, functions_of(pay))
 

@@ -173,7 +173,7 @@ def completed(answer: Any) -> Any:
     The awaitable runs on a new event loop, in a new thread if a loop already runs in this one.
 
     Raises:
-        Overdue: if it took too long. This happens only while a loop runs in this thread; that
+        Overdue: if it took too long. This limit applies only while a loop runs in this thread; that
             loop is blocked meanwhile.
     """
     if not inspect.isawaitable(answer):

@@ -182,7 +182,9 @@ def _functions(core: CoreHooks, kind: str) -> dict[str, Any]:
         return core.before(kind, before, context, agent_hooks)
 
     def execute_after(context: Any, agent_hooks: Sequence[Hook] | None = None) -> bool:
-        """Call the hooks; their changes of the context count, their return values do not."""
+        """Call the hooks. Their changes to the context take effect, but their return values are
+        ignored.
+        """
         return core.after(kind, after, context, agent_hooks)
 
     def clear_all() -> None:

@@ -50,7 +50,7 @@ def install(
 
     Args:
         bus: the bus to declare the hooks on.
-        strict: False keeps AgenticX's documented behaviour for its own hooks. True treats them as
+        strict: False keeps AgenticX's documented behavior for its own hooks. True treats them as
             receivers of hookbus. A before-hook that fails or returns an invalid answer blocks the
             call. Async hooks are awaited. Hooks of `core.hooks` and `hooks` run for every tool on
             every path, and the tool gets the arguments as changed by the hooks. After-hooks also

@@ -110,7 +110,7 @@ class Points:
     def add(
         self, cls: type, *functions: Callable[..., Any], patches: Patches | None = None
     ) -> None:
-        """Make functions methods of a class, and hooks."""
+        """Turn functions into methods of a class, and into hooks."""
         for function in functions:
             name = function.__name__
             (setattr if patches is None else patches.replace)(cls, name, function)
@@ -121,7 +121,8 @@ class Points:
     def ask(
         self, owner: Any, point: str, call: Call, on_error: str | None = None, **arguments: Any
     ) -> Any:
-        """Call all receivers at one point. Return the answer of the one that replaced the call.
+        """Call all receivers at one point. Return the answer of the receiver that replaced the
+        call.
 
         Args:
             owner: the sender.

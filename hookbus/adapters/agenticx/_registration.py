@@ -25,8 +25,9 @@ def add_unregistration(cls: Any, place: Callable[[Any, str, Any], object]) -> No
     stock = cls.register
 
     def register(self: Any, hook: Any, *, priority: int = 0) -> None:
-        """Add a hook; a hook that is already there gets this priority. Of each of AgenticX's own
-        hook classes only one instance is kept."""
+        """Add a hook; a hook that is already there gets this priority. Only one instance of each of
+        AgenticX's own hook classes is kept.
+        """
         self._entries[:] = [entry for entry in self._entries if not _is_same(entry[1], hook)]
         stock(self, hook, priority=priority)
 

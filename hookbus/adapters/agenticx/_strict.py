@@ -115,7 +115,7 @@ class Strict:
     # -- what is replaced --------------------------------------------------------------------------
 
     def replace(self, patches: Patches, bus: BusHooks) -> None:
-        """Install all of it in AgenticX."""
+        """Install the strict behavior in AgenticX."""
         self._bus = bus
         for kind in ("llm", "tool"):
             self._replace_registration(patches, kind)

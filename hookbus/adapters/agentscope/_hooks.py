@@ -21,8 +21,9 @@ Lookup = Callable[[], Mapping[str, Callable[..., Any]]]
 class StrictHook:
     """The receiver for a hook registered with AgentScope, with the rules of hookbus.
 
-    It references neither the hook nor the agent, and looks the hook up when it is called. So an
-    agent is garbage-collected even if one of its own hooks references it. The return value means
+    It references neither the hook nor the agent, and looks the hook up when it is called. An agent
+    is therefore garbage-collected even if one of its own hooks references it. The return value
+    means
     the same as for any receiver of hookbus: a dict patches the arguments, `Block` and `Replace` are
     verdicts, an awaitable is awaited.
     """

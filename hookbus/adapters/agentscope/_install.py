@@ -52,7 +52,7 @@ def install(
 
     Args:
         bus: the bus to declare the hooks on.
-        strict: False keeps AgentScope's documented behaviour for its own hooks. Arguments are
+        strict: False keeps AgentScope's documented behavior for its own hooks. Arguments are
             deep-copied, a dict replaces all arguments, exceptions reach the caller unchanged, and
             all classes share class hooks. True treats them as receivers of hookbus. Arguments are
             not copied, a dict patches the arguments, and hooks can return `Block` and `Replace`.

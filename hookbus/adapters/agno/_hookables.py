@@ -72,7 +72,7 @@ def make_hookable(
 
 
 def tool_start(self: Any, call: Any) -> None:
-    """Run the `pre_hook` of a tool: it is a receiver of this."""
+    """Run the `pre_hook` of a tool, which is a receiver of this hook."""
     call.reach()
 
 
@@ -123,7 +123,7 @@ async def astool_call(
 
 
 def tool_end(self: Any, call: Any) -> None:
-    """Run the `post_hook` of a tool: it is a receiver of this."""
+    """Run the `post_hook` of a tool, which is a receiver of this hook."""
     call.reach()
 
 

@@ -42,7 +42,7 @@ def install(
 
     Args:
         bus: the bus to declare the hooks on.
-        strict: False keeps Agno's documented behaviour for its own hooks. True treats them as
+        strict: False keeps Agno's documented behavior for its own hooks. True treats them as
             receivers of hookbus. The tool gets the arguments that a hook passes to the next
             function. Async hooks are awaited or rejected. A failing `pre_hook` stops the call, and
             a failing hook of a run stops the run. Hooks of an agent and of its tools are merged. A

@@ -1,5 +1,6 @@
-"""Agno's tool hooks with `strict=True`: arguments they pass on arrive, async hooks are awaited or
-rejected, failing guards block."""
+"""Agno's tool hooks with `strict=True`: arguments that they pass on reach the tool, async hooks are
+awaited or rejected, and failing guards block the call.
+"""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from typing import Any
 def shielded(run_context: Any) -> Any:
     """Return a run context that shares everything except the list of messages, which it copies.
 
-    Agno swaps a copy into the shared run context and back again. So with two concurrent calls, one
-    leaves its copy behind.
+    Agno swaps a copy into the shared run context and back again. With two concurrent calls, one
+    would therefore leave its copy behind.
     """
     if getattr(run_context, "messages", None) is None:
         return run_context

@@ -113,7 +113,7 @@ async def in_line(
 
 Answer = Callable[..., Any]
 """Returns a method's result for Bub, from the subject if nothing was decided, or from the subject
-and the reason of a block."""
+and the reason for a block."""
 
 
 def hook_agent(patches: Patches, bus: Bus, module: Any) -> None:

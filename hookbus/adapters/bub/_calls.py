@@ -52,7 +52,7 @@ Done = tuple[Any, BaseException | None]
 
 @attrs.frozen
 class Answered:
-    """The answer of an implementation. Bub counts None as an answer, hookbus does not."""
+    """The answer of an implementation. Bub counts None as an answer, but hookbus does not."""
 
     value: Any
 
@@ -165,7 +165,7 @@ class Asking:
 
 
 class Notice(Asking):
-    """One call of `on_error`, whose failures Bub logs."""
+    """One call to `on_error`, whose failures Bub logs."""
 
     on_error = "isolate"
 

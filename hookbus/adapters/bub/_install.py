@@ -46,7 +46,7 @@ def install(
 
     Args:
         bus: the bus to declare the hooks on.
-        strict: False keeps Bub's documented behaviour for its plugins. True treats them as
+        strict: False keeps Bub's documented behavior for its plugins. True treats them as
             receivers of hookbus. A failing plugin is isolated and reported; a failing policy of
             tools or models blocks the call. Wrappers work, async functions are rejected where Bub
             cannot await, unknown hook names are rejected, and only return values change a call.

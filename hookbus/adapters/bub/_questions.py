@@ -77,7 +77,9 @@ class Question:
     listeners: Listeners
 
     def gives(self, is_first: bool) -> bool:
-        """Return whether asking it returns the first answer, or otherwise all."""
+        """Return whether this question returns the first answer if `is_first`, or else all
+        answers.
+        """
         return self.kind is None or self.kind == ("first" if is_first else "all")
 
 
@@ -129,7 +131,7 @@ class Panel:
     )
 
     def put(self, stored: list[Any], connect: Connect) -> None:
-        """Replace the implementations with these, all or none.
+        """Replace the implementations with the given ones, all or none.
 
         Args:
             stored: pluggy's list.

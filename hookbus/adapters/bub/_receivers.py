@@ -16,7 +16,7 @@ class Implementation:
     """The receiver for one implementation of one plugin: it answers a question.
 
     It knows only the place of the implementation among those of its hook, not the plugin or the
-    runtime; the current call knows the implementation. So an unreferenced runtime is
+    runtime; the current call knows the implementation. An unreferenced runtime is therefore
     garbage-collected with its plugins.
     """
 
@@ -42,7 +42,7 @@ class Implementation:
         return self.ask(given)
 
     def ask(self, arguments: Mapping[str, Any]) -> Any:
-        """Call the implementation with those of these arguments that it names."""
+        """Call the implementation with the arguments that it names."""
         asking = current(self.hook)
         if not asking.asks(self.plugins(), self.index):
             return None

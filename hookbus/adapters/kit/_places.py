@@ -41,7 +41,7 @@ def find(gate: Gate, path: str) -> tuple[Any, str]:
 
 
 def is_missing(gate: Gate, path: str, *, optional: bool, if_installed: bool) -> bool:
-    """Return whether a function that may be missing is missing.
+    """Return whether an optional function is missing.
 
     Args:
         gate: the gate of the adapter.

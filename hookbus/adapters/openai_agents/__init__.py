@@ -1,4 +1,4 @@
-"""The OpenAI Agents SDK: hooks around calls of tools and models, hand-offs, and runs.
+"""The OpenAI Agents SDK: hooks around calls to tools and models, hand-offs, and runs.
 
 `tool_call` (sender: the tool) covers every call to a function tool, a tool of a local MCP server,
 an agent used as a tool, and a custom, shell, local shell, patch or computer tool. It also covers
@@ -10,12 +10,12 @@ calls to every model. `agent_run` covers `Runner.run` and `run_sync`; its result
 `agent_stream` covers a whole streamed run; its parts are those of `model_stream`. A blocked model
 call or run raises `HookBlocked`.
 
-While `approver` is asked, the run is interrupted. Approve or reject the `interruptions` of the run
-in its `RunState`, and resume the run with it. Local shell and computer tools, patches of several
-files and hand-offs cannot be interrupted and are blocked instead.
+While the `approver` decides, the run is interrupted. Approve or reject the `interruptions` of the
+run in its `RunState`, and resume the run with it. Local shell and computer tools, patches of
+several files and hand-offs cannot be interrupted and are blocked instead.
 
 Not covered: tools that the provider runs (hosted tools, hosted MCP servers), hand-offs in realtime
-sessions, and direct calls of `tool.on_invoke_tool`. Calls of `agents.tool.invoke_function_tool` are
+sessions, and direct calls to `tool.on_invoke_tool`. Calls to `agents.tool.invoke_function_tool` are
 covered.
 """
 

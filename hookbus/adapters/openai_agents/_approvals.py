@@ -1,4 +1,4 @@
-"""A guard requires approval, and the run is interrupted as for a tool that needs approval.
+"""If a guard requires approval, interrupt the run as for a tool that needs approval.
 
 The SDK can interrupt function tools (including those of MCP servers and agents as tools), custom
 and shell tools, and a patch of one operation. Any other call is blocked until the store has an

@@ -54,7 +54,7 @@ def hook_functions(gate: Gate) -> None:
 
 
 def _hook_unknown(gate: Gate) -> None:
-    """Make hooks run for calls of tools that an agent does not have, whether they end the run or
+    """Make hooks run for calls to tools that an agent does not have, whether they end the run or
     not."""
     home, error = module("run_internal.turn_resolution"), module("exceptions").ModelBehaviorError
 

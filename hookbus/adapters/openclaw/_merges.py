@@ -56,8 +56,9 @@ def prompt(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def older_prompt(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """`before_agent_start`, which OpenClaw has removed: the last system prompt wins, prepended
-    contexts are joined."""
+    """`before_agent_start`, which OpenClaw has removed: the last system prompt wins, and prepended
+    contexts are joined.
+    """
     said = last(get(merged, "systemPrompt"), get(returned, "systemPrompt"))
     return {**without_missing(systemPrompt=said), **_joined(merged, returned, "prependContext")}
 
@@ -197,7 +198,7 @@ def message(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def payload(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """The latest payload; the host decides whether its media are trusted, not a handler."""
+    """The latest payload; the host, not a handler, decides whether its media are trusted."""
     before, now = first(get(merged, "payload"), get(event, "payload")), get(returned, "payload")
     return without_missing(
         payload=before if now is MISSING else _accepted(before, now),

@@ -18,7 +18,7 @@ Run = Callable[[Dispatch, Sequence[Receiver[Any]]], Steps[Any, Any]]
 
 
 def mode_of(hook: ClawHook) -> Callable[[Sequence[Receiver[Any]]], Steps[Any, Any]]:
-    """Return the mode of a hook. Its name describes the hook's rule."""
+    """Return the mode of a hook. The name of the mode describes the hook's rule."""
     run: Run = {"claim": claim, "sync": chain, "evaluate": evaluate, "observe": observe}.get(
         hook.kind, merge
     )
@@ -105,7 +105,7 @@ def observe(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any
 
 
 def evaluate(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
-    """Call all handlers concurrently; return each outcome with its plugin, failures too."""
+    """Call all handlers concurrently; return each outcome with its plugin, including failures."""
     outcomes = []
     for answer in (yield receivers):
         registration = dispatch.registry.find(dispatch.hook.name, answer.receiver)

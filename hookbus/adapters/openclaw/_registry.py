@@ -78,7 +78,7 @@ class Registry(Roster):
     def on(
         self, plugin_id: str, hook: str, handler: Handler, **options: Any
     ) -> Callable[[], None] | None:
-        """Register a handler `(event, ctx)` of a plugin for a hook, as `api.on` of OpenClaw.
+        """Register a handler `(event, ctx)` of a plugin for a hook, like OpenClaw's `api.on`.
 
         Args:
             options: the options of `prepare`.

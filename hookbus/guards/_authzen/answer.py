@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 import attrs
 
 from ... import HookError
-from ..._ground.strict_json import strict_json
+from ..._external.strict_json import strict_json
 
 Problem = Literal["absent", "late", "refused", "malformed", "unsent"]
 
@@ -84,7 +84,7 @@ def decision_of(
 
 def _patch(patch: Any, names: Collection[str], takes_patches: bool, is_tool: bool) -> Any:
     if not takes_patches:
-        raise _malformed("changes arguments, which it was not asked for")
+        raise _malformed("changes arguments, although no changes were requested")
     if not isinstance(patch, dict):
         raise _malformed("has arguments that are not an object")
     if any(name not in names for name in patch):

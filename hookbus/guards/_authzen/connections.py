@@ -1,4 +1,4 @@
-"""Connections to a policy server. They are reused, and every operation has a deadline."""
+"""Connections to a policy server. Connections are reused, and every operation has a deadline."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class Server:
             raise NoAnswer(
                 "malformed", "the answer of the policy server is not valid HTTP"
             ) from None
-        with closing(response):  # it holds the socket open, also when the connection is closed
+        with closing(response):  # it keeps the socket open even when the connection is closed
             return self._body_of(response)
 
     def _body_of(self, response: Any) -> bytes:
@@ -200,7 +200,8 @@ class _Timed:
         self._sock.settimeout(_left(self.end))
 
     def acknowledge_at_once(self) -> None:
-        """Do not delay acknowledgments: many servers send the body only after that of the headers.
+        """Do not delay acknowledgments: many servers send the body only after the headers are
+        acknowledged.
         """
         if _QUICKACK is not None:
             self._sock.setsockopt(socket.IPPROTO_TCP, _QUICKACK, 1)
@@ -247,7 +248,7 @@ def _late() -> NoAnswer:
 
 @functools.cache
 def _errors() -> tuple[type[Exception], ...]:
-    """Return what the library raises for what happens on a connection."""
+    """Return the exceptions that the library raises for problems with a connection."""
     from urllib3.exceptions import HTTPError
 
     return OSError, HTTPException, HTTPError

@@ -58,7 +58,7 @@ class Policies:
         named = (uid for each in self.all for uid in entities_in(each))
         self.agents = entities.names | {name for kind, name in named if kind == AGENT}
         held = {name for kind, name in known_uids(entities) if kind == ROLE}
-        # A role that was taken from its last member is no error: else the member would keep it.
+        # A role without members is not an error here: otherwise, its last member would keep it.
         self.roles: set[str] = held | (earlier.roles if earlier is not None else set())
         self.roles_of_nobody = self.roles - held
         if schema.handle is None:
@@ -92,7 +92,8 @@ class Policies:
                 if kind == ROLE and name not in roles:
                     near = did_you_mean(name, roles) if roles else ""
                     raise HookError(
-                        f"{policy.place}: entities= and people= give nobody the role {name!a}{near}"
+                        f"{policy.place}: no one in entities= or people= has the role {name!a}"
+                        f"{near}"
                     )
                 if kind == TOOL and tools is not None and name not in tools:
                     near = did_you_mean(name, tools)

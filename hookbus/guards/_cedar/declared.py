@@ -24,7 +24,7 @@ DEEPEST: Final = 8
 
 def fields_of_schema(schema: Any) -> dict[str, Field] | None:
     """Return the arguments in what a tool declares: a JSON schema, a pydantic model, or a mapping
-    or list of parameters. None if it declares none of these.
+    or list of parameters. Return None if it declares none of these.
     """
     if isinstance(schema, type) and hasattr(schema, "model_json_schema"):
         schema = schema.model_json_schema()
@@ -126,8 +126,8 @@ def _kind_of_values(values: Iterable[Any]) -> tuple[Kind, bool]:
 
 
 def fields_of_function(function: Callable[..., Any]) -> dict[str, Field] | None:
-    """Return the arguments of a function, without its first parameter if that is `self`. None if it
-    takes any argument.
+    """Return the arguments of a function, without its first parameter if that is `self`. Return
+    None if it takes arbitrary arguments.
     """
     parameters = _parameters_of(function)
     if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
@@ -143,7 +143,7 @@ def _parameters_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
 
 
 def field_of_parameter(parameter: Parameter) -> Field:
-    """Return the type of a parameter. It may be missing if it has a default."""
+    """Return the type of a parameter. The parameter may be missing if it has a default."""
     if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
         return Field(TEXT, is_required=False)
     kind, may_be_none = kind_of_annotation(parameter.annotation)

@@ -24,7 +24,7 @@ def draft_of(calls: Sequence[tuple[str, Mapping[str, Any]]], hook: str) -> str:
         by_tool.setdefault(tool, []).append(arguments)
     parts = [
         f"// A first policy from {_times(len(calls), 'call')} of {len(by_tool)} tools. Read each "
-        "condition,\n// and remove those that only fit what happened to be seen.\n"
+        "condition,\n// and remove those that only fit the recorded calls by chance.\n"
     ]
     for tool, several in sorted(by_tool.items(), key=lambda each: -len(each[1])):
         parts.append("\n".join(_policy(tool, several, hook)))

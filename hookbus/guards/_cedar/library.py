@@ -23,7 +23,7 @@ def cedar() -> Any:
 
 
 def in_one_line(error: Exception) -> str:
-    """Return the message of an error of Cedar, as one line of limited length."""
+    """Return the message of a Cedar error as one line of limited length."""
     return " ".join(str(error).split())[:300]
 
 

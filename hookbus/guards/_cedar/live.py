@@ -22,7 +22,7 @@ from .source import (
 )
 
 PAUSE_SECONDS: Final = 0.1
-"""How often the files are looked at, at most."""
+"""The minimum time in seconds between two checks of the files."""
 
 
 class Live:
@@ -67,7 +67,9 @@ class Live:
         return self.policies
 
     def look(self) -> None:
-        """Read the files again if they have changed. If they cannot be used, the policies stay."""
+        """Read the files again if they have changed. If they cannot be used, the earlier policies
+        remain in force.
+        """
         with self._lock:
             now = time.monotonic()
             if now < self._next_look:

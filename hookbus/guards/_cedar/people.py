@@ -10,7 +10,7 @@ from typing import Any
 
 from ... import HookError
 from ..._approval.people import people_in
-from ..._ground.trust import read_trusted, read_trusted_toml
+from ..._external.trust import read_trusted, read_trusted_toml
 from .library import quoted
 from .rules import Uid
 
@@ -22,7 +22,7 @@ class Entities:
     """The entities of a policy.
 
     Args:
-        given: a list of entities of Cedar, a mapping of names to roles, or a JSON file with either.
+        given: a list of Cedar entities, a mapping of names to roles, or a JSON file with either.
         people: a mapping of names to roles, or a TOML file.
         earlier: the entities that these replace, whose types stay known.
 
@@ -49,7 +49,7 @@ class Entities:
                 self._add(each, where)
         elif found is not None:
             raise HookError(
-                f"{where} must be a mapping of names to roles, or a list of entities of Cedar"
+                f"{where} must be a mapping of names to roles, or a list of Cedar entities"
             )
         if people is not None:
             listed, where = people, "people="

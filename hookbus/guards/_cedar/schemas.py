@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ... import HookError
-from ..._ground.trust import read_trusted
+from ..._external.trust import read_trusted
 from .declared import fields_of_schema
 from .library import cedar, in_one_line
 from .source import malformed_as_hook_error
@@ -25,14 +25,14 @@ class Schema:
 
     Args:
         given: `"tools"`; a mapping of tool names to functions, pydantic models, JSON schemas or
-            mappings of parameters to types; or a schema of Cedar, or the answer of `tools/list` of
-            MCP, as text or as the path of a file.
+            mappings of parameters to types; or a Cedar schema, or the answer of an MCP server to
+            `tools/list`, as a string or as the path of a file.
 
     Attributes:
         path: the file, or None.
         fields: the arguments of each tool, if they are declared, else None.
-        handle: the schema of Cedar, else None.
-        words: the words in the text of the schema of Cedar.
+        handle: the Cedar schema, else None.
+        words: the words in the text of the Cedar schema.
 
     Raises:
         HookError: if it cannot be read or is malformed.
@@ -55,12 +55,12 @@ class Schema:
         if self.path is None and not isinstance(given, str):
             raise HookError(
                 f"schema={given!r:.40} must be 'tools', a mapping of tools to their declarations, "
-                "or a schema of Cedar"
+                "or a Cedar schema"
             )
         where = f"{self.path}" if self.path else "schema="
         text = read_trusted(self.path) if self.path else str(given)
         if not text.strip():
-            raise HookError(f"{where} is empty: write a schema of Cedar")
+            raise HookError(f"{where} is empty: write a Cedar schema")
         listed = _json_in(text)
         if isinstance(listed, Mapping) and isinstance(listed.get("tools"), list):
             self.fields = _of_mcp(listed["tools"], where)

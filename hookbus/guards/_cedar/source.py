@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from ... import HookError
-from ..._ground.trust import read_trusted
+from ..._external.trust import read_trusted
 
 Status = tuple[tuple[str, int, int, int], ...]
 """The names, sizes, times and numbers of files: it changes when one of them does."""
@@ -74,7 +74,9 @@ def files_of(path: Path) -> list[Path]:
     except OSError as error:
         raise HookError(f"{path} cannot be read: {error.strerror}") from None
     if not found:
-        raise HookError(f"{path} has no file *.cedar: a folder without policies permits no call")
+        raise HookError(
+            f"{path} contains no *.cedar file: a folder without policies permits no call"
+        )
     return found
 
 

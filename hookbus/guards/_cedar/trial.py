@@ -11,8 +11,8 @@ from typing import Any, Final
 import attrs
 
 from ... import HookError
+from ..._external.trust import read_trusted_toml
 from ..._ground.errors import did_you_mean
-from ..._ground.trust import read_trusted_toml
 from .checks import tests_of
 from .deciding import Policies
 from .declared import kind_of_annotation
@@ -140,11 +140,10 @@ class Case:
         why = f" ({decision.reason})" if decision.reason else ""
         by = f" by {', '.join(decision.ids)}" if decision.ids else ""
         if decision.effect != self.expect:
-            return f"expected {self.expect}, but it is {decision.effect}{by}{why}"
+            return f"expected {self.expect}, but the verdict is {decision.effect}{by}{why}"
         if self.policy is not None and self.policy not in decision.ids:
-            return (
-                f"expected policy {self.policy!r} to decide, but it is {decision.effect}{by}{why}"
-            )
+            found = f"the verdict is {decision.effect}{by}{why}"
+            return f"expected policy {self.policy!r} to decide, but {found}"
         return None
 
 
@@ -229,8 +228,8 @@ def _check_keys(said: Mapping[str, Any], known: Collection[str], where: str) -> 
 
 
 def schema_seen(calls: Iterable[tuple[str, Mapping[str, Any]]]) -> Schema:
-    """Return a schema with the arguments in these calls. Those that every call to a tool has are
-    required. An argument whose values have several types, or are mappings, is text.
+    """Return a schema with the arguments in these calls. Arguments that every call to a tool has
+    are required. An argument whose values have several types, or are mappings, is text.
     """
     counts: dict[str, int] = {}
     values: dict[str, dict[str, list[Any]]] = {}

@@ -1,4 +1,4 @@
-"""The types of Cedar, and the conversion of values to JSON for Cedar.
+"""Cedar's types, and the conversion of values to JSON for Cedar.
 
 A value for which Cedar has no type, such as a mapping with arbitrary keys, becomes JSON text.
 """
@@ -22,7 +22,7 @@ from .library import quoted
 
 
 class Mismatch(Exception):
-    """An argument that does not fit its type. The message has its name, never its value."""
+    """An argument that does not fit its type. The message contains its name, never its value."""
 
 
 @attrs.frozen
@@ -40,7 +40,7 @@ class Kind:
 
 @attrs.frozen
 class Field:
-    """An argument, or a field of a record: its type, and whether it is always there."""
+    """An argument, or a field of a record: its type, and whether it is always present."""
 
     kind: Kind
     is_required: bool
@@ -99,7 +99,7 @@ LONG: Final = Kind("Long", _long)
 BOOL: Final = Kind("Bool", _bool)
 DECIMAL: Final = Kind("decimal", decimal_of)
 TEXT: Final = Kind("String", _text)
-"""Any value: a string as it is, and all else as JSON text."""
+"""Any value: a string unchanged, and any other value as JSON text."""
 
 
 def set_of(kind: Kind) -> Kind:

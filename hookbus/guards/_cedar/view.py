@@ -35,7 +35,7 @@ class Decision:
 
     Attributes:
         effect: `"allow"`, `"ask"` or `"block"`.
-        reason: the reason of a block, or the question.
+        reason: the reason for a block, or the question.
         policies: the policies that determined it.
         details: additional data for events and journals.
     """

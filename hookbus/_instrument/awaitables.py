@@ -1,4 +1,4 @@
-"""Make plain functions hookable that return an awaitable or an async context manager."""
+"""Make plain functions that return an awaitable or an async context manager hookable."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from fnmatch import translate
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
@@ -58,6 +59,41 @@ class Redactor:
     @property
     def reads_texts(self) -> bool:
         return bool(self.patterns or self.guards or self.function)
+
+
+class Redaction:
+    """The redaction of the events of one bus, by the settings in `bus.events.redactors`."""
+
+    def __init__(self, bus: Any) -> None:
+        self._redactors: list[Redactor] = bus.events.redactors
+
+    def add(
+        self, names: str | Iterable[str], patterns: str | Iterable[str], guards: Any,
+        function: Function | None,
+    ) -> Callable[[], None]:  # fmt: skip
+        """Redact from now on; see `Bus.redact`. Return a function that stops this redaction."""
+        made = redactor(names, patterns, guards, function)
+        self._redactors.append(made)
+
+        def undo() -> None:
+            with suppress(ValueError):
+                self._redactors.remove(made)
+
+        return undo
+
+    def redacted(self, event: Event) -> Event | None:
+        """Return the redacted event, or None if it could not be created."""
+        try:
+            return redacted(event, self._redactors)
+        except Exception as error:  # the stack or memory is exhausted
+            log(ERROR, f"an event could not be redacted and is not delivered: {type(error)}")
+            return None
+
+    def redacted_values(
+        self, values: Mapping[str, Any], session: Any, seconds: float
+    ) -> dict[str, Any]:
+        """Return the values as redacted plain data, under the same names."""
+        return redacted_values(values, self._redactors, session, seconds)
 
 
 def redactor(

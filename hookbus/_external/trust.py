@@ -1,4 +1,4 @@
-"""Read files that must be trusted: no other user can have written them."""
+"""Read files that must be trusted: no other user could have written them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _MOST_LINKS: Final = 40
 
 def check_owner(path: str, status: os.stat_result) -> None:
     """Raise PluginError unless a file or folder belongs to this user or root, and is not writable
-    by everyone. Its group may write: with the umask 002, many systems give each user a group.
+    by everyone. Its group may write, because many systems give each user a group and use the umask
+    002.
     """
     if sys.platform == "win32":
         return
@@ -86,8 +87,8 @@ def check_trust(file: Path, status: os.stat_result) -> None:
     """Reject a file that another user could have written. The members of its group are trusted.
 
     Raises:
-        HookError: if another user owns the file, a link on the way to it, or the folder of one of
-            them, or if everyone may write to it.
+        HookError: if another user owns the file, a symbolic link in its path, or the folder of
+            either, or if everyone may write to it.
     """
     real = Path(os.path.realpath(file))
     try:

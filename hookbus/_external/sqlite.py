@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 from typing import Final
 from urllib.parse import quote
 
+from .._ground.locks import Lock
 from ..exceptions import HookError
-from .locks import Lock
 
 BUSY_SECONDS: Final = 10.0
 """The time in seconds that an operation waits for another process to finish writing."""
@@ -64,7 +64,7 @@ def create(path: Path) -> None:
 
 
 def into_wal(db: sqlite3.Connection, seconds: float) -> None:
-    """Switch a database to a write-ahead log (WAL), with retries for this many seconds, because
+    """Switch a database to a write-ahead log (WAL), retrying for this many seconds, because
     SQLite itself does not wait if several processes do this at once.
     """
     until = time.monotonic() + seconds

@@ -6,10 +6,10 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
 
+from .._ground.errors import did_you_mean
+from .._ground.signatures import signature_of
 from ..exceptions import HookError
-from .errors import did_you_mean
 from .rules import concat, first, intersect, last, update
-from .signatures import signature_of
 
 Merged = dict[str, Any]
 

@@ -1,0 +1,1 @@
+"""Data from outside the program: trusted files, SQLite files, JSON and addresses."""

@@ -1,0 +1,1 @@
+"""`instrument` makes methods and functions of existing code hookable."""

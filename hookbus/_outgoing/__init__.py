@@ -1,0 +1,1 @@
+"""Events that leave the program: redaction, and the list of exporters."""

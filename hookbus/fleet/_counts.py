@@ -1,0 +1,36 @@
+"""The limits and budgets of a fleet, counted by its server."""
+
+from __future__ import annotations
+
+import secrets
+from decimal import Decimal
+
+from ._connecting import Server
+
+
+class Counts:
+    """The counts of one fleet. Each method is one transaction.
+
+    Args:
+        server: the server of the fleet.
+    """
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def count(self, limit: str, key: str, calls: int, seconds: float) -> bool:
+        """Count a call if fewer than `calls` were counted in the last `seconds`."""
+        return bool(self._server.call("count_call", limit, key, calls, float(seconds))[0][0])
+
+    def reserve(
+        self, limit: str, key: str, amount: tuple[int, Decimal],
+        most: tuple[int | None, Decimal | None],
+    ) -> tuple[str | None, str]:  # fmt: skip
+        """Reserve an amount and return its id, or None and the limit: "tokens" or "money"."""
+        id = secrets.token_hex(16)
+        exceeded = self._server.call("reserve", id, limit, key, *amount, *most)[0][0]
+        return (id, "") if exceeded is None else (None, str(exceeded))
+
+    def settle(self, id: str, used: tuple[int, Decimal]) -> None:
+        """Replace a reservation by what was used."""
+        self._server.call("settle", id, *used)

@@ -1,0 +1,80 @@
+"""Read the events of a fleet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Final, Self
+
+from ..journal import Record
+from ._connecting import Server
+
+PAGE: Final = 200
+
+
+class Events:
+    """An iterator over the events that a named reader has not committed yet, as a cursor of a
+    journal is.
+
+    The events of a run come in order. Iteration ends with the last event; iterate again to get
+    later ones. An event appears when no transaction that began before it is still running.
+    """
+
+    def __init__(self, server: Server, name: str | None) -> None:
+        # Without a name it begins with the first event, and nothing is kept of it.
+        self._server, self._name = server, name
+        self._page: Iterator[tuple[tuple[str, int], Record]] = iter(())
+        self.rewind()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Record:
+        for position, record in self._page:
+            self._seen = position
+            return record
+        rows = self._server.call("read_events", *self._seen, PAGE)
+        self._page = iter([((tx, seq), _record(seq, id, body)) for tx, seq, id, body in rows])
+        if not rows:
+            raise StopIteration
+        return next(self)
+
+    def commit(self) -> None:
+        """Commit all events up to the last one returned.
+
+        Raises:
+            HookError: if the position cannot be written.
+        """
+        self._server.call("commit_reader", self._name, *self._seen)
+
+    def rewind(self) -> None:
+        """Continue after the last event that was committed by any reader with this name.
+
+        Raises:
+            HookError: if the position cannot be read.
+        """
+        [(tx, seq)] = [("0", 0)]
+        if self._name is not None:
+            [(tx, seq)] = self._server.call("open_reader", self._name)
+        self._page, self._seen = iter(()), (str(tx), int(seq))
+
+    def lag(self) -> int:
+        """Return the number of events that are not committed yet.
+
+        Raises:
+            HookError: if they cannot be counted.
+        """
+        return int(self._server.call("count_after", self._name)[0][0])
+
+    def forget(self) -> None:
+        """Delete the reader. A new reader with the same name starts from the beginning.
+
+        Raises:
+            HookError: if the change cannot be written.
+        """
+        self._server.call("forget_reader", self._name)
+
+
+def _record(seq: int, id: str, body: str) -> Record:
+    found = json.loads(body)
+    return Record(seq=seq, id=id, baggage=found["data"].get("baggage") or {}, **found)

@@ -1,0 +1,302 @@
+"""A fleet: what agents on several machines share in one schema of a Postgres."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import socket
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Literal, Self
+
+import attrs
+
+from .. import Bus, HookError, default_bus
+from .._ground.errors import did_you_mean
+from .._ground.keywords import check_bus, named_options
+from ..approvals import UnknownRequest
+from ..journal import Journal
+from ._approvals import Approvals
+from ._arguments import check_hook, check_name, check_text
+from ._connecting import Server
+from ._counts import Counts
+from ._events import Events
+from ._making import check_schema, check_version, make
+from ._membership import Membership
+from ._shipping import Shipping
+
+ACTS: Final = ("disable", "shadow", "enable")
+
+
+@attrs.frozen(kw_only=True)
+class Status:
+    """The state of a fleet.
+
+    Attributes:
+        members: for each member, its name as `member`, the seconds since it was last heard as
+            `age`, the receivers that it did not switch, each with the reason, as `refused`, and the
+            number of records that it has not shipped yet as `ships`, which is None if it ships
+            none.
+        words: what is in force: for each kill or switch its `kind`, `name`, `hook`, `act`, `by` and
+            `reason`.
+        pending: the number of requests for approval that have no answer yet.
+    """
+
+    members: list[dict[str, Any]]
+    words: list[dict[str, Any]]
+    pending: int
+
+
+@named_options
+class Fleet:
+    """One schema of a Postgres (13 or newer) that agents on several machines share.
+
+    It can be used from any thread, and in a forked process. Nothing waits for the server for more
+    than 5 seconds, and everything continues by itself when the server is back.
+
+    Args:
+        url: the URL of the database, with the role: `postgresql://USER:PASSWORD@HOST/DATABASE`.
+        schema: the name of the schema that the owner has created with `Fleet.make`.
+        member: the name of this process in the fleet. None means its host and process id.
+        program: the name of the program. It replaces `__main__`, so that an approval applies on
+            every machine.
+        blind: the number of seconds after which calls of joined hooks are blocked if the server
+            cannot be reached. None means never.
+
+    Raises:
+        HookError: for an invalid argument; if the server cannot be reached, or there is no fleet
+            that this role can use.
+    """
+
+    def __init__(
+        self, url: str, *, schema: str = "hookbus", member: str | None = None,
+        program: str | None = None, blind: float | None = 60.0,
+    ) -> None:  # fmt: skip
+        check_schema(schema)
+        self._member = None if member is None else check_name("member", member)
+        self.program = None if program is None else check_name("program", program)
+        is_number = isinstance(blind, (int, float)) and not isinstance(blind, bool)
+        if blind is not None and (not is_number or not 1 <= blind < 1e9):
+            raise HookError(f"blind={blind!r:.40} must be None or at least 1 second")
+        self._blind = blind
+        self._memberships: list[Membership] = []
+        self._shippings: list[Shipping] = []
+        self._server = Server(url, schema)
+        try:
+            check_version(self._server.call("about")[0][0], self._server)
+        except HookError:
+            self._server.close()
+            raise
+        _open.add(self)
+
+    @staticmethod
+    def make(
+        url: str, *, schema: str = "hookbus", agents: str | Iterable[str] = (),
+        operators: str | Iterable[str] = (),
+    ) -> None:  # fmt: skip
+        """Create a fleet, or update one, as the owner of the database. You can run it again at any
+        time.
+
+        Args:
+            url: the URL of the database, with the role that will own the schema.
+            schema: the name of the schema.
+            agents: names of roles of agents. They own nothing, can read nothing, and can only
+                execute a few functions.
+            operators: names of roles that can also read, answer and switch.
+
+        Raises:
+            HookError: for an invalid argument, or if the server refuses it. Then nothing has
+                changed.
+        """
+        make(url, schema, agents, operators)
+
+    @property
+    def member(self) -> str:
+        """The name of this process in the fleet."""
+        if self._member is not None:
+            return self._member
+        return f"{socket.gethostname()}/{os.getpid()}"
+
+    def join(
+        self, bus: Bus = default_bus, *, hooks: Iterable[str] = ("tool_call",)
+    ) -> Callable[[], None]:
+        """Apply the kills and switches of the fleet to a bus from now on. Return a function that
+        ends this.
+
+        Args:
+            bus: the bus.
+            hooks: the hooks whose calls are blocked after `blind` seconds without the server. Kills
+                also apply to other hooks.
+
+        Raises:
+            HookError: if the words in force cannot be read.
+        """
+        check_bus(bus)
+        names = [hooks] if isinstance(hooks, str) else list(hooks)
+        if not names or not all(isinstance(each, str) and each.isidentifier() for each in names):
+            raise HookError(f"join(hooks={hooks!r:.40}) must be names of hooks, as ('tool_call',)")
+        membership = Membership(
+            self._server, lambda: self.member, bus, names, self._blind, self._lag
+        )  # fmt: skip
+        self._memberships.append(membership)
+
+        def leave() -> None:
+            if membership in self._memberships:
+                self._memberships.remove(membership)
+                membership.close()
+
+        return leave
+
+    def kill(self, tool: str, *, by: str, reason: str = "", hook: str = "tool_call") -> None:
+        """Block calls of tools in every member, within 2 seconds.
+
+        Args:
+            tool: a glob of tool names, such as `"pay_*"`. For a hook without a `name`, it is `"*"`.
+            by: the name of the operator, which the caller of a blocked call sees.
+            reason: the reason, which the caller also sees.
+            hook: the hook whose calls are blocked.
+
+        Raises:
+            HookError: for an invalid argument, or if this role is not an operator's.
+        """
+        texts = check_name("tool", tool), check_hook(hook), "kill", check_name("by", by)
+        self._server.call("set_word", "kill", *texts, check_text("reason", reason))
+
+    def revive(self, tool: str, *, by: str, hook: str = "tool_call") -> None:
+        """End a kill in every member.
+
+        Raises:
+            UnknownRequest: if there is no kill of exactly this glob.
+            HookError: for an invalid argument, or if this role is not an operator's.
+        """
+        texts = check_name("tool", tool), check_hook(hook), check_name("by", by)
+        if not self._server.call("revive", *texts)[0][0]:
+            killed = [each["name"] for each in self._words() if each["kind"] == "kill"]
+            raise UnknownRequest(
+                f"{tool!r:.40} is not killed for {hook}{did_you_mean(tool, killed)}: see status()"
+            )
+
+    def switch(
+        self, receiver: str, act: Literal["disable", "shadow", "enable"], *, by: str
+    ) -> None:
+        """Switch receivers with this name in every member, as `Bus.switch` does, also those that
+        are connected later. A member whose receiver is locked refuses it; see `status`.
+
+        Raises:
+            HookError: for an invalid argument, or if this role is not an operator's.
+        """
+        if act not in ACTS:
+            raise HookError(f"act={act!r:.40} is not valid{did_you_mean(str(act), ACTS)}")
+        name, operator = check_name("receiver", receiver), check_name("by", by)
+        self._server.call("set_word", "switch", name, "", act, operator, "")
+
+    def approvals(self, *, expires: float = 3600.0, answer_within: float = 86400.0) -> Approvals:
+        """Return an approver, `bus.approver(fleet.approvals())`, that works as `approvals.Store`
+        does: a request is answered from any machine, and its approval is used once in the fleet.
+
+        Args:
+            expires: the number of seconds for which an answer is valid.
+            answer_within: the number of seconds for which a request can be answered.
+
+        Raises:
+            HookError: for an invalid number, or if the server cannot be used.
+        """
+        return Approvals(
+            self._server, self.program, expires=expires, answer_within=answer_within
+        )  # fmt: skip
+
+    def ship(self, journal: Journal, *, name: str = "fleet") -> Shipping:
+        """Publish the records of a journal in a thread, from now on. No call waits for the server:
+        while it is away, the journal keeps all records. Each is published once, even if processes
+        are killed; the next process that ships the journal continues.
+
+        Args:
+            journal: the journal, open for writing.
+            name: the name of the cursor of the journal.
+
+        Raises:
+            HookError: if the journal is closed or read-only.
+        """
+        if not isinstance(journal, Journal):
+            raise HookError(f"ship({journal!r:.40}): pass a Journal")
+        cursor = journal.cursor(name)
+        shipping = Shipping(self._server, lambda: self.member, journal.path, cursor)
+        self._shippings.append(shipping)
+        return shipping
+
+    def events(self, name: str) -> Events:
+        """Return the events of all members that the reader with this name has not committed yet.
+        It can continue on any machine.
+
+        Raises:
+            HookError: for an invalid name, or if this role is not an operator's.
+        """
+        return Events(self._server, check_name("name", name))
+
+    def retain(self, days: float) -> int:
+        """Drop events that were published before this number of days, except those that a reader
+        has not committed. Also drop requests for approval that ended before, members that were not
+        heard since, and counted calls that no limit counts any more. Return the number of dropped
+        events.
+
+        Raises:
+            HookError: for an invalid number, or if this role is not an operator's.
+        """
+        is_number = isinstance(days, (int, float)) and not isinstance(days, bool)
+        if not is_number or not 0 <= days < 1e5:
+            raise HookError(f"retain(days={days!r:.40}) must be a number of days")
+        return int(self._server.call("retain", float(days))[0][0])
+
+    def status(self) -> Status:
+        """Return the members and what is in force.
+
+        Raises:
+            HookError: if this role is not an operator's.
+        """
+        members = [
+            {"member": member, "age": age, "refused": json.loads(refused), "ships": ships}
+            for member, age, refused, ships in self._server.call("read_members")
+        ]
+        words = [each for each in self._words() if each["act"] != "enable"]
+        pending = int(self._server.call("count_pending")[0][0])
+        return Status(members=members, words=words, pending=pending)
+
+    def close(self) -> None:
+        """Leave the fleet, publish the records that are left, and close all connections."""
+        while self._shippings:
+            self._shippings.pop().close()
+        while self._memberships:
+            self._memberships.pop().close()
+        self._server.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, place: object) -> None:
+        self.close()
+
+    def __hookbus_counts__(self) -> Counts:
+        """Return the counts for `guards.rate_limit` and `guards.budget`."""
+        return Counts(self._server)
+
+    def __repr__(self) -> str:
+        return f"<Fleet {self._server.schema} at {self._server.where}>"
+
+    def _lag(self) -> int | None:
+        """Return the number of records that are not published yet, or None if none are shipped."""
+        shippings = list(self._shippings)
+        return sum(each.lag() for each in shippings) if shippings else None
+
+    def _words(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self._server.call("read_words", -1)[0][1])
+        return found
+
+
+_open: Final[weakref.WeakSet[Fleet]] = weakref.WeakSet()
+
+
+@atexit.register
+def _at_exit() -> None:
+    for fleet in list(_open):
+        fleet.close()

@@ -1,0 +1,168 @@
+"""Create the schema of a fleet, and grant the rights of its roles."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterable
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+from .. import HookError
+from ._connecting import Server
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+VERSION: Final = 1
+
+FOR_AGENTS: Final = (
+    "about", "publish", "beat", "read_words", "read_key", "ask", "count_call", "reserve", "settle",
+)  # fmt: skip
+"""The functions that an agent's role may execute. An operator's role may execute all."""
+
+_SCHEMA: Final = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
+
+
+def check_schema(schema: Any) -> str:
+    """Return the name of a schema.
+
+    Raises:
+        HookError: if it is not one.
+    """
+    if not isinstance(schema, str) or not _SCHEMA.fullmatch(schema):
+        raise HookError(
+            f"schema={schema!r:.40} must be lower-case letters, digits and _, such as 'hookbus'"
+        )
+    return schema
+
+
+def make(
+    url: str, schema: str, agents: str | Iterable[str], operators: str | Iterable[str]
+) -> None:
+    """Create or update a fleet in one transaction.
+
+    Raises:
+        HookError: for a bad argument, or if the server refuses it.
+    """
+    names = {"agents": _names("agents", agents), "operators": _names("operators", operators)}
+    if both := sorted({*names["agents"]} & {*names["operators"]}):
+        raise HookError(f"the role {both[0]!r} cannot be an agent and an operator")
+    server = Server(url, check_schema(schema))
+    try:
+        with server.connected() as connection, connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(hashtext('hookbus fleet'))")
+            _check_roles(connection, names["agents"], names["operators"])
+            _check_tables(connection, server)
+            connection.execute("SET LOCAL client_min_messages = warning")
+            for file in ("tables.sql", "functions.sql"):
+                text = files("hookbus.fleet").joinpath(file).read_text(encoding="utf-8")
+                connection.execute(text.replace("@schema@", f'"{schema}"').encode())
+            _check_numbers(connection, server)
+            _insert_version(connection, schema)
+            for role in names["agents"]:
+                _grant(connection, schema, role, FOR_AGENTS)
+            for role in names["operators"]:
+                _grant(connection, schema, role, None)
+    finally:
+        server.close()
+
+
+def _names(option: str, roles: str | Iterable[str]) -> list[str]:
+    listed = [roles] if isinstance(roles, str) else roles
+    found: list[Any] = list(listed) if isinstance(listed, Iterable) else [None]
+    if not all(isinstance(each, str) and each and "\0" not in each for each in found):
+        raise HookError(f"{option}={roles!r:.40} must be the name of a role, or several")
+    return found
+
+
+def _check_roles(
+    connection: Connection[tuple[Any, ...]], agents: list[str], operators: list[str]
+) -> None:
+    """Refuse a role that does not exist, and an agent's role that has the rights of another."""
+    for role in (*agents, *operators):
+        if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [role]).fetchone():
+            raise HookError(f"the server has no role {role!r}: create it first")
+    for role in agents:
+        found = connection.execute(
+            "SELECT rolname FROM pg_roles WHERE (rolname = ANY (%s) OR rolname = current_user) "
+            "AND pg_has_role(%s::name, oid, 'MEMBER')",
+            [operators, role],
+        ).fetchone()
+        if found:
+            raise HookError(
+                f"the role {role!r} cannot be an agent's: it has the rights of {found[0]!r}"
+            )
+
+
+def _check_tables(connection: Connection[tuple[Any, ...]], server: Server) -> None:
+    """Refuse a schema that is not a fleet, and a fleet of a newer version."""
+    tables = connection.execute(
+        "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s)", [server.schema]
+    ).fetchall()
+    if not tables:
+        return
+    from psycopg import sql
+
+    if ("fleet",) not in tables:
+        raise HookError(
+            f"the schema {server.schema} at {server.where} has tables of another program: "
+            "pass schema= with a name of its own"
+        )
+    statement = sql.SQL("SELECT version FROM {}.fleet").format(sql.Identifier(server.schema))
+    for (version,) in connection.execute(statement):
+        check_version(version, server)
+
+
+def _check_numbers(connection: Connection[tuple[Any, ...]], server: Server) -> None:
+    """Refuse events of another cluster: its transaction numbers order them, and readers would see
+    no new event until this server has reached these numbers.
+    """
+    from psycopg import sql
+
+    statement = sql.SQL(
+        "SELECT 1 FROM {}.events WHERE tx > pg_current_xact_id() LIMIT 1"
+    ).format(sql.Identifier(server.schema))
+    if connection.execute(statement).fetchone():
+        raise HookError(
+            f"the fleet {server.schema} at {server.where} was restored from a dump of another "
+            "server, whose transaction numbers order its events: restore a physical backup, or "
+            "make a new fleet with another schema="
+        )
+
+
+def check_version(version: int, server: Server) -> None:
+    """Raise HookError for a fleet of a version that this hookbus does not know."""
+    if version > VERSION:
+        raise HookError(
+            f"the fleet {server.schema} at {server.where} has version {version}, but this hookbus "
+            f"knows version {VERSION}: install a newer hookbus"
+        )
+
+
+def _insert_version(connection: Connection[tuple[Any, ...]], schema: str) -> None:
+    from psycopg import sql
+
+    statement = sql.SQL(
+        "INSERT INTO {}.fleet (version, key) VALUES (%s, %s) "
+        "ON CONFLICT (is_only) DO UPDATE SET version = excluded.version"
+    ).format(sql.Identifier(schema))
+    connection.execute(statement, [VERSION, secrets.token_bytes(32)])
+
+
+def _grant(
+    connection: Connection[tuple[Any, ...]], schema: str, role: str,
+    functions: Iterable[str] | None,
+) -> None:  # fmt: skip
+    """Grant a role the right to execute these functions and no others; None is all of them."""
+    from psycopg import sql
+
+    place, name = sql.Identifier(schema), sql.Identifier(role)
+    every = sql.SQL("ALL FUNCTIONS IN SCHEMA {}").format(place)
+    connection.execute(sql.SQL("GRANT USAGE ON SCHEMA {} TO {}").format(place, name))
+    connection.execute(sql.SQL("REVOKE ALL ON {} FROM {}").format(every, name))
+    granted = [every] if functions is None else [
+        sql.SQL("FUNCTION {}").format(sql.Identifier(schema, each)) for each in functions
+    ]  # fmt: skip
+    for each in granted:
+        connection.execute(sql.SQL("GRANT EXECUTE ON {} TO {}").format(each, name))

@@ -1,0 +1,124 @@
+"""A Postgres for tests: a server of its own on a free port of 127.0.0.1, with passwords."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import psycopg
+
+ENOUGH = 60.0
+PASSWORDS = {
+    "postgres": "root-hunter1", "owner": "owner-hunter2", "agent": "agent-hunter3",
+    "operator": "operator-hunter4", "stranger": "stranger-hunter5",
+}  # fmt: skip
+
+
+class Postgres:
+    """A server with a database `fleet` that belongs to the role `owner`."""
+
+    def __init__(self):
+        self._programs = _programs()
+        self._folder = Path(tempfile.mkdtemp(prefix="hookbus-postgres-"))
+        self._as_user = {"user": "postgres"} if os.getuid() == 0 else {}
+        if self._as_user:
+            shutil.chown(self._folder, "postgres")
+        word = self._folder / "password"
+        word.write_text(PASSWORDS["postgres"])
+        if self._as_user:
+            shutil.chown(word, "postgres")
+        self._run(
+            "initdb", "-D", self._folder / "data", "-U", "postgres", "--no-sync",
+            "-A", "scram-sha-256", f"--pwfile={word}", "-E", "UTF8", "--locale=C",
+        )  # fmt: skip
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.start()
+        self.run_sql("CREATE DATABASE fleet", database="postgres")
+        for role in ("owner", "agent", "operator", "stranger"):
+            self.run_sql(f"CREATE ROLE {role} LOGIN PASSWORD '{PASSWORDS[role]}'")
+        self.run_sql("ALTER DATABASE fleet OWNER TO owner")
+
+    def url(self, role, **changes):
+        """Return the URL of the database for a role."""
+        word = changes.get("password", PASSWORDS[role])
+        port = changes.get("port", self.port)
+        return f"postgresql://{role}:{word}@127.0.0.1:{port}/{changes.get('database', 'fleet')}"
+
+    def run_sql(self, text, role="postgres", database="fleet", values=None):
+        """Run a statement as a bare client, and return its rows."""
+        url = self.url(role, database=database)
+        with psycopg.connect(url, autocommit=True) as connection:
+            found = connection.execute(text, values)
+            return found.fetchall() if found.description else []
+
+    def start(self):
+        """Start the server, and wait until it answers."""
+        options = {
+            "listen_addresses": "127.0.0.1", "port": self.port, "unix_socket_directories": "",
+            "fsync": "off", "shared_buffers": "16MB", "max_connections": "60",
+        }  # fmt: skip
+        words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
+        with open(self._folder / "log", "ab") as log:
+            self._process = subprocess.Popen(
+                [self._programs / "postgres", "-D", self._folder / "data", *words],
+                stdout=log, stderr=log, cwd="/", **self._as_user,
+            )  # fmt: skip
+        until = time.monotonic() + ENOUGH
+        while True:
+            try:
+                self.run_sql("SELECT 1", database="postgres")
+                return
+            except psycopg.OperationalError:
+                if time.monotonic() > until or self._process.poll() is not None:
+                    raise AssertionError((self._folder / "log").read_text()) from None
+                time.sleep(0.05)
+
+    def stop(self, kind=signal.SIGINT):
+        """End the server. SIGINT disconnects all clients; SIGQUIT is a crash."""
+        self._process.send_signal(kind)
+        self._process.wait(ENOUGH)
+
+    def hold(self):
+        """Stop all processes of the server, so that it acknowledges packets but answers nothing."""
+        self._signal_all(signal.SIGSTOP)
+
+    def release(self):
+        """Let the processes of the server continue."""
+        self._signal_all(signal.SIGCONT)
+
+    def remove(self):
+        """End the server, and remove its files."""
+        self.release()
+        self.stop()
+        shutil.rmtree(self._folder)
+
+    def _signal_all(self, kind):
+        pid = self._process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        for each in (pid, *map(int, children)):
+            os.kill(each, kind)
+
+    def _run(self, program, *words):
+        done = subprocess.run(
+            [self._programs / program, *words], capture_output=True, text=True, cwd="/",
+            check=False, **self._as_user,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+
+
+def _programs():
+    """Return the folder of the newest Postgres that is installed."""
+    found = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda each: int(each.parts[4])
+    )
+    if found:
+        return found[-1].parent
+    program = shutil.which("initdb")
+    assert program, "these tests need a Postgres: apt-get install postgresql"
+    return Path(program).parent

@@ -1,0 +1,263 @@
+"""Fleet.approvals: the checks of approvals.Store pass with it, and it works across machines."""
+
+import itertools
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from hookbus import Ask, Bus, HookBlocked, HookError, hookable
+from hookbus.approvals import ApprovalPending, Approved, Denied, Rule
+from hookbus.fleet import Fleet
+
+from ..approvals.test_store import (  # noqa: F401 - they run here with a fleet
+    bank,
+    parked,
+    path,
+    test_a_no_holds_until_it_expires,
+    test_a_remembered_yes_is_for_as_long_as_the_person_said,
+    test_a_request_nobody_made_is_said_with_the_nearest,
+    test_a_yes_expires_counted_from_when_it_was_said,
+    test_an_edited_yes_runs_what_the_person_wrote,
+    test_the_first_answer_is_final,
+    test_the_same_call_made_again_after_the_yes_passes_once,
+    test_two_stores_do_not_know_each_others_digests,
+    test_what_is_no_answer_is_refused_and_changes_nothing,
+)
+
+NUMBERS = itertools.count(1)
+MOMENTS = ("asked", "answer_by", "lapsed", "answered", "until", "used")
+
+
+class Stores:
+    """Opens a fleet in place of each file of a store."""
+
+    def __init__(self, postgres):
+        self._postgres, self.schemas, self._opened = postgres, {}, []
+
+    def open(self, file, **options):
+        if str(file) not in self.schemas:
+            self.schemas[str(file)] = schema = f"store_{next(NUMBERS)}"
+            Fleet.make(self._postgres.url("owner"), schema=schema, operators="operator")
+        fleet = Fleet(self._postgres.url("operator"), schema=self.schemas[str(file)])
+        self._opened.append(fleet)
+        return fleet.approvals(**options)
+
+    def age(self, seconds):
+        """Let so many seconds pass for the server."""
+        moved = ", ".join(f"{each} = {each} - {seconds} * interval '1 s'" for each in MOMENTS)
+        for schema in self.schemas.values():
+            self._postgres.run_sql(f"UPDATE {schema}.requests SET {moved}")
+
+    def close(self):
+        for each in self._opened:
+            each.close()
+
+
+@pytest.fixture(autouse=True)
+def stores(postgres, monkeypatch):
+    opened = Stores(postgres)
+    monkeypatch.setattr("tests.approvals.test_store.Store", opened.open)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def later(stores):
+    return stores.age
+
+
+def pay_on(approver):
+    """Return a payment on a bus of its own, as on another machine."""
+    return bank(approver)
+
+
+def test_a_request_of_one_machine_is_answered_from_another(made):
+    pay, other = (pay_on(made.open("agent").approvals()) for _ in range(2))
+    id = parked(pay, "bob", 500)
+    operator = made.open("operator")
+    person = operator.approvals()
+    assert operator.status().pending == 1
+    [request] = person.pending()
+    assert request.id == id and abs(request.deadline - time.time() - 86400) < 3600
+    person.answer(id, Approved("ada"))
+    assert operator.status().pending == 0
+    assert other("bob", 500) == 500
+    assert parked(pay, "bob", 500) != id
+
+
+@pytest.mark.parametrize("kind", ["plain", "async"])
+def test_nul_in_arguments_and_in_edited_arguments_passes(made, kind):
+    approver = made.open("agent").approvals()
+    plain = pay_on(approver)
+    pay = plain if kind == "plain" else plain.later
+    id = parked(pay, "b\0b", 500)
+    person = made.open("operator").approvals()
+    assert person.get(id).request.arguments["to"] == "b\0b"
+    person.answer(id, Approved("a\0da", arguments={"to": "\0", "amount": 7}))
+    assert pay("b\0b", 500) == 7
+    assert person.get(id).state == "used" and person.get(id).answer.by == "a\0da"
+
+
+def test_of_many_threads_one_uses_an_approval(made):
+    agent = made.open("agent")
+    person = made.open("operator").approvals()
+    payments = [pay_on(agent.approvals()) for _ in range(6)]
+    for amount in range(500, 505):
+        person.answer(parked(payments[0], "bob", amount), Approved("ada"))
+        won, start = [], threading.Barrier(len(payments))
+
+        def use(pay, amount=amount, won=won, start=start):
+            start.wait()
+            try:
+                won.append(pay("bob", amount))
+            except ApprovalPending:
+                return
+
+        threads = [threading.Thread(target=use, args=(pay,)) for pay in payments]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        assert won == [amount]
+
+
+RACER = """
+import sys
+from hookbus import Ask, Bus, hookable
+from hookbus.approvals import ApprovalPending
+from hookbus.fleet import Fleet
+
+url, schema, rounds = sys.argv[1:]
+bus = Bus()
+bus.approver(Fleet(url, schema=schema, program="racer").approvals())
+bus.signal("pre_pay").connect(lambda sender: Ask("pay?"), role="guard", weak=False)
+
+@hookable(bus=bus)
+def pay(number):
+    return number
+
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(int(rounds)):
+    try:
+        print(pay(number))
+    except ApprovalPending:
+        pass
+"""
+
+
+def test_programs_in_different_places_race_for_approvals_and_each_is_used_once(
+    made, postgres, tmp_path
+):
+    rounds = 20
+    words = [postgres.url("agent"), made.schema, str(rounds)]
+    racers = []
+    for name in ("one", "two"):
+        file = tmp_path / name / "agent.py"
+        file.parent.mkdir()
+        file.write_text(RACER)
+        racers.append(subprocess.Popen(
+            [sys.executable, str(file), *words], text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        ))  # fmt: skip
+    assert [each.stdout.readline() for each in racers] == ["ready\n"] * 2
+    first, second = racers
+    assert first.communicate("go\n", timeout=60)[0] == ""
+    person = made.open("operator").approvals()
+    assert len(person.pending()) == rounds
+    for request in person.pending():
+        person.answer(request.id, Approved("ada"))
+    assert second.communicate("go\n", timeout=60)[0].split() == [*map(str, range(rounds))]
+    assert [each.state for each in person.history()] == ["used"] * rounds
+
+
+def test_an_agents_role_cannot_answer_or_read(made, postgres):
+    approver = made.open("agent").approvals()
+    id = parked(pay_on(approver), "bob", 500)
+    for act in (
+        approver.pending, approver.history, lambda: approver.get(id),
+        lambda: approver.answer(id, Approved("me")),
+    ):  # fmt: skip
+        with pytest.raises(HookError, match="the role agent has no right"):
+            act()
+    refused = f"SELECT {made.schema}.answer('{id}', 'approved', '{{}}', false, 60)"
+    with pytest.raises(Exception, match="permission denied"):
+        postgres.run_sql(refused, role="agent")
+    assert made.open("operator").approvals().get(id).state == "pending"
+
+
+@pytest.mark.parametrize("kind", ["plain", "async"])
+def test_without_a_server_the_call_is_blocked_and_goes_on_after_a_restart(made, postgres, kind):
+    approver = made.open("agent").approvals()
+    plain = pay_on(approver)
+    pay = plain if kind == "plain" else plain.later
+    id = parked(pay, "bob", 500)
+    made.open("operator").approvals().answer(id, Approved("ada"))
+    postgres.stop()
+    try:
+        with pytest.raises(HookBlocked, match="the fleet at .* cannot be used") as found:
+            pay("bob", 500)
+        assert not isinstance(found.value, ApprovalPending)
+    finally:
+        postgres.start()
+    assert pay("bob", 500) == 500
+    approver.close()
+    with pytest.raises(HookBlocked, match="are closed"):
+        pay("bob", 500)
+
+
+def test_a_request_that_was_not_answered_in_time_has_expired(made, postgres):
+    pay = pay_on(made.open("agent").approvals(answer_within=60))
+    id = parked(pay, "bob", 500)
+    past = "answer_by = answer_by - interval '61 s'"
+    postgres.run_sql(f"UPDATE {made.schema}.requests SET {past}")
+    person = made.open("operator").approvals()
+    assert person.pending() == [] and person.get(id).state == "expired"
+    with pytest.raises(HookError, match="has expired"):
+        person.answer(id, Denied("ada", "late"))
+    assert parked(pay, "bob", 500) != id
+
+
+def test_what_a_fleet_does_not_keep_is_refused(made):
+    bus = Bus()
+    bus.approver(made.open("agent").approvals())
+    bus.signal("pre_pay").connect(
+        lambda sender: Ask("pay?", roles=["finance"]), role="guard", weak=False
+    )
+    pay = hookable("pay", bus=bus, identity=lambda sender: "the bank")(lambda: 1)
+    with pytest.raises(HookBlocked, match="requires roles or several approvals"):
+        pay()
+    id = parked(pay_on(made.open("agent").approvals()), "bob", 500)
+    with pytest.raises(HookError, match="rule="):
+        made.open("operator").approvals().answer(
+            id, Approved("ada", rule=Rule({"to": "*", "amount": 500}, uses=2))
+        )
+
+
+def test_retain_drops_requests_that_have_ended_and_no_others(made, postgres):
+    operator = made.open("operator")
+    person, pay = operator.approvals(), pay_on(made.open("agent").approvals())
+    used, denied, late, valid, pending = (parked(pay, "bob", 500 + each) for each in range(5))
+    for id in (used, valid):
+        person.answer(id, Approved("ada"))
+    person.answer(denied, Denied("ada", "no"))
+    assert pay("bob", 500) == 500
+    moved = ", ".join(f"{each} = {each} - interval '3 days'" for each in MOMENTS)
+    ended = f"('{used}', '{denied}', '{late}')"
+    postgres.run_sql(f"UPDATE {made.schema}.requests SET {moved} WHERE id IN {ended}")
+    postgres.run_sql(f"UPDATE {made.schema}.requests SET asked = asked - interval '3 days'")
+    operator.retain(4)
+    assert len(person.history()) == 5
+    operator.retain(1)
+    assert [each.request.id for each in person.history()] == [valid, pending]
+    assert pay("bob", 503) == 503
+
+
+@pytest.mark.parametrize("name", ["expires", "answer_within"])
+def test_a_bad_number_of_seconds_is_refused(made, name):
+    for seconds in (0, -1, True, "1", None):
+        with pytest.raises(HookError, match=f"{name}="):
+            made.open("agent").approvals(**{name: seconds})
