@@ -1,5 +1,6 @@
 """Overrides of hookable static methods: guarded where they are hookable, and named where not."""
 
+import sys
 import warnings
 
 import pytest
@@ -177,3 +178,33 @@ def test_a_receiver_of_anybody_may_ask_for_the_first_argument_of_a_static_method
     assert report(bus).findings == ()
     with pytest.raises(HookError, match="has a parameter 'too', which send does not have"):
         bus.signal("pre_send").connect(lambda sender, too: None)
+
+
+def test_a_report_searches_the_classes_of_the_program_once_however_much_is_connected():
+    def searches(hooks):
+        """Count how often a report asks `object` and all classes below it for their subclasses."""
+        bus, asked = Bus(), []
+        for number in range(hooks):
+
+            class Agent:
+                @hookable(f"reply_{number}", bus=bus)
+                def reply(self, msg):
+                    return msg
+
+            for _ in range(3):
+                bus.signal(f"pre_reply_{number}").connect(lambda agent, msg: None)
+
+        def count(frame, event, called):
+            if event == "c_call" and called.__name__ == "__subclasses__":
+                asked.append(called)
+
+        sys.setprofile(count)
+        try:
+            report(bus)
+        finally:
+            sys.setprofile(None)
+        return len(asked)
+
+    few, many = searches(1), searches(4)
+    assert few > 100
+    assert many < few * 1.5

@@ -7,7 +7,10 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import Any, Final
 
 from .._callables.callables import layers
 from .._connections.senders import own_class
@@ -28,8 +31,35 @@ def with_subclasses(classes: Iterable[type]) -> list[type]:
     return list(found.values())
 
 
+_Holders = list[tuple[Hook, type]]
+_one_walk: Final = ContextVar[tuple[frozenset[Hook], Callable[[], _Holders]] | None](
+    "_one_walk", default=None
+)
+
+
+@contextmanager
+def one_walk(hooks: Iterable[Hook]) -> Iterator[None]:
+    """Until the block ends, search all classes at most once for these hookables, and not once for
+    each question about them.
+    """
+    searched = frozenset(hooks)
+    token = _one_walk.set((searched, cache(lambda: list(_search(searched)))))
+    try:
+        yield
+    finally:
+        _one_walk.reset(token)
+
+
 def static_holders(hooks: Iterable[Hook]) -> Iterator[tuple[Hook, type]]:
     """Yield each of these hookables with every class that has it as a static method."""
+    wanted = frozenset(hooks)
+    searched, find = _one_walk.get() or (frozenset(), list)
+    if wanted <= searched:
+        return (pair for pair in find() if pair[0] in wanted)
+    return _search(wanted)
+
+
+def _search(hooks: Iterable[Hook]) -> Iterator[tuple[Hook, type]]:
     named = [hook for hook in hooks if hook.looks_like_method]
     names = {hook.body.__name__ for hook in named}
     places = {hook.named_place for hook in named}

@@ -21,7 +21,7 @@ from .._ground.errors import did_you_mean
 from .._ground.keywords import check_bus, named_options
 from .._ground.signatures import signature_of
 from .._hooks.hook import Hook
-from .._hooks.statics import is_method
+from .._hooks.statics import is_method, one_walk
 from .._outgoing.exporting import unconnected
 from .._questions.spec import Spec
 from .._waiting.workers import workers
@@ -123,6 +123,11 @@ def report(bus: Bus = default_bus) -> Report:
         A report that `print` and notebooks show as tables.
     """
     check_bus(bus)
+    with one_walk(bus._switchboard.hooks()):
+        return _summarize(bus)
+
+
+def _summarize(bus: Bus) -> Report:
     signals = [signal for signal in bus.signals() if signal.receivers]
     declared = [each for name in bus.hook_names() for each in bus._switchboard.declared(name)]
     rows = [_hook_row(bus, hook) for hook in declared]
