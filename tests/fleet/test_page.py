@@ -11,6 +11,7 @@ def test_the_page_runs_and_prints_what_it_says(postgres, tmp_path):
     text = (DOCS / "how-to" / "operate-a-fleet.md").read_text()
     path = tmp_path / "fleet.py"
     path.write_text(program_of(text))
+    postgres.run_sql("DROP SCHEMA IF EXISTS hookbus CASCADE")  # other tests use it, too
     roles = ("owner", "agent", "operator")
     urls = {f"FLEET_{role.upper()}": postgres.url(role) for role in roles}
     ran = subprocess.run(
