@@ -247,9 +247,3 @@ class Hookbus(Cedar):
 
     def reload(self):
         """It looks at the file by itself."""
-
-
-ENGINES = {
-    "hookbus": Hookbus, "cedarpy": Cedar, "strands-agents": Strands, "agent-aegis": Aegis,
-    "controlzero": ControlZero, "agent-policy-gateway": PolicyGateway,
-}  # fmt: skip
