@@ -30,11 +30,11 @@ TESTS = {
     for name in re.findall(r"def (test_\w+)", path.read_text())
 }
 ELSEWHERE = {f"from-{system}.md" for system in ("agentscope", "agenticx", "agno", "bub")} | {
-    "operate-a-fleet.md"
+    "operate-a-fleet.md", "hand-on-events.md", "under-a-durable-workflow.md",
 }
 """Pages that need a package of their own. Its tests run them in its environment (`python -m
 tests.systems`), as they run those of FRAMEWORKS. The page on fleets needs a Postgres, and
-tests/fleet runs it.
+tests/fleet runs it. tests/recipes runs the last two.
 """
 FRAMEWORKS = DOCS / "how-to" / "frameworks"
 PYTEST = ("-m", "pytest", "-qs", "-p", "no:cacheprovider", "-p", "hookbus._pytest")

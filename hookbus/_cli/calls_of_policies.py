@@ -116,7 +116,7 @@ def module_schema(module: ModuleType) -> Schema:
     names to functions, and hookables that are tools themselves.
 
     Raises:
-        HookError: if there is none.
+        HookError: if the module has no tools.
     """
     from ..guards._call import declared_by
     from ..guards._cedar.declared import fields_of_function, fields_of_schema

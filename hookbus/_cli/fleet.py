@@ -83,7 +83,7 @@ def kill(
 def revive(
     tool: str, /, *, by: str | None = None, hook: Hook = "tool_call", at: At = HERE
 ) -> None:
-    """End a kill in every member.
+    """Allow killed tools again in every member.
 
     Args:
         tool: the glob of the kill, exactly as it was.

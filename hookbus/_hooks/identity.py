@@ -95,7 +95,7 @@ def hold(cls: type, mro: tuple[type, ...], holder: object) -> bool:
 
 
 def write_checks(name: str, first: Any) -> tuple[list[str], tuple[int, ...]]:
-    """Generate conditions that are true until a class of a first argument gets a new method. They
+    """Generate conditions that are false once a class of the first argument has changed. They
     check that the MRO is the same, and that each class in it has the same number of attributes and
     the same value under the name. They run at every call, so they are inlined and call few
     functions.

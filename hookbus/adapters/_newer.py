@@ -67,8 +67,8 @@ def in_place_of(
     adapter: str, package: str, supported: Between | Supported, untested: Untested,
     install: Install, home: Any = None,
 ) -> InPlace:  # fmt: skip
-    """Return patches for objects that change nothing, such as middleware. The self-test runs only
-    once per process.
+    """Return patches for objects that replace no function, such as middleware. The self-test
+    runs only once per process.
     """
     supported = all_of(supported)
     version = installed_version(package, *supported)

@@ -5,7 +5,7 @@ every `run`, `arun`, `invoke` and `ainvoke` of a tool: by an agent, with native 
 actions written as text, by a program, or by `LLM.call`. The `name` is the one that models use, such
 as `delegate_work_to_coworker` (`kind="agent"`). The `arguments` are those of the model, before the
 tool's schema fills in defaults. `model_call` covers `call` and `acall` of a `BaseLLM`. If a
-receiver may change or block an answer, CrewAI's own events of the answer are delayed until the
+receiver may change or block an answer, CrewAI's own events for it are delayed until the
 receiver has returned.
 
 A blocked call returns CrewAI's `ToolFailure`, even if a program made the call. The agent's model

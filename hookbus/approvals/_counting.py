@@ -40,7 +40,7 @@ def person_of(
         raise HookError(f"{which}: {proof.name!a} made the call, and may not approve it")
     person = people.read().get(proof.name)
     if person is None:
-        raise HookError(f"{which}: {proof.name!a} is not one of the people")
+        raise HookError(f"{which}: {proof.name!a} is not one of the people in people.toml")
     if not any(each.is_open_to(person.roles) for each in request.required):
         raise HookError(f"{which}: {proof.name!a} has none of these roles")
     if sum(each.approvals for each in request.required) > 1:

@@ -89,7 +89,9 @@ def check_rule(rule: Any, request: Request, proof: Proof | None, people: People 
         raise HookError("rule= needs a proven name, so that no agent can make a rule: answer on "
                         "the command line, or pass proof=")  # fmt: skip
     if people is not None and proof.name not in people.read():
-        raise HookError(f"{proof.name!a} is not one of the people")
+        raise HookError(
+            f"{proof.name!a} is not one of the people in people.toml, who alone can make a rule"
+        )
     names = patterned(request.hook, request.arguments).keys()
     if rule.arguments.keys() != names:
         raise HookError(f"Rule(arguments=) must contain every argument: {', '.join(names)}")

@@ -96,8 +96,8 @@ class Row:
 
     @property
     def credited(self) -> int:
-        """The number of attacks that count as successful although no call for the goal ran and no
-        words were said for it.
+        """The number of attacks that AgentDojo counts as successful although no call and no text
+        of the agent served the attacker's goal.
         """
         return sum(
             bool(outcome.attack_succeeded) and not outcome.goal_was_served

@@ -1,4 +1,4 @@
-"""A fleet: what agents on several machines share in one schema of a Postgres."""
+"""A fleet: what agents on several machines share in one schema of a Postgres database."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ class Status:
 
 @named_options
 class Fleet:
-    """One schema of a Postgres (13 or newer) that agents on several machines share.
+    """One schema of a Postgres database (version 13 or newer) that agents on several machines
+    share.
 
     It can be used from any thread, and in a forked process. Nothing waits for the server for more
     than 5 seconds, and everything continues by itself when the server is back.
@@ -164,7 +165,7 @@ class Fleet:
         self._server.call("set_word", "kill", *texts, check_text("reason", reason))
 
     def revive(self, tool: str, *, by: str, hook: str = "tool_call") -> None:
-        """End a kill in every member.
+        """Allow killed tools again in every member.
 
         Raises:
             UnknownRequest: if there is no kill of exactly this glob.

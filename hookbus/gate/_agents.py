@@ -86,8 +86,9 @@ class Agent:
             or turn (the end of a turn). The gate ignores every other event.
         tools: the names of its tools by group.
         has_ids: whether its events contain an identifier of the call.
-        folder: the environment variable that contains the folder of the session.
-        folder_arguments: the arguments of its shells that name the folder of the command.
+        folder: the environment variable that contains the session's project folder.
+        folder_arguments: the arguments of its shell tools that contain the working directory of
+            the command.
         is_flat: whether an entry in its file is a single hook instead of a list of hooks.
         refuses_prompts: whether a refused prompt never reaches the model.
         replaces_results: whether every result can be replaced, and not only those of MCP tools.

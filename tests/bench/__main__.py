@@ -20,6 +20,7 @@ from .harness import Bench, Effort, Figure, Measured, Row
 from .peers import PEERS, measuring
 from .profiling import profile
 from .rows import all_rows, short_rows, take
+from .rows_fleet import rows as rows_of_fleets
 from .short import decide
 
 
@@ -44,7 +45,9 @@ def full(options: argparse.Namespace) -> int:
     record: dict[str, Any] = {"python": platform.python_version(), "machine": platform.machine()}
     effort = Effort(options.seconds, rounds=options.rounds)
     with Bench(effort) as bench:
-        rows = [row for row in all_rows() if _is_wanted(row.key, options.only)]
+        # Those of fleets need a Postgres, so they are measured only when they are asked for.
+        known = [*all_rows(), *rows_of_fleets()] if options.only else all_rows()
+        rows = [row for row in known if _is_wanted(row.key, options.only)]
         goals = [_measured(bench, row) for row in rows]
         if goals:
             peers = _with_peers(goals, effort) if options.peers else []
@@ -128,7 +131,8 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument(
         "--only", nargs="+", metavar="ROW",
-        help="only these rows: P4,P17, or 'P10 connect'; costs for what each thing costs",
+        help="only these rows: P4,P17, or 'P10 connect'; costs for what each thing costs; fleet "
+        "for the figures of fleets, which need a Postgres",
     )  # fmt: skip
     parser.add_argument(
         "--profile", metavar="CASE",

@@ -20,9 +20,12 @@ PASSWORDS = {
 
 
 class Postgres:
-    """A server with a database `fleet` that belongs to the role `owner`."""
+    """A server with a database `fleet` that belongs to the role `owner`. The options are settings
+    of the server that replace those of the tests.
+    """
 
-    def __init__(self):
+    def __init__(self, **options):
+        self._options = options
         self._programs = _programs()
         self._folder = Path(tempfile.mkdtemp(prefix="hookbus-postgres-"))
         self._as_user = {"user": "postgres"} if os.getuid() == 0 else {}
@@ -63,6 +66,7 @@ class Postgres:
         options = {
             "listen_addresses": "127.0.0.1", "port": self.port, "unix_socket_directories": "",
             "fsync": "off", "shared_buffers": "16MB", "max_connections": "60",
+            **self._options,
         }  # fmt: skip
         words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
         with open(self._folder / "log", "ab") as log:
@@ -139,6 +143,15 @@ class Postgres:
     def _signal_all(self, kind):
         for each in (self._process.pid, *self._children()):
             os.kill(each, kind)
+
+    def cpu_seconds(self):
+        """Return the CPU time that the processes of the server have used."""
+        ticks = 0
+        for each in (self._process.pid, *self._children()):
+            with suppress(OSError):  # one that has ended is counted with the children of the first
+                fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+                ticks += sum(map(int, fields[11:15]))
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def _children(self):
         pid = self._process.pid

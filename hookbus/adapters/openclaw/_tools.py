@@ -82,7 +82,7 @@ class ToolAnswering:
         return self.registration.handler
 
     def is_asked(self, name: str, context: Any) -> bool:
-        """Return whether it is called for this tool."""
+        """Return whether the handler is called for this tool."""
         return current("before_tool_call").asks(self.registration, {"toolName": name}, context)
 
     async def __call__(self, tools: Any, ctx: HookContext) -> Any:
