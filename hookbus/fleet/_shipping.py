@@ -54,7 +54,8 @@ class Shipping:
         Raises:
             HookError: if the journal cannot be read.
         """
-        return self._cursor.lag()
+        with _in_sqlite:
+            return self._cursor.lag()
 
     def close(self) -> None:
         """Publish the records that are left, and stop. What cannot be published within 5 seconds
@@ -98,24 +99,31 @@ class Shipping:
             HookError: if that fails. The batch is read again next time.
         """
         with self._lock:
-            batch: list[Record] = []
-            characters = 0
-            bodies: list[str] = []
+            ids, bodies = self._read_batch()
+            if not ids:
+                return 0
+            with _in_sqlite:
+                file = head(self._path).file
+            [(stored,)] = self._server.call("publish", self._name(), file, ids, bodies)
+            with _in_sqlite:
+                self._cursor.commit()
+            self.shipped += stored
+            return len(ids)
+
+    def _read_batch(self) -> tuple[list[str], list[str]]:
+        """Return the ids and bodies of the next records."""
+        ids: list[str] = []
+        bodies: list[str] = []
+        characters = 0
+        with _in_sqlite:
             self._cursor.rewind()  # another process may ship the same journal
             for record in self._cursor:
-                batch.append(record)
+                ids.append(record.id)
                 bodies.append(_body(record))
                 characters += len(bodies[-1])
-                if len(batch) == BATCH or characters > BATCH_CHARACTERS:
+                if len(ids) == BATCH or characters > BATCH_CHARACTERS:
                     break
-            if not batch:
-                return 0
-            ids = [each.id for each in batch]
-            file = head(self._path).file
-            [(stored,)] = self._server.call("publish", self._name(), file, ids, bodies)
-            self._cursor.commit()
-            self.shipped += stored
-            return len(batch)
+        return ids, bodies
 
     def _note(self, error: Exception) -> None:
         if self.problem is None:
@@ -136,10 +144,18 @@ def _body(record: Record) -> str:
 
 _all: Final[weakref.WeakSet[Shipping]] = weakref.WeakSet()
 
+_in_sqlite: Final = threading.RLock()
+"""Held while a thread reads or writes a journal. SQLite has locks of its own. If the process forks
+while a thread holds one of them, the child waits for it forever.
+"""
+
 
 def _in_child() -> None:
+    _in_sqlite.release()
     for shipping in list(_all):
         shipping._begin()
 
 
-run_at_fork(after_in_child=_in_child)
+run_at_fork(
+    before=_in_sqlite.acquire, after_in_parent=_in_sqlite.release, after_in_child=_in_child
+)

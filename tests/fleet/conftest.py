@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 from hookbus.fleet import Fleet
+from hookbus.journal import Journal
 
 from .postgres import Postgres
 
@@ -45,3 +46,9 @@ def made(postgres):
     fleet = Made(postgres)
     yield fleet
     fleet.close()
+
+
+@pytest.fixture
+def journal(tmp_path):
+    with Journal(tmp_path / "journal.db") as opened:
+        yield opened

@@ -1,7 +1,6 @@
 """Fleet.ship and Fleet.events: the journal is the outbox, and no event is lost, doubled, overtaken.
 """
 
-import os
 import signal
 import subprocess
 import sys
@@ -39,12 +38,6 @@ for number in range(100_000):
         time.sleep(0.002)
         print(number, flush=True)
 """
-
-
-@pytest.fixture
-def journal(tmp_path):
-    with Journal(tmp_path / "journal.db") as opened:
-        yield opened
 
 
 def steps_of(journal):
@@ -266,24 +259,6 @@ def test_retain_drops_only_what_all_readers_have_committed(made, journal):
     assert operator.retain(1) == 0
     assert operator.retain(0) == 2
     assert ids_of(operator.events("new")) == whole[2:]
-
-
-def test_a_forked_process_ships_what_it_does(made, journal):
-    step = steps_of(journal)
-    made.open("agent").ship(journal)
-    step("parent")
-    child = os.fork()
-    if child == 0:
-        try:
-            step("child")
-            journal.flush()
-            os._exit(0)
-        finally:
-            os._exit(1)
-    assert os.waitpid(child, 0)[1] == 0
-    events = made.open("operator").events("siem")
-    seen = []
-    until(lambda: seen.extend(events) or len({each.run for each in seen}) == 2)
 
 
 def test_bad_input_gets_one_clear_line(made, journal, tmp_path):

@@ -8,6 +8,7 @@ import os
 import signal as signals
 import sys
 import threading
+import types
 import warnings
 
 import pytest
@@ -123,6 +124,8 @@ def locks_of(*owners):
             several += each
         elif isinstance(each, dict):
             several += each.values()
+        elif isinstance(each, types.MethodType):
+            several.append(each.__self__)
         elif type(each).__module__.startswith("hookbus.") and hasattr(each, "__dict__"):
             several += vars(each).values()
     return found

@@ -100,9 +100,9 @@ LARGE = {
     "is not valid TOML (ValueError": "limit = " + "9" * 5_000,
     "contains an integer of more than 64 bits": "format = 0x" + "f" * 5_000,
     "cannot be read": GOOD + f"[requires]\npackages = ['attrs>={'9' * 5_000}']",
-    "has a key of over 50 parts": "a" + ".a" * 20_000 + " = 1",
-    "has a key of over 50 parts: in quotes": "'a'" + ' . "a.b"' * 60 + " = 1",
-    "has a key of over 50 parts: a table": "[" + "a." * 20_000 + "a]",
+    "has a key with more than 50 parts": "a" + ".a" * 20_000 + " = 1",
+    "has a key with more than 50 parts: in quotes": "'a'" + ' . "a.b"' * 60 + " = 1",
+    "has a key with more than 50 parts: a table": "[" + "a." * 20_000 + "a]",
     "has 100,002 characters": "#" * 100_002,
     "is nested more than 50 levels deep": GOOD + "x = " + "[" * 60 + "]" * 60,
 }
