@@ -57,7 +57,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(.*\.)?(Role|OnError|Path|Options|Unguarded|Guard|ConnectOptions|QuestionOptions)"),
     ("py:.*", r"(.*\.)?(_Hidden|Kinds|Connectable|FunctionKind|Level|Status|Home|Void)"),
     ("py:.*", r"(.*\.)?(Of|OfOne|OfMany|Required|Form|Aside|Pause|Halves)"),
-    ("py:.*", r"(.*\.)?(Tool|Approve|Dispatch|ClawHook|Selection|Word)"),
+    ("py:.*", r"(.*\.)?(Tool|Approve|Dispatch|ClawHook|Selection|Word|Storage|Server)"),
     ("py:.*", r"typing\.(~P|Literal\['none')"),
 ]
 
