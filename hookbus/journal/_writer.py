@@ -182,8 +182,12 @@ class Writer:
         """
         with self._held():
             error = self._mover.drain()
-            if error is None:
-                self._mover.transact(do)
+            try:
+                if error is None:
+                    self._mover.transact(do)
+            finally:
+                if self.is_closed:  # a cursor outlives its journal, and nothing else would close it
+                    self._mover.chain.disconnect()
         if error is not None:
             raise HookError(error)
 

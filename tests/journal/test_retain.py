@@ -1,7 +1,9 @@
 """What is old is dropped, the chain stays whole, and no reader loses what it has not read."""
 
+import os
 import sqlite3
 import time
+from pathlib import Path
 
 import attrs
 import pytest
@@ -95,6 +97,13 @@ def test_a_cut_that_was_not_finished_leaves_a_whole_chain_and_is_finished_the_ne
     assert [each.type for each in journal.records()] == ["hookbus.retained"]
 
 
+def target_of(link):
+    try:
+        return os.readlink(link)
+    except FileNotFoundError:  # the list itself had a file open
+        return ""
+
+
 def test_a_cursor_reads_on_where_it_was_committed_whoever_died_in_between(journal, bank, path):
     bank.pay("ada")
     cursor = journal.cursor("outbox")
@@ -111,6 +120,18 @@ def test_a_cursor_reads_on_where_it_was_committed_whoever_died_in_between(journa
     again.commit()  # it is behind, and takes nothing back
     assert list(journal.cursor("outbox")) == []
     assert [each.seq for each in journal.cursor("other")] == [1, 2, 3, 4]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files cannot be listed")
+def test_a_cursor_of_a_closed_journal_still_commits_and_leaves_no_file_open(journal, bank, path):
+    bank.pay("bob")
+    cursor = journal.cursor("outbox")
+    next(cursor)
+    journal.close()
+    cursor.commit()
+    cursor.rewind()
+    assert [each.seq for each in cursor] == [2]
+    assert not [each for each in Path("/proc/self/fd").iterdir() if str(path) in target_of(each)]
 
 
 def test_a_cursor_goes_back_to_what_was_committed_and_counts_what_was_not(journal, bank, path):
