@@ -63,11 +63,16 @@ class PolicyOptions:
 
 @attrs.frozen
 class Seen:
-    """A call from a journal or table."""
+    """A call from a journal or table.
+
+    Attributes:
+        is_allowed: whether no guard blocked the call or asked for an approval.
+    """
 
     tool: str
     arguments: Mapping[str, Any]
     baggage: Mapping[str, Any]
+    is_allowed: bool = True
 
     @property
     def title(self) -> str:
@@ -85,12 +90,12 @@ def calls_in(journal: Journal, hook: str) -> Iterator[Seen]:
         values = call.values
         if call.hook != hook or values is None:
             continue
-        arguments = values.get("arguments")
+        arguments, is_allowed = values.get("arguments"), call.then[0] == "allowed"
         if "name" in call.names and "arguments" in call.names:
             if isinstance(arguments, Mapping):
-                yield Seen(str(values.get("name")), arguments, call.baggage)
+                yield Seen(str(values.get("name")), arguments, call.baggage, is_allowed)
         else:
-            yield Seen(hook, values, call.baggage)
+            yield Seen(hook, values, call.baggage, is_allowed)
 
 
 def schema_in_force(given: PolicyOptions) -> Schema:

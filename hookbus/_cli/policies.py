@@ -248,8 +248,8 @@ def _calls(
 def new(
     *, from_journal: Path, output: Path | None = None, hook: str = "tool_call",
 ) -> None:  # fmt: skip
-    """Write a first policy from the calls in a journal. A comment on each condition states the
-    number of calls that it is based on.
+    """Write a first policy from the calls in a journal that its guards allowed. A comment on each
+    condition states the number of calls that it is based on.
 
     Args:
         from_journal: the journal. It contains values if its bus was created with values=True.
@@ -263,7 +263,15 @@ def new(
         raise HookError(
             f"{from_journal} has no call of {hook} with values: record with values=True"
         )
-    text = draft_of([(each.tool, each.arguments) for each in calls], hook)
+    allowed = [each for each in calls if each.is_allowed]
+    if not allowed:
+        raise HookError(
+            f"guards blocked all calls of {hook} in {from_journal}, or required approvals for them"
+        )
+    text = draft_of([(each.tool, each.arguments) for each in allowed], hook)
+    if left_out := len(calls) - len(allowed):
+        of_all = f"{left_out} of {len(calls)}"
+        text = f"// {of_all} calls are left out: guards did not allow them.\n{text}"
     if output is None:
         print(text, end="")
         return
@@ -272,4 +280,4 @@ def new(
             opened.write(text)
     except FileExistsError:
         raise HookError(f"{output} already exists: choose another file") from None
-    say(f"{output}: written from {len(calls)} calls", "green")
+    say(f"{output}: written from {len(allowed)} calls", "green")
