@@ -7,18 +7,62 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import threading
 import time
-from contextlib import closing, suppress
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 from urllib.parse import quote
 
 from .._ground.locks import Lock
+from .._ground.platform import run_at_fork
 from ..exceptions import HookError
 
 BUSY_SECONDS: Final = 10.0
 """The time in seconds that an operation waits for another process to finish writing."""
+
+
+FORK_SECONDS: Final = 15.0
+"""The longest time in seconds that a fork waits for threads that use SQLite."""
+
+_changed: Final = threading.Condition()
+_threads: Final = Counter[int]()
+
+
+@contextmanager
+def using_sqlite() -> Iterator[None]:
+    """Let a fork wait until the block has ended. SQLite has locks of its own. If another thread
+    forks the process while this thread holds one of them, the child waits for that lock forever.
+    """
+    me = threading.get_ident()
+    with _changed:
+        _threads[me] += 1
+    try:
+        yield
+    finally:
+        with _changed:
+            _threads[me] -= 1
+            if not _threads[me]:
+                del _threads[me]
+            _changed.notify_all()
+
+
+def _before_fork() -> None:
+    _changed.acquire()
+    me = threading.get_ident()
+    _changed.wait_for(lambda: not _threads.keys() - {me}, FORK_SECONDS)
+
+
+def _in_child() -> None:
+    for thread in _threads.keys() - {threading.get_ident()}:
+        del _threads[thread]
+    _changed.release()
+
+
+run_at_fork(before=_before_fork, after_in_parent=_changed.release, after_in_child=_in_child)
 
 
 def whole_path(path: str | os.PathLike[str], owner: str) -> Path:
@@ -128,7 +172,8 @@ def refuse_foreign(
         if not path.exists() or not path.stat().st_size:
             return
         try:
-            _check_owner(path, owner, application, version, oldest)
+            with using_sqlite():
+                _check_owner(path, owner, application, version, oldest)
             return
         except sqlite3.Error as error:
             if not tries_left:

@@ -20,6 +20,7 @@ from .._external.sqlite import (
     message_of,
     refuse_foreign,
     uri_of,
+    using_sqlite,
     whole_path,
 )  # fmt: skip
 
@@ -102,17 +103,18 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
     Raises:
         HookError: if the file cannot be read or written. In that case, nothing has changed.
     """
-    db = None
-    try:
-        uri = uri_of(path, "mode=rw")  # do not create a file that was deleted
-        db = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
-        into_wal(db, BUSY_SECONDS)
-        db.execute("PRAGMA synchronous = FULL")
-        db.execute("BEGIN IMMEDIATE")
-        yield db
-        db.execute("COMMIT")
-    except sqlite3.Error as error:
-        raise HookError(message_of(path, error)) from None
-    finally:
-        if db is not None:
-            db.close()  # rolls back an uncommitted transaction
+    with using_sqlite():
+        db = None
+        try:
+            uri = uri_of(path, "mode=rw")  # do not create a file that was deleted
+            db = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+            into_wal(db, BUSY_SECONDS)
+            db.execute("PRAGMA synchronous = FULL")
+            db.execute("BEGIN IMMEDIATE")
+            yield db
+            db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise HookError(message_of(path, error)) from None
+        finally:
+            if db is not None:
+                db.close()  # rolls back an uncommitted transaction

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sqlite3
@@ -16,6 +15,7 @@ from .. import HookError
 from .._ground.errors import did_you_mean
 from .._ground.keywords import named_options
 from ._counting import approvers_of, check_open, counted, person_of, signed_answer
+from ._in_thread import AskedInThread
 from ._memory import check_answer, check_seconds
 from ._people import People, Proof
 from ._required import missing
@@ -33,7 +33,7 @@ from ._words import (
 
 
 @named_options
-class Store:
+class Store(AskedInThread):
     """Keeps requests in a file until a person answers: `bus.approver(Store("approvals.db"))`.
 
     A call that requires approval is blocked with `ApprovalPending`. After the approval, make the
@@ -223,19 +223,6 @@ class Store:
             "UPDATE requests SET lapsed = ? WHERE digest = ? AND answer IS NULL",
             [time.time(), request.digest],
         )
-
-    async def ask_async(self, request: Request) -> Approved | Denied | Parked:
-        """Like `ask`, without blocking the event loop."""
-        answered = await asyncio.to_thread(self._asked, request)
-        if isinstance(answered, HookError):
-            raise answered
-        return answered
-
-    def _asked(self, request: Request) -> Approved | Denied | Parked | HookError:
-        try:
-            return self.ask(request)
-        except HookError as error:
-            return error
 
     def _opened(self) -> Any:
         if self._is_closed:

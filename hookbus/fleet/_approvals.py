@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from contextlib import suppress
@@ -23,6 +22,7 @@ from ..approvals import (
     UnknownRequest,
     check_answer,
 )
+from ..approvals._in_thread import AskedInThread
 from ..approvals._memory import check_seconds, describe_answer
 from ..approvals._words import Kept
 from ._connecting import Server
@@ -30,7 +30,7 @@ from ._connecting import Server
 _log: Final = logging.getLogger("hookbus")
 
 
-class Approvals:
+class Approvals(AskedInThread):
     """An approver that keeps requests in the fleet until a person answers, as `approvals.Store`
     keeps them in a file. It does not know people with roles, and no standing approvals.
 
@@ -129,19 +129,6 @@ class Approvals:
         if isinstance(answer, Denied):
             return answer
         return Kept.of(answer, json.loads(asked)["arguments"])
-
-    async def ask_async(self, request: Request) -> Approved | Denied | Parked:
-        """Like `ask`, without blocking the event loop."""
-        answered = await asyncio.to_thread(self._asked, request)
-        if isinstance(answered, HookError):
-            raise answered
-        return answered
-
-    def _asked(self, request: Request) -> Approved | Denied | Parked | HookError:
-        try:
-            return self.ask(request)
-        except HookError as error:
-            return error
 
     def _call(self, function: str, *values: Any) -> list[tuple[Any, ...]]:
         if self._is_closed:

@@ -15,6 +15,7 @@ import attrs
 from .. import Bus, HookError, default_bus
 from .._ground.errors import did_you_mean
 from .._ground.keywords import check_bus, named_options
+from .._ground.numbers import is_number
 from ..approvals import UnknownRequest
 from ..journal import Journal
 from ._approvals import Approvals
@@ -77,8 +78,7 @@ class Fleet:
         check_schema(schema)
         self._member = None if member is None else check_name("member", member)
         self.program = None if program is None else check_name("program", program)
-        is_number = isinstance(blind, (int, float)) and not isinstance(blind, bool)
-        if blind is not None and (not is_number or not 1 <= blind < 1e9):
+        if blind is not None and not (is_number(blind) and 1 <= blind < 1e9):
             raise HookError(f"blind={blind!r:.40} must be None or at least 1 second")
         self._blind = blind
         self._memberships: list[Membership] = []
@@ -244,8 +244,7 @@ class Fleet:
         Raises:
             HookError: for an invalid number, or if this role is not an operator's.
         """
-        is_number = isinstance(days, (int, float)) and not isinstance(days, bool)
-        if not is_number or not 0 <= days < 1e5:
+        if not (is_number(days) and 0 <= days < 1e5):
             raise HookError(f"retain(days={days!r:.40}) must be a number of days")
         return int(self._server.call("retain", float(days))[0][0])
 

@@ -54,8 +54,7 @@ class Shipping:
         Raises:
             HookError: if the journal cannot be read.
         """
-        with _in_sqlite:
-            return self._cursor.lag()
+        return self._cursor.lag()
 
     def close(self) -> None:
         """Publish the records that are left, and stop. What cannot be published within 5 seconds
@@ -102,11 +101,9 @@ class Shipping:
             ids, bodies = self._read_batch()
             if not ids:
                 return 0
-            with _in_sqlite:
-                file = head(self._path).file
+            file = head(self._path).file
             [(stored,)] = self._server.call("publish", self._name(), file, ids, bodies)
-            with _in_sqlite:
-                self._cursor.commit()
+            self._cursor.commit()
             self.shipped += stored
             return len(ids)
 
@@ -115,14 +112,13 @@ class Shipping:
         ids: list[str] = []
         bodies: list[str] = []
         characters = 0
-        with _in_sqlite:
-            self._cursor.rewind()  # another process may ship the same journal
-            for record in self._cursor:
-                ids.append(record.id)
-                bodies.append(_body(record))
-                characters += len(bodies[-1])
-                if len(ids) == BATCH or characters > BATCH_CHARACTERS:
-                    break
+        self._cursor.rewind()  # another process may ship the same journal
+        for record in self._cursor:
+            ids.append(record.id)
+            bodies.append(_body(record))
+            characters += len(bodies[-1])
+            if len(ids) == BATCH or characters > BATCH_CHARACTERS:
+                break
         return ids, bodies
 
     def _note(self, error: Exception) -> None:
@@ -144,18 +140,10 @@ def _body(record: Record) -> str:
 
 _all: Final[weakref.WeakSet[Shipping]] = weakref.WeakSet()
 
-_in_sqlite: Final = threading.RLock()
-"""Held while a thread reads or writes a journal. SQLite has locks of its own. If the process forks
-while a thread holds one of them, the child waits for it forever.
-"""
-
 
 def _in_child() -> None:
-    _in_sqlite.release()
     for shipping in list(_all):
         shipping._begin()
 
 
-run_at_fork(
-    before=_in_sqlite.acquire, after_in_parent=_in_sqlite.release, after_in_child=_in_child
-)
+run_at_fork(after_in_child=_in_child)

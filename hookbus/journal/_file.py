@@ -24,6 +24,7 @@ from .._external.sqlite import (
     message_of,
     refuse_foreign,
     uri_of,
+    using_sqlite,
     whole_path,
 )  # fmt: skip
 
@@ -117,7 +118,7 @@ def shrink(path: Path) -> None:
     Raises:
         HookError: if the file cannot be written.
     """
-    with _worded(path), closing(connected(path)) as db:
+    with _worded(path), using_sqlite(), closing(connected(path)) as db:
         free, before = _free(db), -1
         while free not in (0, before):
             db.executescript(f"PRAGMA incremental_vacuum({PAGES})")
@@ -146,7 +147,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     Raises:
         HookError: if it cannot be read.
     """
-    with _worded(path), closing(_read_only(path)) as db:
+    with _worded(path), using_sqlite(), closing(_read_only(path)) as db:
         yield db
 
 
