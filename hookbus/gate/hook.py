@@ -2,7 +2,7 @@
 
 Python caches no bytecode of the file that it starts, and to compile `_hook.py` takes as long as
 half the start of an interpreter. Whatever fails here ends with neither 77 nor 78, so that the shell
-around the hook closes the event.
+around the hook blocks the event.
 """
 
 import sys
