@@ -1,6 +1,8 @@
 """The benchmark measures what it says; nothing here depends on how fast anything is."""
 
 import json
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -319,3 +321,9 @@ def test_a_profile_of_what_is_not_there_says_what_is(capsys):
 def test_an_unknown_peer_is_not_installed(capsys):
     assert main(["install", "nobody"]) == 2
     assert "there are: agentscope, agno" in capsys.readouterr().out
+
+
+def test_the_benchmark_needs_no_driver_of_postgres_before_a_fleet_is_measured():
+    program = "import sys, tests.bench.__main__; print('psycopg' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (ran.stdout, ran.stderr) == ("False\n", "")

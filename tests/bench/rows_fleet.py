@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import hookbus.fleet  # loads psycopg when a fleet is made
 from hookbus import Bus, HookBlocked, hookable
-from hookbus.fleet import Fleet
 from hookbus.journal import Journal, Record
 
 from .harness import Figure
@@ -119,7 +119,8 @@ def _server() -> Iterator[Any]:
 
 
 def _make(server: Any, schema: str) -> None:
-    Fleet.make(server.url("owner"), schema=schema, agents="agent", operators="operator")
+    roles = {"agents": "agent", "operators": "operator"}
+    hookbus.fleet.Fleet.make(server.url("owner"), schema=schema, **roles)
 
 
 @contextmanager
@@ -184,7 +185,7 @@ def _ship(server: Any, path: Path, schema: str) -> float:
     _make(server, schema)
     agent = server.url("agent")
     with (
-        Fleet(server.url("operator"), schema=schema) as fleet,
+        hookbus.fleet.Fleet(server.url("operator"), schema=schema) as fleet,
         _program(SHIPPER, agent, schema, path) as go_on,
     ):
         events, seen = fleet.events("consumer"), set[str]()
@@ -272,8 +273,8 @@ def _kills() -> tuple[float, ...]:
 
     with (
         _server() as server,
-        Fleet(server.url("agent")) as member,
-        Fleet(server.url("operator")) as operator,
+        hookbus.fleet.Fleet(server.url("agent")) as member,
+        hookbus.fleet.Fleet(server.url("operator")) as operator,
     ):
         member.join(bus)
         for number in range(KILLS):
