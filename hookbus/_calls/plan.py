@@ -17,12 +17,12 @@ from .._connections.phases import PHASES, Served
 from .._connections.receiver import Connected
 from .._connections.senders import describe, description_of
 from .._connections.signal import HookSignal
+from .._connections.verdicts import Block
 from .._hooks.hook import Hook
 from .._hooks.signature import Signature
 from .._hooks.site import Site
 from .._hooks.statics import inherited
 from ..events import default_fields
-from .verdicts import Block
 
 
 @attrs.frozen(eq=False)

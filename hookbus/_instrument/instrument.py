@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any, Literal, NamedTuple, TypeVar, Unpack
 
 from .._bus import Bus, default_bus
-from .._calls.verdicts import NOTHING
+from .._connections.verdicts import NOTHING
 from .._ground.errors import did_you_mean
 from .._ground.keywords import check_bus
 from .._hookable import hooked
