@@ -1,4 +1,4 @@
-"""One call of one handler by hookbus: the event it gets, and its time limit."""
+"""Calls handlers as receivers of hookbus, with the right event and time limit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Answering:
         return self.registration.handler
 
     def is_asked(self, event: Any, ctx: Any) -> bool:
-        """Return whether it is called in the current run."""
+        """Return whether the current run calls this handler."""
         return current(self.registration.hook.name).asks(self.registration, event, ctx)
 
 
@@ -59,7 +59,7 @@ class AsyncAnswering(Answering):
 
 
 class SyncAnswering(Answering):
-    """The receiver for a handler of a synchronous hook; a returned awaitable is ignored."""
+    """The receiver for a handler of a synchronous hook, which ignores a returned awaitable."""
 
     def __call__(self, event: Any, ctx: Any) -> Any:
         registration = self.registration
@@ -79,13 +79,13 @@ class SyncAnswering(Answering):
 
 
 class Invocation:
-    """Tells a late handler whether the run still waits for it."""
+    """Lets a handler check whether the run is still waiting for its result."""
 
     def __init__(self, what: str) -> None:
         self._what, self._is_active = what, True
 
     def assert_active(self) -> None:
-        """Do nothing while the run waits for this handler.
+        """Raise an exception if the run no longer waits for this handler.
 
         Raises:
             RuntimeError: if the run no longer waits.
