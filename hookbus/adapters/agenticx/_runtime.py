@@ -244,8 +244,8 @@ _METHODS: Final[dict[str, Callable[..., Any]]] = {
 def replaced_runs(
     runtime: RuntimeHooks, patches: Patches | None = None, stock: Any = None
 ) -> dict[str, Callable[..., Any]]:
-    """Return the methods that call a registry's hooks. If `patches` is None, there are no original
-    methods to call after uninstalling."""
+    """Return the methods that call a registry's hooks. If `patches` is None, the registry class has
+    no original methods."""
 
     def replaced(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         async def run(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -1,5 +1,5 @@
-"""Runs the methods of Bub's `HookRuntime` on hookbus. If there are no other receivers or listeners,
-Bub's implementations are called directly."""
+"""Runs the methods of Bub's `HookRuntime` on hookbus. Without other receivers or listeners, Bub's
+implementations are called directly."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class Invocation:
 
 
 class ToolAuthority(Invocation):
-    """The tools of the current turn. Handlers of the authorised prompt build use it while they run.
+    """The tools of the current turn, for handlers of the authorised prompt build while they run.
 
     Attributes:
         fingerprint: identifies the tools and their source.
@@ -123,13 +123,13 @@ class ToolAuthority(Invocation):
 
 
 async def within(returned: Any, seconds: float | None) -> Any:
-    """Return the result of a handler; await it for at most `seconds`.
+    """Return the result of a handler, and await an awaitable result for at most `seconds`.
 
-    After that it is cancelled and not waited for, and a later result or exception is dropped. Code
-    that blocks the loop cannot be interrupted.
+    A handler that takes longer is cancelled, and its later result or exception is ignored. Code
+    that blocks the event loop cannot be interrupted.
 
     Raises:
-        HandlerTimeout: if it takes longer.
+        HandlerTimeout: if the handler takes longer.
     """
     if not inspect.isawaitable(returned):
         return returned
