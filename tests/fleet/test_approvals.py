@@ -1,6 +1,5 @@
-"""Fleet.approvals: the checks of approvals.Store pass with it, and it works across machines."""
+"""Fleet.approvals across machines. The checks of approvals.Store are in test_as_store_*."""
 
-import itertools
 import subprocess
 import sys
 import threading
@@ -10,63 +9,9 @@ import pytest
 
 from hookbus import Ask, Bus, HookBlocked, HookError, hookable
 from hookbus.approvals import ApprovalPending, Approved, Denied, Rule
-from hookbus.fleet import Fleet
 
-from ..approvals.test_store import (  # noqa: F401 - they run here with a fleet
-    bank,
-    parked,
-    path,
-    test_a_no_holds_until_it_expires,
-    test_a_remembered_yes_is_for_as_long_as_the_person_said,
-    test_a_request_nobody_made_is_said_with_the_nearest,
-    test_a_yes_expires_counted_from_when_it_was_said,
-    test_an_edited_yes_runs_what_the_person_wrote,
-    test_the_first_answer_is_final,
-    test_the_same_call_made_again_after_the_yes_passes_once,
-    test_two_stores_do_not_know_each_others_digests,
-    test_what_is_no_answer_is_refused_and_changes_nothing,
-)
-
-NUMBERS = itertools.count(1)
-MOMENTS = ("asked", "answer_by", "lapsed", "answered", "until", "used")
-
-
-class Stores:
-    """Opens a fleet in place of each file of a store."""
-
-    def __init__(self, postgres):
-        self._postgres, self.schemas, self._opened = postgres, {}, []
-
-    def open(self, file, **options):
-        if str(file) not in self.schemas:
-            self.schemas[str(file)] = schema = f"store_{next(NUMBERS)}"
-            Fleet.make(self._postgres.url("owner"), schema=schema, operators="operator")
-        fleet = Fleet(self._postgres.url("operator"), schema=self.schemas[str(file)])
-        self._opened.append(fleet)
-        return fleet.approvals(**options)
-
-    def age(self, seconds):
-        """Let so many seconds pass for the server."""
-        moved = ", ".join(f"{each} = {each} - {seconds} * interval '1 s'" for each in MOMENTS)
-        for schema in self.schemas.values():
-            self._postgres.run_sql(f"UPDATE {schema}.requests SET {moved}")
-
-    def close(self):
-        for each in self._opened:
-            each.close()
-
-
-@pytest.fixture(autouse=True)
-def stores(postgres, monkeypatch):
-    opened = Stores(postgres)
-    monkeypatch.setattr("tests.approvals.test_store.Store", opened.open)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def later(stores):
-    return stores.age
+from ..approvals.test_store import bank, parked
+from .as_store.conftest import MOMENTS
 
 
 def pay_on(approver):
