@@ -53,8 +53,8 @@ BUGS = [
     ),
     Bug(
         'the exception of a guard reaches the model', '_calls/outcome.py',
-        'Block(f"{receiver.role} failed: {said}")',
-        'Block(f"{receiver.role} failed: {error!r}")',
+        'Block(f"{receiver.role} failed: {said}", details',
+        'Block(f"{receiver.role} failed: {error!r}", details',
         'tests/test_events.py',
     ),
     Bug(
@@ -2704,9 +2704,22 @@ FLEET = [
         '        AND (p_most_tokens IS NULL OR tokens <= p_most_tokens)\n',
         'tests/fleet/test_limits.py'),
     Bug('fleet: a limit without its server is none', 'guards/_rate_limit.py',
-        'return Block(f"the number of calls is not known: {error}", code="limit")',
+        'return Block(reason, code="limit", details=details_of(error))',
         'return None',
         'tests/fleet/test_limits.py'),
+    Bug('a block does not say how a service failed', '_ground/errors.py',
+        'return {"failure": failure} if is_known else None',
+        'return None',
+        'tests/calls/test_services_that_fail.py'),
+    Bug('fleet: a server that is late counts as absent', 'fleet/_connecting.py',
+        '{SECONDS:g} seconds", "late"',
+        '{SECONDS:g} seconds", "absent"',
+        'tests/fleet/test_failures.py'),
+    Bug('fleet: a role without rights counts as a server that is not there',
+        'fleet/_connecting.py',
+        'return "absent" if is_away else "refused"',
+        'return "absent"',
+        'tests/fleet/test_failures.py'),
 ]  # fmt: skip
 
 ALL = (

@@ -12,7 +12,9 @@ from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from .. import HookError
+from .._ground.errors import service_error
 from .._ground.locks import Lock
+from ..exceptions import Failure
 
 try:
     import psycopg
@@ -110,7 +112,7 @@ class Server:
             HookError: in place of every error of the server. It never contains the password.
         """
         if self._is_closed:
-            raise HookError(f"the fleet at {self.where} is closed")
+            raise service_error(f"the fleet at {self.where} is closed", "unsent")
         until = time.monotonic() + SECONDS
         connection = None
         try:
@@ -118,11 +120,11 @@ class Server:
             connection.until = until
             yield connection
         except _Late:
-            raise HookError(
-                f"the fleet at {self.where} did not answer within {SECONDS:g} seconds"
+            raise service_error(
+                f"the fleet at {self.where} did not answer within {SECONDS:g} seconds", "late"
             ) from None
         except psycopg.Error as error:
-            raise HookError(self._message(error)) from None
+            raise service_error(self._message(error), _failure_of(error)) from None
         finally:
             if connection is not None:
                 self._give_back(connection)
@@ -184,6 +186,18 @@ class Server:
         if password:
             text = text.replace(password, "***")
         return f"the fleet at {self.where} cannot be used: {text:.300}"
+
+
+def _failure_of(error: psycopg.Error) -> Failure:
+    """Return how the server failed."""
+    if isinstance(error, errors.ConnectionTimeout):
+        return "late"
+    if error.sqlstate is not None:
+        is_away = error.sqlstate.startswith(("08", "57P"))  # it shuts down, or has crashed
+        return "absent" if is_away else "refused"
+    if not isinstance(error, psycopg.OperationalError):
+        return "unsent"  # the values cannot be represented
+    return "refused" if "FATAL" in str(error) else "absent"
 
 
 _FOREIGN: Final[list[_Connection]] = []

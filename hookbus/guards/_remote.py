@@ -23,7 +23,7 @@ class remote(ReadyGuard):
 
     Only a well-formed permit allows a call. Everything else blocks it before the deadline: a denial
     with the reason and code of the server, anything else with a reason that describes the problem,
-    `code="remote"`, and `details["problem"]`: `absent`, `late`, `refused`, `malformed` or `unsent`.
+    `code="remote"`, and `details["failure"]`: `absent`, `late`, `refused`, `malformed` or `unsent`.
 
     The server gets the actual arguments, including those that `bus.redact` removes from events,
     because it must judge the call that runs. A call with a value that JSON cannot represent exactly
@@ -145,7 +145,7 @@ class remote(ReadyGuard):
         return Block(decision.reason, code=decision.code, details={"server": self._place})
 
     def _unanswered(self, error: NoAnswer) -> Block:
-        details = {"server": self._place, "problem": error.problem}
+        details = {"server": self._place, "failure": error.failure}
         return Block(error.reason, code="remote", details=details)
 
 
