@@ -1,4 +1,4 @@
-"""Return a copy of a value with its strings changed at any depth, or the same object."""
+"""Copies values with changed strings, at any depth."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def changed(value: Any, change: Change, depth: int = 0, unseen: Note = id) -> An
         value: the value to scan.
         change: returns the replacement of a string.
         depth: the nesting depth of the value.
-        unseen: called with each object that cannot be scanned.
+        unseen: called with every object that cannot be scanned.
 
     Raises:
         HookError: if the value is nested too deeply, two keys would become equal, or a string that
