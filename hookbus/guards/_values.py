@@ -27,10 +27,11 @@ Note = Callable[[Any], object]
 
 
 def changed(value: Any, change: Change, depth: int = 0, unseen: Note = id) -> Any:
-    """Return a value with its strings changed, including keys, bytes, paths and long numbers.
+    """Return a value with changed strings, including keys, bytes, paths and long numbers, or the
+    same object if nothing changes.
 
-    It scans mappings, lists, tuples, sets, deques, collections of other classes, pydantic models,
-    dataclasses, attrs objects and namespaces. Other objects are returned unchanged.
+    The function scans mappings, lists, tuples, sets, deques, collections of other classes, pydantic
+    models, dataclasses, attrs objects and namespaces. Other objects are returned unchanged.
 
     Args:
         value: the value to scan.
