@@ -27,7 +27,8 @@ class HandOver:
     Attributes:
         arguments: the arguments that the agent sent, and that its user sees.
         question: a future that is done when a guard requires approval.
-        result: a future that is done when the tool has run, because its user approved the call.
+        result: a future that is done when the tool has run, which means that the agent's user
+            approved the call.
     """
 
     arguments: Mapping[str, Any]
