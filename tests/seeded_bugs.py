@@ -2714,7 +2714,7 @@ FLEET = [
     Bug('fleet: a server that is late counts as absent', 'fleet/_connecting.py',
         '{SECONDS:g} seconds", "late"',
         '{SECONDS:g} seconds", "absent"',
-        'tests/fleet/test_failures.py'),
+        'tests/fleet/test_making.py'),
     Bug('fleet: a role without rights counts as a server that is not there',
         'fleet/_connecting.py',
         'return "absent" if is_away else "refused"',
