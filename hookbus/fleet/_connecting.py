@@ -99,7 +99,8 @@ class Server:
         Raises:
             HookError: if the function cannot be called, or the server does not answer in time.
         """
-        places = ", ".join(["%s::text[]" if isinstance(each, list) else "%s" for each in values])
+        # Arrays are sent in binary, because each quote of a text array needs an escape.
+        places = ", ".join(["%b::text[]" if isinstance(each, list) else "%s" for each in values])
         statement = f'SELECT * FROM "{self.schema}".{function}({places})'
         with self.connected() as connection:
             return connection.execute(statement.encode(), values).fetchall()
