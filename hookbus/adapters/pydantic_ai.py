@@ -87,7 +87,8 @@ def guarded(
 
 
 def _shown(raw: Any) -> Any:
-    """Return the part of a result that the model reads: a `ToolReturn` may have further content."""
+    """Return the part of a result that the model reads. A `ToolReturn` may have additional
+    content."""
     if isinstance(raw, Output):
         return raw.value
     if _is_tool_return(raw):
@@ -137,7 +138,7 @@ def _called(
 
 
 def _read(name: str, arguments: dict[str, Any], ctx: Any, tool: Any) -> ToolCall:
-    """Return the call. Its tool is the same at any depth of nested toolsets."""
+    """Return the call. The tool of the call is the same object at any depth of nested toolsets."""
     while (inner := getattr(tool, "source_tool", None)) is not None:
         tool = inner
     found = tool.toolset

@@ -1,5 +1,5 @@
-"""Load and unload one plugin as a whole: it registers, all its requests are checked, and then
-either all receivers are connected or none.
+"""Loads and unloads a plugin as a whole. The plugin registers, all its requests are checked, and
+then either all receivers are connected or none.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Loaded:
     Attributes:
         notes: the operator's changes, by receiver.
         warnings: problems that do not prevent loading, with advice.
-        farewell: abandons the code if the bus is garbage-collected before the plugin is unloaded.
+        farewell: the finalizer that abandons the code of a plugin whose bus was garbage-collected.
     """
 
     bus: Bus
@@ -51,7 +51,7 @@ class Loaded:
     def leave(self) -> list[PluginError]:
         """Disconnect the receivers, run the cleanups, and remove the code.
 
-        Exceptions of cleanups are returned; they do not stop the unloading.
+        Exceptions of cleanups do not stop the unloading, but are returned.
         """
         for connection in reversed(self.connections):
             connection.disconnect()
@@ -70,11 +70,10 @@ def load(
     bus: Bus, candidate: Candidate, manifest: Manifest, settings: Mapping[str, Any], word: Word,
     provided: Callable[[str, str], Any], replaced: Loaded | None = None,
 ) -> Loaded:  # fmt: skip
-    """Load one plugin. The version that it replaces works until the new version is completely
-    connected; then call `leave()` of the old version.
+    """Load one plugin. The replaced version works until the new version is connected.
 
     Raises:
-        PluginError: with a message that says why the plugin was not connected.
+        PluginError: if the plugin cannot be connected; the message states the reason.
     """
     api = PluginApi(manifest.id, manifest.version, settings, provided)
     earlier = {id(receiver): receiver for _, receiver in _all_receivers(bus)}
@@ -225,7 +224,7 @@ def _settled(
 
 
 def signal_of(bus: Bus, name: str) -> HookSignal:
-    """Return the signal with this name; `"events"` means the events of the bus."""
+    """Return the signal with this name. `"events"` means the events of the bus."""
     return bus.events if name == "events" else bus.signal(name)
 
 
