@@ -191,8 +191,8 @@ _ADAPTER.run("pydantic_ai.agent:AbstractAgent.run", input="user_prompt", stream=
 
 @_ADAPTER.wrap(f"{_MANAGER}.validate_tool_call", optional=True)
 async def _validate_tool_call(gate: Gate, stock: Any, own: Any, call: Any, **options: Any) -> Any:
-    """Make hooks run for calls to tools that do not exist; older releases have no place for a
-    denial."""
+    """Run the hooks for calls to tools that do not exist. Older releases cannot return a denial for
+    such a call."""
     has_place = hasattr(own, "_wrap_error_as_failed")
     if own.tools is None or call.tool_name in own.tools or not has_place:
         return await stock(own, call, **options)

@@ -28,7 +28,7 @@ _naming = Lock()
 
 
 class _FreshSource(SourceFileLoader):
-    """Compiles the source each time, because cached bytecode looks up to date if the file changed
+    """Compiles the source each time, because cached bytecode seems up to date if the file changes
     again within the same second.
     """
 

@@ -167,8 +167,8 @@ def _of_entry_point(point: EntryPoint) -> Candidate:
 
 
 def _manifest_of(point: EntryPoint) -> str:
-    """Return the manifest nearest to the module of an entry point, according to its distribution's
-    own list of files.
+    """Return the manifest that is nearest to the module of an entry point, according to the
+    distribution's list of files.
     """
     distribution = point.distribution
     parts = point.module.split(".")

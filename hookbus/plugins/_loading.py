@@ -159,8 +159,8 @@ def _unkept(
 
 
 def _connect(loaded: Loaded, wirings: list[Wiring], word: Word, replaced: Loaded | None) -> None:
-    """Check all connections, then make them. Guards are connected first and disconnected last, so
-    that no call is unguarded between two versions.
+    """Check all connections, and then make them. Guards are connected first and disconnected last,
+    so that no call is unguarded between two versions.
     """
     old = replaced.connections if replaced else []
     unique = {
@@ -195,7 +195,7 @@ def _settled(
     loaded: Loaded, wiring: Wiring, word: Word, old: list[Connection]
 ) -> tuple[HookSignal, Standing]:
     """Return the signal and the options of a connection, after all checks that are possible before
-    it is made.
+    the connection is made.
     """
     signal = signal_of(loaded.bus, wiring.signal)
     name = wiring.options.get("name") or name_of(wiring.receiver)
@@ -229,7 +229,8 @@ def signal_of(bus: Bus, name: str) -> HookSignal:
 
 
 def _clean_up(cleanups: list[Callable[[], Any]]) -> list[PluginError]:
-    """Call the cleanups in reverse order; an exception in one does not stop the others."""
+    """Call the cleanups in reverse order. An exception in a cleanup does not stop the other
+    cleanups."""
     failures: list[PluginError] = []
     fatal: BaseException | None = None
     while cleanups:
@@ -253,7 +254,7 @@ def _clean_up(cleanups: list[Callable[[], Any]]) -> list[PluginError]:
 
 
 def _reason(error: BaseException, unclean: list[PluginError]) -> PluginError:
-    """Return why a plugin was not loaded, from the exception that ended it."""
+    """Return the reason why a plugin was not loaded, given the exception."""
     reason = error if isinstance(error, PluginError) else failure_of("connecting it raised", error)
     if unclean:
         trace = reason.traceback
@@ -300,7 +301,7 @@ def _check_no_strays(bus: Bus, code: Code, earlier: Mapping[int, Connected]) -> 
 
 
 def _retire_hooks(bus: Bus, code: Code) -> None:
-    """Remove from the bus the hooks of a plugin whose modules are removed."""
+    """Remove the hooks of a plugin from the bus if the plugin's modules are removed."""
     if code.leaves:
         homes = code.homes()
         for each in _buses(bus):

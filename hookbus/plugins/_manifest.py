@@ -121,7 +121,8 @@ def _parse(source: bytes) -> Table:
 
 
 def _check_size(source: str) -> None:
-    """Reject a source that would take long to parse: the time for a dotted key is quadratic."""
+    """Reject a source that would take long to parse, because parsing a dotted key takes quadratic
+    time."""
     if len(source) > MOST_CHARACTERS:
         most = f"at most {MOST_CHARACTERS:,} are allowed"
         problem = f"the manifest has {len(source):,} characters, but {most}"
@@ -154,7 +155,8 @@ def _inside(value: Table | list[Any]) -> Iterable[Any]:
 
 
 def _check_format(table: Table) -> None:
-    """Check the format first: in a newer format, the other keys may have different meanings."""
+    """Check the format before any other key, because keys may have different meanings in a newer
+    format."""
     number: Any = table.get("format")
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
         problem = "has no format key" if number is None else f"has format = {number!r:.60}"

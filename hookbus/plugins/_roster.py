@@ -191,8 +191,8 @@ class Roster:
                 )
 
     def _check_names_are_free(self, slot: Slot, provides: Mapping[str, tuple[str, ...]]) -> None:
-        """Reject a plugin that, according to its manifest, provides a kind and name that is already
-        provided.
+        """Reject a plugin whose manifest lists a kind and name that another plugin already
+        provides.
         """
         for owner in self.loaded.values():
             taken = owner.loaded.manifest.provides if owner.loaded and owner is not slot else {}
@@ -240,8 +240,8 @@ class Roster:
 
 
 def _newer(old: Slot, new: Slot, plugin: str | None) -> Slot:
-    """Return the slot of a plugin after a search. A loaded plugin keeps its old slot, and so does a
-    plugin that this search did not include.
+    """Return the slot of a plugin after a search. Loaded plugins and plugins that the search did
+    not include keep their old slots.
     """
     is_meant = plugin is None or old.is_called(plugin) or new.is_called(plugin)
     return new if is_meant and not old.loaded else old
