@@ -1,4 +1,4 @@
-"""Limit the number of calls."""
+"""Limits the number of calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FOREVER: Final = 30 * 24 * 3600
 """The time in seconds for which a call counts for its session, user or tool."""
 
 SWEPT: Final = 1_000
-"""Above this number of sessions, users or tools, those without recent calls are dropped."""
+"""The number of sessions, users or tools above which counts without recent calls are dropped."""
 
 
 class rate_limit(ReadyGuard):
@@ -34,8 +34,8 @@ class rate_limit(ReadyGuard):
         storage: the storage of the counts: a URI of the library limits, such as
             `"redis://localhost:6379"`, or a `hookbus.fleet.Fleet`, to share the counts between
             processes. If it is None, calls are counted in this process, for this guard only.
-        hook: the hook to count: a name, several names, or a glob. All hooks share one count. A call
-            nested in an equal call is not counted again.
+        hook: the hook to count: a name, several names, or a glob. All hooks share one count. A
+            nested call with the same tool and arguments is not counted again.
 
     Raises:
         HookError: for an invalid number or storage.

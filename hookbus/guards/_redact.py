@@ -1,4 +1,4 @@
-"""Keep secrets and personal data out of calls and their results."""
+"""Removes secrets and personal data from calls and their results."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class redact(ReadyGuard):
     stream and the message of its exception.
 
     The guard scans strings, bytes, paths, long numbers, mappings, collections, pydantic models,
-    dataclasses, attrs objects and namespaces. `report` lists classes whose objects it cannot scan.
-    If the guard fails, the call is blocked, or its stream ends.
+    dataclasses, attrs objects and namespaces. `report` lists the classes of objects that the guard
+    cannot scan. If the guard fails, the call is blocked, or its stream ends.
 
     Args:
         secrets: whether to redact keys and tokens, in the formats of detect-secrets and some
@@ -33,12 +33,13 @@ class redact(ReadyGuard):
         personal: whether to redact card numbers and IBANs with a valid checksum, and e-mail
             addresses.
         patterns: additional regular expressions. Searching for them counts toward `timeout`.
-        reversible: globs of tools that get the original values. If there are globs, a value is
-            replaced by a token such as `<card-9f2c41d07ab3>`, which is valid in the session that
-            `with baggage(session=...)` sets. Otherwise it is replaced by its kind, such as
+        reversible: globs of tools that get the original values. If globs are given, a value is
+            replaced with a token such as `<card-9f2c41d07ab3>`, which is valid in the session that
+            `with baggage(session=...)` sets. Otherwise, a value is replaced with its kind, such as
             `<card>`.
-        timeout: the limit in seconds of CPU time for the arguments, result and exception of a call
-            together. After that, the call is blocked. Each item of a stream adds some time.
+        timeout: the time limit for the arguments, result and exception of a call together, in
+            seconds of CPU time. A call that takes longer is blocked. Each item of a stream adds
+            some time.
         hook: the hook to redact: a name, several names, or a glob.
 
     Raises:

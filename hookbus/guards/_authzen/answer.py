@@ -1,4 +1,4 @@
-"""The answer of a policy server. Only a well-formed permit allows a call."""
+"""Parses the answer of a policy server. Only a well-formed permit allows a call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DENIED: Final = "not allowed by the policy"
 
 
 class NoAnswer(Exception):
-    """The question has no answer that can be used.
+    """The question has no usable answer.
 
     Attributes:
         problem: `absent`: the server cannot be reached; `late`: it did not answer in time;
@@ -53,13 +53,13 @@ def decision_of(
     """Return the decision in the body of an answer.
 
     Args:
-        body: the body.
+        body: the body of the answer.
         names: the names of the arguments that were sent.
         takes_patches: whether the answer may change arguments.
-        is_tool: whether `name` and `arguments` are those of a tool.
+        is_tool: whether `name` and `arguments` are the name and the arguments of a tool.
 
     Raises:
-        NoAnswer: if it is not valid.
+        NoAnswer: if the answer is not valid.
     """
     answer = _read(body)
     if not isinstance(answer, dict):
