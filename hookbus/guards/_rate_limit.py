@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final, Literal
 
 from .. import Block, HookContext, HookError
+from .._ground.errors import details_of
 from .._ground.locks import Lock
 from .._ground.numbers import is_number
 from ._accounts import STORAGE_SECONDS, Counts, Storage, counts_of, digest_of
@@ -83,7 +84,8 @@ class rate_limit(ReadyGuard):
             try:
                 is_free = self._hit(key)
             except HookError as error:
-                return Block(f"the number of calls is not known: {error}", code="limit")
+                reason = f"the number of calls is not known: {error}"
+                return Block(reason, code="limit", details=details_of(error))
             return None if is_free else Block(self._said, code="limit")
 
         judge.findings = unnamed.findings  # type: ignore[attr-defined]
@@ -93,7 +95,8 @@ class rate_limit(ReadyGuard):
 class _Window:
     """The times of the latest calls in this process, for each key.
 
-    The memory storage of the library limits has its own locks, which could deadlock a forked child.
+    It replaces the memory storage of the library limits, whose locks could deadlock a forked child
+    process.
     """
 
     def __init__(self, calls: int, seconds: int) -> None:
@@ -119,7 +122,7 @@ class _Window:
         return is_free
 
     def _sweep(self, now: float) -> None:
-        """Drop the keys without recent calls."""
+        """Drop all keys without recent calls."""
         since = now - self._seconds
         self._times = {key: each for key, each in self._times.items() if each and each[-1] > since}
         self._swept = max(SWEPT, 2 * len(self._times))
@@ -149,7 +152,8 @@ def _elsewhere(calls: int, seconds: int, name: str, storage: Any) -> Callable[[s
 
 
 def _in_fleet(counts: Counts, calls: int, seconds: int, name: str) -> Callable[[str], bool]:
-    """Return a function that counts a call in a fleet. Threads do not wait for each other."""
+    """Return a function that counts a call in a fleet. Threads do not wait for each other in this
+    function."""
     return lambda key: counts.count(name, digest_of(key), calls, float(seconds))
 
 
