@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from types import FunctionType, MethodType
 from typing import Any, Final
 
-from .._callables.callables import layers
+from .._callables.callables import LAYERED, layers
 from .._connections.phases import FunctionKind, Served
 from .._ground.signatures import signature_of
 from ..exceptions import HookError
@@ -170,6 +170,8 @@ def held_in(mro: tuple[type, ...]) -> Iterator[tuple[str, Hook, type]]:
             if issubclass(kind, (classmethod, staticmethod)):
                 kind = classmethod if issubclass(kind, classmethod) else staticmethod
                 raw = raw.__func__
+            elif not issubclass(kind, LAYERED):
+                continue  # the next most frequent: a value
             for function in layers(raw):
                 if (hook := hook_of(function)) is not None:
                     yield attribute, hook, kind
