@@ -121,10 +121,8 @@ def events(
             has printed.
         follow: keep running, and print later events, until Ctrl-C.
     """
-    from ..fleet._events import Events
-
     with at.opened() as opened:
-        found = Events(opened._server, None) if reader is None else opened.events(reader)
+        found = opened.events(reader)
         while True:
             for each in found:
                 line = f"{clock(each.time, is_long=True)}  {each.source}  {each.type}  "

@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any, Final, Literal
 
 from .. import Block, HookBlocked, HookContext, HookError
+from .._ground.errors import details_of
 from ._accounts import (
     STORAGE_SECONDS,
     Amount,
@@ -125,7 +126,9 @@ class budget(ReadyGuard):
             try:
                 reserved = self._accounts.reserve(account, most, _name_of(model))
             except HookError as error:
-                return Block(f"the budget is not known: {error}", code="budget")
+                return Block(
+                    f"the budget is not known: {error}", code="budget", details=details_of(error)
+                )
             if isinstance(reserved, str):
                 return Block(f"limit of {reserved} per {self._per} reached", code="budget")
             ctx.state.setdefault(self._key, []).append(reserved)

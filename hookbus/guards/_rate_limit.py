@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final, Literal
 
 from .. import Block, HookContext, HookError
+from .._ground.errors import details_of
 from .._ground.locks import Lock
 from .._ground.numbers import is_number
 from ._accounts import STORAGE_SECONDS, Counts, Storage, counts_of, digest_of
@@ -83,7 +84,8 @@ class rate_limit(ReadyGuard):
             try:
                 is_free = self._hit(key)
             except HookError as error:
-                return Block(f"the number of calls is not known: {error}", code="limit")
+                reason = f"the number of calls is not known: {error}"
+                return Block(reason, code="limit", details=details_of(error))
             return None if is_free else Block(self._said, code="limit")
 
         judge.findings = unnamed.findings  # type: ignore[attr-defined]

@@ -23,7 +23,7 @@ class remote(ReadyGuard):
 
     Only a well-formed permit allows a call. Everything else blocks the call before the deadline. A
     denial has the reason and code of the server. Any other block has a reason that describes the
-    problem, `code="remote"`, and `details["problem"]`: `absent`, `late`, `refused`, `malformed` or
+    problem, `code="remote"`, and `details["failure"]`: `absent`, `late`, `refused`, `malformed` or
     `unsent`.
 
     The server gets the actual arguments, including those that `bus.redact` removes from events,
@@ -147,7 +147,7 @@ class remote(ReadyGuard):
         return Block(decision.reason, code=decision.code, details={"server": self._place})
 
     def _unanswered(self, error: NoAnswer) -> Block:
-        details = {"server": self._place, "problem": error.problem}
+        details = {"server": self._place, "failure": error.failure}
         return Block(error.reason, code="remote", details=details)
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import attrs
 
 from ... import HookError
 from ..._external.strict_json import strict_json
-
-Problem = Literal["absent", "late", "refused", "malformed", "unsent"]
+from ...exceptions import Failure
 
 DENIED: Final = "not allowed by the policy"
 
@@ -19,15 +18,13 @@ class NoAnswer(Exception):
     """The question has no usable answer.
 
     Attributes:
-        problem: `absent`: the server cannot be reached; `late`: it did not answer in time;
-            `refused`: it did not accept the question; `malformed`: its answer is not valid;
-            `unsent`: the question was not sent.
+        failure: how the server failed, as in `HookError`.
         reason: a description that a model may read.
     """
 
-    def __init__(self, problem: Problem, reason: str) -> None:
+    def __init__(self, failure: Failure, reason: str) -> None:
         super().__init__(reason)
-        self.problem, self.reason = problem, reason
+        self.failure, self.reason = failure, reason
 
 
 @attrs.frozen

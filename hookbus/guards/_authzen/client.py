@@ -123,7 +123,7 @@ class Client:
     def _decision(
         self, end: float, decision: Decision | None, error: BaseException | None
     ) -> Decision:
-        if isinstance(error, NoAnswer) and error.problem == "late":
+        if isinstance(error, NoAnswer) and error.failure == "late":
             raise self._late() from None
         if error is not None:
             raise error
