@@ -77,7 +77,7 @@ class Question:
     listeners: Listeners
 
     def gives(self, is_first: bool) -> bool:
-        """Return whether this question returns the first answer if `is_first`, or else all
+        """Return whether this question returns the first answer, if `is_first` is true, or all
         answers.
         """
         return self.kind is None or self.kind == ("first" if is_first else "all")
