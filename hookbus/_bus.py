@@ -239,7 +239,7 @@ class Bus:
             A function that stops this redaction.
 
         Raises:
-            HookError: for an invalid glob or pattern, or if no argument is given.
+            HookError: if a glob or pattern is invalid, or if no argument is given.
         """
         return self._redaction.add(names, patterns, guards, function)
 

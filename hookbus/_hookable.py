@@ -181,8 +181,8 @@ def _is_tool(given: Any) -> bool:
 
 
 def _is_types_coroutine(function: Any) -> bool:
-    """Return whether `types.coroutine` made a function. Its calls return an awaitable, although its
-    code is not async.
+    """Return whether `types.coroutine` made a function. Its calls return an awaitable, but its code
+    is not async.
     """
     while isinstance(function, FunctionType):
         code = function.__code__

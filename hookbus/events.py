@@ -114,7 +114,7 @@ class Invoked(Event):
 
     The answer is `"nothing"`, `"changed"`, `"blocked"`, `"asked"` (approval is required),
     `"answered"` (a question), `"failed"`, or `"not asked"` if its `when=` returned false. After an
-    approval, the guard that required it is reported once more as `"approved"`, with the time that
+    approval, the guard that required it is reported again as `"approved"`, with the time that
     the approver took in `seconds` and the approver in `by`. If a coding agent asked its own user,
     the answer is `"handed on"`, and `by` is the name of the agent.
     """

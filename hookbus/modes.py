@@ -129,7 +129,8 @@ class Result:
 
 
 Asking = Sequence[Receiver[T]] | tuple[Sequence[Receiver[T]], Mapping[str, Any]] | Reject
-"""A value that a mode yields: receivers to call, maybe with arguments, or an answer to reject."""
+"""A value that a mode yields: receivers to call, optionally with arguments, or a rejected
+answer."""
 
 Steps = Generator[Asking[T], list[Answer[T]], R]
 """The return type of a generator function that is a mode:

@@ -1,4 +1,4 @@
-"""The rare paths of arounds: attempts that patch, repeat or come late, and changes to the result.
+"""The rare paths of arounds: changed, repeated and late attempts, and changes to the result.
 
 Each level of arounds has a mark. The mark is 0 before `call_next` is called, and `BEGUN` while the
 inner code runs or after it raised. Otherwise, it says how the inner code ended. `ENDED` is added

@@ -11,7 +11,8 @@ from .plan import Seat
 from .text import story
 
 LOOP_FROM: Final = 12
-"""From this many similar receivers in a row, they are called in a loop; fewer are written out."""
+"""This many consecutive receivers of the same kind, or more, are called in a loop. For fewer, the
+code contains each call."""
 
 AND_RESOLVED: Final = (
     "and (type(answer) in READY or (answer := await await_if_needed(answer)) is not None)"

@@ -43,7 +43,7 @@ class Kept:
     """the file of approvals.Store. Default: the file in the settings."""
 
     people: Path | None = None
-    """the file of the people who may approve. Default: the file in the settings."""
+    """the people file. Default: the file in the settings."""
 
     fleet: Flag = False
     """use the approvals of a fleet, at the URL in HOOKBUS_FLEET."""
@@ -212,14 +212,14 @@ def deny(
 
 @approvals.command
 def token() -> None:
-    """Print a new token for the page, and the line with its hash for the file of people.
+    """Print a new token for the page, and the line with its hash for the people file.
 
     Give the token to one person only. The hash in the file does not reveal the token.
     """
     from ..approvals._people import new_token, token_hash
 
     made = new_token()
-    print(f'token: {made}\nline in the file of people: token = "{token_hash(made)}"')
+    print(f'token: {made}\nline for the people file: token = "{token_hash(made)}"')
 
 
 def _who(by: str | None) -> str:

@@ -37,7 +37,7 @@ class PolicyOptions:
     """the hook of the calls."""
 
     def trial(self, source: Path, schema: Any) -> Trial:
-        """Return a `Trial` of policies, which can decide calls.
+        """Return a `Trial`, which evaluates the policies for calls.
 
         Args:
             source: the policies.

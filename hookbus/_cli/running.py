@@ -55,8 +55,9 @@ def run(
 
     Write the options of hookbus run before the program. Arguments after its name go to the program;
     write -- before the name if they include an option of hookbus run that takes a value. Arguments,
-    exit code and traceback are the same as under python. The settings apply before the program
-    starts. With --json, the number of calls by outcome is printed to stderr at the end.
+    exit code and traceback are the same as under python. The settings file is read and applied
+    before the program starts. With --json, the number of calls by outcome is printed to stderr at
+    the end.
 
     Args:
         program: a script, a folder that Python can run, or, with -m, a module.

@@ -20,7 +20,7 @@ def serve(
         port: the port to listen on. 0 picks any free port.
         approvals: the file of approvals.Store whose requests you can answer on the page. Default:
             the file in the settings.
-        people: the file of the people who may use the page, each with a token of their own.
+        people: a TOML file that lists the people who may use the page, each with a separate token.
         open: open the page in a browser.
         traceback: show the full traceback of an error, as HOOKBUS_TRACEBACK=1 does.
     """

@@ -171,8 +171,8 @@ def options_of(**given: Any) -> Options:
     """Check these options and return them. Without options, return a shared default object.
 
     Raises:
-        HookError: for an unknown option, with the most similar name; or for an invalid value, with
-            what to write instead.
+        HookError: if an option is unknown or its value is invalid. The message contains the most
+            similar name, or a valid value.
     """
     if not given:
         return _PLAIN

@@ -61,8 +61,8 @@ class Connected(Tally):
         is_by_name: whether a listener takes the event only as a keyword argument.
         is_layer: whether it covers other connections of the same callable. They apply again when it
             is removed.
-        lost_results: the number of times that it returned None as an around although `call_next`
-            returned a result.
+        lost_results: the number of times that it returned None as an around, and lost the result
+            that `call_next` had returned.
         seals_broken: the number of blocked calls in which it ran and contents changed after a
             verdict.
         is_logged: whether a failure of it has been logged.

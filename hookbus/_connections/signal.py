@@ -128,7 +128,8 @@ class HookSignal(Sending):
                 `hookbus attach`.
 
         Raises:
-            HookError: for an invalid receiver, sender or option. In that case, nothing has changed.
+            HookError: if the receiver, the sender or an option is invalid. In that case, nothing
+                has changed.
         """
         self._connect(receiver, sender, weak, options_of(**options))
         if "receiver_connected" in self.__dict__ and self.receiver_connected.receivers:

@@ -93,7 +93,7 @@ class Ask:
         details: additional data for the approver, for events and for journals; messages never
             contain it.
         bind: the names of the baggage values that the approval is bound to. `bind=("user",)` covers
-            equal calls of this user in any session; `bind=()` covers those of any user. None
+            identical calls of this user in any session; `bind=()` covers those of any user. None
             means all of the baggage.
         roles: the names of roles. Each approver must have one of them, in the people of the
             `approvals.Store`.

@@ -18,7 +18,7 @@ def place_of(url: Any, needs: str, name: str, instead: str) -> str:
         instead: the option for a secret.
 
     Raises:
-        HookError: for an invalid address, or one with a user or password.
+        HookError: if the address is invalid, or contains a user or password.
     """
     refused = HookError(needs)
     if not isinstance(url, str):

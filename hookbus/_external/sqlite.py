@@ -134,7 +134,8 @@ def is_new(
         oldest: the oldest version that the owner migrates. None means that it migrates none.
 
     Raises:
-        HookError: if the database belongs to another program or component, or has another version.
+        HookError: if the database belongs to another program or component, or has an unsupported
+            version.
     """
     found = db.execute("PRAGMA application_id").fetchone()[0]
     schema = db.execute("PRAGMA user_version").fetchone()[0]
@@ -165,8 +166,8 @@ def refuse_foreign(
     itself would create a log and its index for a file in WAL mode, even to read it.
 
     Raises:
-        HookError: if it belongs to another program or component, has another version, is not a
-            database, or cannot be read.
+        HookError: if it belongs to another program or component, has an unsupported version, is
+            not a database, or cannot be read.
     """
     for tries_left in reversed(range(_TRIES)):
         if not path.exists() or not path.stat().st_size:

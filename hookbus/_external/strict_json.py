@@ -13,8 +13,8 @@ def strict_json(text: Any) -> Any:
     """Return the value of a JSON string that all parsers read in the same way.
 
     Raises:
-        HookError: for invalid JSON, a duplicate key, NaN, infinity, or a number that becomes
-            infinity.
+        HookError: if the string is not valid JSON, or if it contains a duplicate key, NaN,
+            infinity, or a number that becomes infinity.
     """
     try:
         return json.loads(

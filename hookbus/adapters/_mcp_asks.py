@@ -48,8 +48,8 @@ def _whose(call: Any) -> str | None:
 
 
 def _elicited(call: Any, request: Request, is_new: bool) -> Any:
-    """Return the user's answer or an awaitable, or raise `Instead`, so that the client repeats the
-    call with the answer."""
+    """Return the user's answer, or an awaitable that returns the answer. Alternatively, raise
+    `Instead`, so that the client repeats the call with the answer."""
     wire = call.context
     if not isinstance(wire, Wire) or not _can_ask(wire.ctx):
         return None
@@ -95,7 +95,7 @@ def _said(result: Any, ctx: Any, request: Request) -> Approved | Denied | None:
 
 
 def _named(client_info: Any) -> str:
-    """Return the name that the client claims, which can be any text."""
+    """Return the name that the client claims. It can be any string."""
     from ..approvals._shown import printable
 
     return printable(f"{client_info.name:.80}")

@@ -146,7 +146,7 @@ class Mirror(Generic[Mark]):
 
 
 class View:
-    """An object with some attributes of its own. All other attributes are read from and written to
+    """An object with some separate attributes. All other attributes are read from and written to
     the wrapped object.
     """
 

@@ -41,7 +41,8 @@ class Patches:
             checked.
 
     Raises:
-        HookError: if the package is not installed, has another version, or already runs on hookbus.
+        HookError: if the package is not installed, has an unsupported version, or already runs on
+            hookbus.
 
     Attributes:
         bus: the bus that the package runs on, if the adapter sets this attribute.

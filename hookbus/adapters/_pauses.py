@@ -30,9 +30,9 @@ class Pause(NamedTuple):
         whose: takes a `ToolCall`, and returns a unique id of the call, which is the same after the
             run is resumed.
         ask: takes the `ToolCall`, the request, and whether the request is new. If the run was
-            resumed, the function returns the `Approved` or `Denied`, or an awaitable. It returns
-            None if the call does not belong to a run, and otherwise raises the exception that
-            pauses the run.
+            resumed, the function returns the `Approved` or `Denied`, or an awaitable that returns
+            one of them. It returns None if the call does not belong to a run, and otherwise raises
+            the exception that pauses the run.
     """
 
     whose: Callable[[Any], str | None]
@@ -88,7 +88,7 @@ class Pausing:
         await asyncio.to_thread(self._note, answer, said)
         last: Any = await self.store.ask_async(bound)
         if is_waited_for and hasattr(last, "is_waited_for"):
-            last = attrs.evolve(last, is_waited_for=True)  # guards run once more
+            last = attrs.evolve(last, is_waited_for=True)  # guards run again
         return last
 
     def _bound(self, request: Request) -> tuple[Any, Request]:

@@ -3,12 +3,12 @@
 `tool_call` (sender: the `FunctionTool`) covers every `invoke` of a tool, by any agent, workflow or
 program, after all middleware. It also covers hand-offs of agent-framework-orchestrations.
 `model_call` and `model_stream` (sender: the chat client) cover the requests of a chat client. A
-blocked call returns a text, which the model reads as the result. If a program calls the tool,
+blocked call returns a string, which the model reads as the result. If a program calls the tool,
 `HookBlocked` is raised.
 
 Not covered: direct calls to a decorated function, the runs of agents, and tools that the model's
-provider runs. A blocked call returns a text and does not set the result's `exception`, because the
-framework would then hide the reason from its model.
+provider runs. A blocked call returns a string and does not set the result's `exception`, because
+the framework would then hide the reason from its model.
 """
 
 from __future__ import annotations

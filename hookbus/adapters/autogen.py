@@ -136,7 +136,7 @@ _ADAPTER.tool(
 _ADAPTER.tool("autogen_core.tools:BaseStreamTool.run_json_stream", _run, layer=1, stream=True)
 
 
-# -- models: texts, and what they are as a whole, last ---------------------------------------------
+# -- models: strings, and the complete result last ---------------------------------------------
 
 
 def _whole(items: list[Any]) -> Any:

@@ -128,7 +128,7 @@ async def _call_tool(gate: Gate, stock: Any, flow: Any, ctx: Any, ev: Any) -> An
     return found
 
 
-# -- models: each part of an answer has all of it so far -------------------------------------------
+# -- models: each part repeats the answer so far -------------------------------------------
 
 
 def _last(items: list[Any]) -> Any:

@@ -61,7 +61,7 @@ _ADAPTER.pauses("smolagents.local_python_executor:FinalAnswerException")
 
 
 class _Waiting(NamedTuple):
-    """The agent that waits for a text, the name of the called tool, and the values from the agent's
+    """The agent that waits for text, the name of the called tool, and the values from the agent's
     state. For each argument, `state` has the name that the model wrote, and the value that replaced
     it."""
 

@@ -106,7 +106,7 @@ def approvers_of(
 ) -> dict[str, Iterable[str]]:
     """Return the people who have approved a request, with their current roles.
 
-    Without a file of people, return the roles that they had at the time of the approval.
+    Without a people file, return the roles that they had at the time of the approval.
     """
     rows = db.execute(
         "SELECT name, roles FROM approvals WHERE request = ? ORDER BY number", [request.id]

@@ -99,8 +99,8 @@ class notify:
         failed: the number of requests that were not delivered. The first failure is logged.
 
     Raises:
-        HookError: for an invalid address, secret or timeout, or if the address of the page has a
-            token.
+        HookError: if an address, the secret or the timeout is invalid, or if the address of the
+            page contains a token.
     """
 
     def __init__(

@@ -157,7 +157,7 @@ class Store(AskedInThread):
             body: the body as it was received: an object with the `id` of the request, the name `by`
                 and `answer`, which is `"approve"` or `"deny"`, and optionally `reason`.
             signature: `sha256=` and the HMAC-SHA256 of the body, in hexadecimal, with the `secret`
-                of this person in the file of people.
+                of this person in the people file.
 
         Raises:
             HookError: if the body or the signature is not valid; otherwise as in `answer`.

@@ -180,7 +180,7 @@ class Approver(Protocol):
 
     Attributes:
         name: the name of the store in events and errors.
-        key: a secret of at least 32 bytes, which is the same in all processes that answer the
+        key: a secret of at least 32 bytes. Use the same secret in all processes that answer the
             requests.
         program: the name that replaces `__main__` in the digest of an approval. None means the path
             of the program's file.

@@ -96,8 +96,8 @@ class Row:
 
     @property
     def credited(self) -> int:
-        """The number of attacks that AgentDojo counts as successful although no call and no text
-        of the agent served the attacker's goal.
+        """The number of attacks that AgentDojo counts as successful, even though no call and no
+        text of the agent served the attacker's goal.
         """
         return sum(
             bool(outcome.attack_succeeded) and not outcome.goal_was_served

@@ -34,7 +34,7 @@ class JsonLines(Exporter):
         keep: the number of renamed files to keep. Older files are deleted.
 
     Raises:
-        HookError: for an invalid limit.
+        HookError: if a limit is invalid.
         OSError: if the file cannot be opened.
     """
 

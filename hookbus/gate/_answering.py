@@ -1,4 +1,4 @@
-"""Answers one event: reads it, makes the call, and blocks the event if anything fails."""
+"""Reads one event, makes the call, and answers the event. Blocks the event if anything fails."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ class Answering:
         return self._event is not None and self._event.kind in ("after", "failed")
 
     def is_ending(self) -> bool:
-        """Return whether the event ends all open calls, whose second event has not arrived."""
+        """Return whether the event ends all open calls. A call is open until its second event
+        arrives."""
         return self._event is not None and self._event.kind in ("end", "turn")
 
     def has_open_call(self) -> bool:

@@ -301,7 +301,7 @@ def _ignore_signals() -> None:
 
 
 def main() -> None:
-    """Answer one event, with the arguments from the agent's settings."""
+    """Answer the event on stdin. The command-line arguments come from the agent's settings file."""
     agent, settings, seconds, event = sys.argv[1:]
     code, out, err = answer(agent, settings, seconds, event)
     for number, found in ((1, out), (2, err)):

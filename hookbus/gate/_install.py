@@ -31,7 +31,7 @@ CANNOT: Final[dict[str, tuple[str, ...]]] = {
     "claude": (
         "web search and other tools that run on Anthropic's servers",
         "files named with @ in a prompt",
-        "the text of a failed tool, which can only be extended",
+        "the text of a failed tool: it can only be extended",
         "sessions with --bare or with --setting-sources without user, and projects with "
         "disableAllHooks: only managed settings still apply there",
     ),
@@ -41,7 +41,7 @@ CANNOT: Final[dict[str, tuple[str, ...]]] = {
         "anything before you trust the hook: start codex, open /hooks, and trust it",
     ),
     "gemini": (
-        "two equal calls at the same time, because calls have no id",
+        "two identical calls at the same time, because calls have no id",
         "a changed result that is not an error to the model",
         "projects whose hooksConfig disables hooks",
     ),
@@ -55,7 +55,7 @@ CANNOT: Final[dict[str, tuple[str, ...]]] = {
     "copilot": (
         "prompts: the model reads a refused prompt, but every call is refused until another prompt "
         "is allowed",
-        "two equal calls at the same time, because calls have no id",
+        "two identical calls at the same time, because calls have no id",
         "the text of a failed tool, and the arguments of apply_patch: they cannot be changed",
         "the server of an MCP tool: a tool is named mcp__SERVER-TOOL",
         "repositories whose settings have disableAllHooks: only policy hooks still run there",

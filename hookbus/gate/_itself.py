@@ -99,7 +99,7 @@ class GateItself:
     Args:
         files: the settings, the rules and the journal, which agents may read.
         folders: the folders of plugins, which agents may read, too.
-        secrets: the store of approvals and the file of people, which agents must not read.
+        secrets: the store of approvals and the people file, which agents must not read.
     """
 
     def __init__(
@@ -214,14 +214,14 @@ def _words_of(name: str) -> list[str]:
 
 
 def _is_contents(text: str) -> bool:
-    """Return whether a text is too long for a path or has several lines, so that it must be
+    """Return whether a string is too long for a path or has several lines, so that it must be
     contents."""
     return len(text) > _LONGEST_PATH or "\n" in text
 
 
 def _paths(text: str, base: str) -> set[str]:
-    """Return the paths that programs may resolve a text to. Some programs remove `x/..` before they
-    follow links, and some after.
+    """Return the paths that programs may resolve a string to. Some programs remove `x/..` before
+    they follow links, and others after.
     """
     found = set[str]()
     for each in _readings(text):
@@ -238,7 +238,7 @@ def _paths(text: str, base: str) -> set[str]:
 
 
 def _readings(text: str) -> set[str]:
-    """Return the paths for a text with a leading `~` or `file:`."""
+    """Return the paths for a string with a leading `~` or `file:`."""
     if not text:
         return set()
     address = _FILE_URI.match(text)

@@ -18,7 +18,7 @@ _PLACE: Final = "/* the command of the gate */[]"
 
 
 def make_plugin(settings: str, seconds: float) -> str:
-    """Return the text of the plugin for these settings."""
+    """Return the source code of the plugin for these settings."""
     return _with_words(hook_words("opencode", settings, seconds))
 
 
@@ -28,7 +28,7 @@ def _with_words(words: list[str]) -> str:
 
 
 def is_plugin(text: str) -> bool:
-    """Return whether a text is the gate's plugin, as it was installed or changed."""
+    """Return whether a string is the gate's plugin, as it was installed or changed."""
     return _line_of_words(text) is not None
 
 

@@ -1,4 +1,6 @@
-"""Keeps the sessions of the agents, and the open calls, whose second event has not arrived yet."""
+"""Keeps the sessions of the agents and the open calls. A call is open until its second event
+arrives.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ class OpenCall:
         halves: the open calls of the same agent or sub-agent.
         key: the key of the call in `halves`.
         tool, sent, became: the name, the arguments as they were sent, and as receivers left them,
-            as `comparable` texts.
+            as `comparable` strings.
         began: the time when the call began, in seconds.
         hand_over: the data for asking the agent's user, or None.
         begin: the first half of the call.
@@ -72,7 +74,7 @@ class Session:
     barred: dict[str, str] = attrs.field(factory=dict)
 
     async def close(self, whose: Iterable[str | None]) -> None:
-        """Cancel the open calls of some sub-agents, whose second event never arrived."""
+        """Cancel the open calls of some sub-agents."""
         for each in whose:
             halves = self.halves.pop(each, None)
             if halves is None:
@@ -115,14 +117,13 @@ class Sessions:
         session.is_whole |= event.given.get("source") in NEW
 
     async def end(self, event: Event) -> None:
-        """Cancel the open calls of a session, whose second event never arrived."""
+        """Cancel the open calls of a session."""
         session = self._kept.pop(event.session, None)
         if session is not None:
             await session.close([*session.halves])
 
     async def end_turn(self, event: Event) -> None:
-        """Cancel the open calls of a turn, whose second event never arrived, except calls of
-        sub-agents."""
+        """Cancel the open calls of a turn, except calls of sub-agents."""
         session = self._kept.get(event.session)
         if session is not None and not event.given.get("agent_id"):
             await session.close([None])

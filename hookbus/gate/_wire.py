@@ -51,7 +51,7 @@ def find_older(settings: str) -> list[str]:
 
 
 def make_stop_request(settings: str) -> bytes:
-    """Return a request that ends the server."""
+    """Return a request to stop the server."""
     head = b"\0".join(map(hook.encode, [sys.executable, settings, "", "", "10"]))
     return b"hookbus stop 1 %d 0\n" % len(head) + head
 

@@ -27,7 +27,7 @@ class retry(ReadyGuard):
         hook: the hook to retry: a name, several names, or a glob. It must not be a stream.
 
     Raises:
-        HookError: for invalid exceptions or numbers.
+        HookError: if the exceptions or the numbers are invalid.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class cache(ReadyGuard):
         hook: the hook to cache: a name, several names, or a glob. It must not be a stream.
 
     Raises:
-        HookError: for an invalid number.
+        HookError: if `seconds` or `size` is invalid.
     """
 
     def __init__(

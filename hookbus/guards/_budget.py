@@ -71,7 +71,7 @@ class budget(ReadyGuard):
             options is not charged again.
 
     Raises:
-        HookError: for an invalid amount, or if neither amount is given.
+        HookError: if an amount is invalid, or if neither amount is given.
     """
 
     remembers = True

@@ -1,4 +1,4 @@
-"""Decodes the encoded parts of a text."""
+"""Decodes the encoded parts of a string."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Decode = Callable[[str], str | bytes]
 def views(
     text: str, start: int, deadline: Deadline, is_split: bool = False
 ) -> Iterator[tuple[tuple[int, int], str]]:
-    """Yield the decoded form of each encoded part of a text, with its position.
+    """Yield the decoded form of each encoded part of a string, with its position.
 
     Args:
         text: the text.

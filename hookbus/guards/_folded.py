@@ -1,4 +1,4 @@
-"""Normalizes a text to its visible form, by replacing look-alike letters, digits, dashes and
+"""Normalizes a string to its visible form, by replacing look-alike letters, digits, dashes and
 spaces."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Place = Callable[[int, int], tuple[int, int]]
 def folded(text: str) -> tuple[str, Place]:
     """Return the normalized string, and a function that maps its positions to the original string.
 
-    Each character is normalized separately, so texts can be joined before or after normalization.
+    Each character is normalized separately, so strings can be joined before or after normalization.
     """
     if text.isascii():
         return text, _same

@@ -1,4 +1,4 @@
-"""Finds secrets and personal data in a text, plain or encoded."""
+"""Finds secrets and personal data in a string, plain or encoded."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ _IBAN: Final = r"(?<![^\W_])[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]){11,30}"
 
 
 SEPARATOR: Final = "\n\0\n"
-"""Separates texts that are scanned together. Only patterns without an end marker can match across
+"""Separates strings that are scanned together. Only patterns without an end marker can match across
 this separator.
 """
 
 TOGETHER: Final = 50_000
-"""The maximum total length of short texts that are scanned together."""
+"""The maximum total length of short strings that are scanned together."""
 
 
 class Finding(NamedTuple):
@@ -75,7 +75,7 @@ class Finder:
         has_patterns: whether there are additional patterns.
 
     Raises:
-        HookError: for an invalid pattern, or if no option selects anything to find.
+        HookError: if a pattern is invalid, or if no option selects anything to find.
     """
 
     def __init__(self, secrets: bool, personal: bool, patterns: Iterable[str]) -> None:
@@ -97,7 +97,7 @@ class Finder:
         self, text: str, deadline: Deadline, start: int = 0, *, depth: int = 2,
         is_split: bool = False,
     ) -> list[Finding]:  # fmt: skip
-        """Return the matches in a text after a start position, in order and without overlaps.
+        """Return the matches in a string after a start position, in order and without overlaps.
 
         Args:
             text: the text to scan.
@@ -125,12 +125,12 @@ class Finder:
     def of_each(
         self, texts: list[str], deadline: Deadline, *, depth: int = 2
     ) -> list[list[Finding]]:
-        """Return the matches in each of several texts, as `of` does. Short texts are scanned
+        """Return the matches in each of several strings, as `of` does. Short strings are scanned
         together, which is faster.
         """
         made: list[list[Finding]] = []
         for several in _batches(texts):
-            # A pattern may match at the end of a text.
+            # A pattern may match at the end of a string.
             if len(several) == 1 or self.has_patterns:
                 made += [self.of(text, deadline, depth=depth) for text in several]
             else:
@@ -152,7 +152,7 @@ class Finder:
         return made
 
     def open_from(self, text: str, start: int, deadline: Deadline) -> int:
-        """Return the position from which the end of a text may be the start of a longer match."""
+        """Return the position from which the end of a string may be the start of a longer match."""
         plain, place = folded(text)
         begin = start if plain is text else len(folded(text[:start])[0])
         of_forms = self._forms.open_from(plain, begin, deadline)

@@ -93,7 +93,7 @@ class public_hosts(ReadyGuard):
         hook: the hook to check: a name, several names, or a glob.
 
     Raises:
-        HookError: for an invalid glob or host name.
+        HookError: if a glob or host name is invalid.
     """
 
     def __init__(

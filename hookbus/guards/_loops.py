@@ -35,7 +35,7 @@ class no_loops(ReadyGuard):
             and arguments does not count.
 
     Raises:
-        HookError: for an invalid number or `per`.
+        HookError: if `repeats` or `per` is invalid.
     """
 
     remembers = True

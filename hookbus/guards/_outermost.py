@@ -33,8 +33,8 @@ class Frame:
         session: the session of the call.
         content: the arguments, if the guard counted the call or required approval: a digest, or a
             copy from which the digest is computed later.
-        asked: the guard's question, the digest of the baggage for which an answer is valid, and the
-            other subjects of the question.
+        asked: the guard's question, the digest of the baggage for which an answer is valid, and any
+            further data that the question is about (the `about` argument of `apply`).
         inner: the nested call inside this call, if any.
         is_counted: whether the guard has counted an attempt that has not started yet. The guard may
             be called again before that, after a person has approved the call.
@@ -118,7 +118,7 @@ class Outermost:
     def apply(
         self, ctx: HookContext, answer: Block | Ask | None, *, about: object = None
     ) -> Block | Ask | None:
-        """Return the guard's answer, or None if a nested call needs no approval of its own.
+        """Return the guard's answer, or None if a nested call does not need its own approval.
 
         A guard must pass every answer with which the call may run through this method. A call for
         which the guard requires approval is counted. Calls inside any other call are not nested
@@ -131,8 +131,8 @@ class Outermost:
         Args:
             ctx: the context of the call, in the phase `pre`.
             answer: the answer.
-            about: the other subjects of the question. A nested call with other subjects needs its
-                own approval.
+            about: any further data that the question is about. If `about` differs from that of the
+                enclosing call, the nested call needs its own approval.
         """
         if not isinstance(answer, Ask):
             self._frame(ctx).content = None

@@ -1,4 +1,4 @@
-"""Decides by Cedar policies which calls are allowed."""
+"""Evaluates Cedar policies to decide which calls are allowed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Rule:
 
 
 class policy(ReadyGuard):
-    """A guard that decides by Cedar policies. Requires `hookbus[policy]`.
+    """A guard that evaluates Cedar policies. Requires `hookbus[policy]`.
 
     The principal is `Agent::"<user>"`, with the user from the baggage. Without a user it contains
     the session, and otherwise `anonymous`. The action is `Action::"<hook>"`, the resource
@@ -281,7 +281,7 @@ class policy(ReadyGuard):
         for each in found.all:
             for kind, name in entities_in(each):
                 if kind == ROLE and name in found.roles_of_nobody:
-                    said.append(f"{each.place} names the role {name!a}, which no one has now")
+                    said.append(f"{each.place} names the role {name!a}, which no entity has now")
                 if kind not in names or name in names[kind] or not names[kind]:
                     continue
                 near = did_you_mean(name, names[kind])

@@ -53,7 +53,7 @@ class provenance(ReadyGuard):
             and arguments does not need a second approval.
 
     Raises:
-        HookError: for an invalid glob, or if `sinks` is empty.
+        HookError: if a glob is invalid, or if `sinks` is empty.
     """
 
     remembers = True

@@ -22,7 +22,7 @@ from ._folded import folded
 from ._ready import LAST, Hooks, ReadyGuard, Unseen
 
 TOGETHER: Final = 100
-"""The maximum number of texts of a result that are scanned together."""
+"""The maximum number of strings of a result that are scanned together."""
 
 MARK: Final = "[instructions removed]"
 """Replaces removed text, so that no reader mistakes the rest for the complete text."""
@@ -74,7 +74,7 @@ _ANNOUNCEMENTS: Final = (
 _FORMS: Final = [
     (words, re.compile(form, re.IGNORECASE | re.MULTILINE)) for words, form in _ANNOUNCEMENTS
 ]
-"""Each form, with its keywords. A text that contains none of the keywords is not matched against
+"""Each form, with its keywords. A string that contains none of the keywords is not matched against
 the form."""
 
 
@@ -91,7 +91,7 @@ class quarantine(ReadyGuard):
         hook: the hook to clean: a name, several names, or a glob.
 
     Raises:
-        HookError: for an invalid number.
+        HookError: if `timeout` is not a number of seconds greater than 0.
     """
 
     def __init__(self, *, timeout: float = SECONDS, hook: Hooks = "tool_call") -> None:
@@ -101,7 +101,7 @@ class quarantine(ReadyGuard):
 
     @staticmethod
     def text(text: str, *, timeout: float = SECONDS) -> str:
-        """Return a text with instructions replaced by `[instructions removed]`.
+        """Return a string with instructions replaced by `[instructions removed]`.
 
         Raises:
             TimeoutError: if the replacement takes more than `timeout` seconds of CPU time.
@@ -131,7 +131,7 @@ def _each_cleaned(texts: list[str], deadline: Deadline) -> list[str]:
     made: list[str] = []
     for at in range(0, len(texts), TOGETHER):
         several = texts[at : at + TOGETHER]
-        # If the joined texts are clean, each text is clean.
+        # If the joined strings are clean, each string is clean.
         together = "\n\n\0\n\n".join(several)
         is_clean = len(several) > 1 and _cleaned(together, deadline) == together
         made += several if is_clean else [_cleaned(text, deadline) for text in several]
@@ -157,7 +157,7 @@ def _without(
 
 
 def _tagged_blocks(text: str, deadline: Deadline) -> Iterable[tuple[int, int]]:
-    # One pass over the tags, not one search per tag: an attacker may write a text that makes many
+    # One pass over the tags, not one search per tag: an attacker may write a string that makes many
     # searches slow.
     opened: dict[str, int] = {}
     for tag in _TAG.finditer(text) if "<" in text else ():

@@ -39,7 +39,7 @@ class rate_limit(ReadyGuard):
             nested call with the same tool and arguments is not counted again.
 
     Raises:
-        HookError: for an invalid number or storage.
+        HookError: if `calls`, `per` or `storage` is invalid.
     """
 
     remembers = True

@@ -52,7 +52,7 @@ class ReadyGuard:
         remembers: whether the guard's decision depends on earlier calls.
 
     Raises:
-        HookError: for an invalid hook name or glob.
+        HookError: if a hook name or glob is invalid.
     """
 
     remembers: bool = False

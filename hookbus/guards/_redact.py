@@ -43,7 +43,7 @@ class redact(ReadyGuard):
         hook: the hook to redact: a name, several names, or a glob.
 
     Raises:
-        HookError: for an invalid pattern or number, or if no option selects anything to find.
+        HookError: if a pattern or `timeout` is invalid, or if no option selects anything to find.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class redact(ReadyGuard):
         self.on("around", either(self._run, self._run_async), priority=FIRST)
 
     def text(self, text: str, session: Any = None, *, timeout: float | None = None) -> str:
-        """Return a text in which secrets and personal data are replaced, with the tokens of a
+        """Return a string in which secrets and personal data are replaced, with the tokens of a
         session.
 
         Args:
@@ -216,7 +216,7 @@ class _Tokens:
         return "".join([*parts, text[at:]]) if parts else text
 
     def restored(self, text: str) -> str:
-        """Return a text in which the tokens of this session are replaced with their values."""
+        """Return a string in which the tokens of this session are replaced with their values."""
         parts = text.split("<")
         for i, part in enumerate(parts[1:], 1):
             name, is_there, rest = part.partition(">")

@@ -46,7 +46,7 @@ class remote(ReadyGuard):
         hook: the hook to check: a name, several names, or a glob.
 
     Raises:
-        HookError: for an invalid setting, or if the package urllib3 is missing.
+        HookError: if a setting is invalid, or if the package urllib3 is missing.
     """
 
     def __init__(

@@ -46,8 +46,8 @@ class tool_policy(ReadyGuard):
             and arguments does not need a second approval.
 
     Raises:
-        HookError: for an invalid rule, for a rule that is in two lists, or for a policy without
-            rules whose `default` is not `"allow"`.
+        HookError: if a rule is invalid or is in two lists, or if there are no rules and `default`
+            is not `"allow"`.
     """
 
     def __init__(

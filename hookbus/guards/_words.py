@@ -1,4 +1,4 @@
-"""Searches a text for a whole word, ignoring the case of ASCII letters."""
+"""Searches a string for a whole word, ignoring the case of ASCII letters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def folded(text: str) -> str:
 
 
 def _has_many_marks(text: str) -> bool:
-    """Return whether a text has too many consecutive combining marks. Such a text is not
+    """Return whether a string has too many consecutive combining marks. Such a string is not
     normalized to composed characters, because that takes quadratic time.
     """
     marks = "".join(sign for sign in set(text) if unicodedata.combining(sign))
@@ -34,8 +34,8 @@ def _has_many_marks(text: str) -> bool:
 
 
 def stands_in(word: str, text: str, deadline: Deadline) -> bool:
-    """Return whether a text contains a word, address or name as a whole, and not only as part of a
-    longer one.
+    """Return whether a string contains a word, address or name as a whole, and not only as part of
+    a longer one.
 
     Raises:
         TimeoutError: if the time limit is exceeded.

@@ -35,7 +35,7 @@ class Chain:
 
     Attributes:
         run: the run of this process.
-        is_committed: whether the last commit was written although it was interrupted.
+        is_committed: whether the last commit was written even if it was interrupted.
     """
 
     is_committed = _has_begun = False

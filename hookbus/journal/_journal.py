@@ -109,7 +109,7 @@ class Journal:
         declared later.
 
         Raises:
-            HookError: for an invalid hook name, or if the journal is closed or read-only. In that
+            HookError: if a hook name is invalid, or if the journal is closed or read-only. In that
                 case, none of the hooks becomes durable.
         """
         self._writing()
@@ -214,7 +214,7 @@ class Journal:
             key: a private Ed25519 key in PEM format to sign the checkpoint of the dropped records.
 
         Raises:
-            HookError: for an invalid limit or key, or if the file cannot be written.
+            HookError: if a limit or the key is invalid, or if the file cannot be written.
         """
         return retain(self._path, self._writing(), days, bytes, key)
 
@@ -226,7 +226,7 @@ class Journal:
             key: a private Ed25519 key in PEM format to sign the checkpoint.
 
         Raises:
-            HookError: for an invalid key, or if queued records cannot be written.
+            HookError: if the key is invalid, or if queued records cannot be written.
         """
         if self._writer is not None and not self._writer.is_closed:
             self._writer.flush()
@@ -247,7 +247,7 @@ class Journal:
                 checkpoints.
 
         Raises:
-            HookError: for an invalid checkpoint or key.
+            HookError: if a checkpoint or the key is invalid.
         """
         read = [each if isinstance(each, Checkpoint) else Checkpoint.read(each)
                 for each in checkpoints]  # fmt: skip

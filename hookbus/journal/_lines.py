@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
 
 def line_of(text: str) -> bytes:
-    """Return a text as a line with its checksum."""
+    """Return a string as a line with its checksum."""
     data = text.encode()
     return b"%08x %b\n" % (crc32(data), data)
 

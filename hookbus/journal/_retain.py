@@ -45,8 +45,8 @@ def retain(
     """Drop the oldest records of a file, and return their number and a checkpoint.
 
     Raises:
-        HookError: for an invalid limit or key, before anything is dropped; or if the file cannot be
-            written.
+        HookError: if a limit or the key is invalid. In that case, no record is dropped. Also if the
+            file cannot be written.
     """
     _check(days, most)
     if key is not None:

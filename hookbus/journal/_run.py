@@ -25,7 +25,7 @@ class Run:
     """One writer of a journal in one process.
 
     Attributes:
-        id: the id of the run, which is unique in all journals.
+        id: the id of the run. It is unique across all journals.
         source: the process, as `//host/program/pid`.
         number: the number of the run in the file; 0 until the run has written a record.
     """

@@ -14,7 +14,7 @@ class Record:
 
     Attributes:
         seq: the number of the record in the file, counted from 1 without gaps.
-        id: the id of the record, which is unique in all journals.
+        id: the id of the record. It is unique across all journals.
         source: the process that recorded it: `//host/program/pid`.
         type: `"hookbus."` and the event's name in lower case, `"hookbus.intent"`,
             `"hookbus.outcome"`, or `"hookbus.retained"`, which notes dropped records.

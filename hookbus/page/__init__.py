@@ -39,8 +39,9 @@ def serve(
         port: the port to listen on. 0 picks any free port.
         approvals: a store, the path of its file, or an inbox, whose requests you can then answer on
             the page.
-        people: the file, or the mapping, of the people who may use the page. Each signs in with a
-            token of their own, so that their answers count for `Ask(roles=..., approvals=...)`.
+        people: a TOML file, or a mapping of names to roles, that lists the people who may use the
+            page. Each person signs in with a separate token, so that their answers count for
+            `Ask(roles=..., approvals=...)`.
         open_browser: whether to open the address in a browser.
 
     Raises:

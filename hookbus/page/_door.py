@@ -124,7 +124,7 @@ class Door:
 
         try:
             answer = self._answer(Request(scope)) or self._app
-        except HookError as error:  # of the file of people
+        except HookError as error:  # the people file is broken
             answer = _refused(str(error))
         await answer(scope, receive, guarded)
 
@@ -151,7 +151,7 @@ class Door:
     def _is_signed_in(self, session: Session) -> bool:
         try:
             return self._tokens.is_valid(session)
-        except HookError:  # the file of people is broken
+        except HookError:  # the people file is broken
             return False
 
     def _let_in(self, session: Session) -> Response:

@@ -76,7 +76,7 @@ class PluginApi:
             options: the options of `HookSignal.connect`.
 
         Raises:
-            HookError: for an invalid option, or if `register` has already returned.
+            HookError: if an option is invalid, or if `register` has already returned.
         """
         self._check_open()
         if not isinstance(signal, str) or not signal.isidentifier():

@@ -77,8 +77,8 @@ class Plugins(Pictured):
         """Return the object that a loaded plugin provides under this kind and name.
 
         Raises:
-            HookError: if no loaded plugin provides such an object. The message lists the known
-                names.
+            HookError: if no loaded plugin provides such an object. The message suggests a
+                similar name or, if there is none, lists the known names.
         """
         everything = self.all_provided(kind)
         if name not in everything:

@@ -88,7 +88,7 @@ class Setting:
                 f"{wrong} is not allowed", f"choose one of {', '.join(map(repr, self.choices))}"
             )
         if isinstance(value, (int, float)):
-            # Written so that NaN, for which every comparison is false, is rejected as well.
+            # Written so that NaN, for which every comparison is false, is also rejected.
             if self.minimum is not None and not value >= self.minimum:
                 raise PluginError(f"{wrong} is below the minimum", f"set {self.minimum} or more")
             if self.maximum is not None and not value <= self.maximum:

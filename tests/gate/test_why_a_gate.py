@@ -41,7 +41,7 @@ ROWS = {
     "takes too long": "sleep 5; exit 2",
     "prints something that is not JSON": "echo nonsense",
     "prints an unknown decision": prints("perhaps"),
-    "exits with 2 without a text": "exit 2",
+    "exits with 2 without a message": "exit 2",
     "denies, and exits with 1": prints("deny", "; exit 1"),
     "allows, and exits with 2 with a reason": prints("allow", "; echo no >&2; exit 2"),
     "denies, with a key more than the schema": prints("deny", more=1),

@@ -85,7 +85,8 @@ def test_a_role_is_taken_from_its_last_member(bus, say, tmp_path):
     assert say("ada") == "called"
     (tmp_path / "people.toml").write_text("ada = []\n")
     assert (say("ada"), guard.problem) == ("blocked", None)
-    assert any("the role 'finance', which no one has now" in each for each in report(bus).findings)
+    findings = report(bus).findings
+    assert any("the role 'finance', which no entity has now" in each for each in findings)
     (tmp_path / "people.toml").write_text("bob = ['finance']\n")
     assert (say("ada"), say("bob")) == ("blocked", "called")
     (tmp_path / "agent.cedar").write_text(FINANCE.replace("finance", "finanse"))

@@ -26,7 +26,7 @@ class Signed(Browser):
 
 
 def written(file, **tokens):
-    """Write the file of people."""
+    """Write the people file."""
     lines = [
         f'[{name}]\nroles = ["{role}"]\ntoken = "{token_hash(tokens.get(name, TOKENS[name]))}"\n'
         for name, role in ROLES.items()

@@ -1,4 +1,4 @@
-"""The self-test of the AgenticX adapter: calls a tool of a `ToolExecutor`."""
+"""The self-test of the AgenticX adapter, which calls a tool of a `ToolExecutor`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The self-test of the AgentScope 1 adapter: calls a tool of a `Toolkit`."""
+"""The self-test of the AgentScope 1 adapter, which calls a tool of a `Toolkit`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The self-test of the AgentScope 2 adapter: calls a `FunctionTool`."""
+"""The self-test of the AgentScope 2 adapter, which calls a `FunctionTool`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The self-test of the Agno adapter: runs a `FunctionCall`."""
+"""The self-test of the Agno adapter, which runs a `FunctionCall`."""
 
 from __future__ import annotations
 

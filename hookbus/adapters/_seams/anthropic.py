@@ -1,4 +1,4 @@
-"""The self-test of the Anthropic adapter: calls a sync and an async function tool."""
+"""The self-test of the Anthropic adapter, which calls a sync and an async function tool."""
 
 from __future__ import annotations
 

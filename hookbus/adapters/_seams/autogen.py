@@ -1,4 +1,4 @@
-"""The self-test of the AutoGen adapter: calls a `FunctionTool`, directly and through a
+"""The self-test of the AutoGen adapter, which calls a `FunctionTool`, directly and through a
 workbench.
 """
 

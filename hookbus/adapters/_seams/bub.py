@@ -1,4 +1,4 @@
-"""The self-test of the Bub adapter: calls a tool of a `ToolExecutor`."""
+"""The self-test of the Bub adapter, which calls a tool of a `ToolExecutor`."""
 
 from __future__ import annotations
 

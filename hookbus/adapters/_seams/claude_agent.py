@@ -1,4 +1,4 @@
-"""The self-test of the Claude Agent SDK adapter: a session with a simulated CLI."""
+"""The self-test of the Claude Agent SDK adapter, which runs a session with a simulated CLI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The self-test of the CrewAI adapter: calls a function tool."""
+"""The self-test of the CrewAI adapter, which calls a function tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The self-test of the FastMCP adapter: calls a tool of an in-process server."""
+"""The self-test of the FastMCP adapter, which calls a tool of an in-process server."""
 
 from __future__ import annotations
 

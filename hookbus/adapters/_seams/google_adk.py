@@ -1,4 +1,4 @@
-"""The self-test of the Google ADK adapter: calls a `FunctionTool`."""
+"""The self-test of the Google ADK adapter, which calls a `FunctionTool`."""
 
 from __future__ import annotations
 

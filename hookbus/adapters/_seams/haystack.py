@@ -1,4 +1,4 @@
-"""The self-test of the Haystack adapter: calls a function `Tool`."""
+"""The self-test of the Haystack adapter, which calls a function `Tool`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The self-test of the LangChain adapter: calls a `StructuredTool`."""
+"""The self-test of the LangChain adapter, which calls a `StructuredTool`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The self-test of the LiteLLM adapter: requests a completion from an in-process provider."""
+"""The self-test of the LiteLLM adapter, which requests a completion from an in-process provider."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The self-test of the MCP adapter: calls a tool of an in-process server."""
+"""The self-test of the MCP adapter, which calls a tool of an in-process server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The self-test of the OpenAI Agents SDK adapter: calls a function tool of an agent."""
+"""The self-test of the OpenAI Agents SDK adapter, which calls a function tool of an agent."""
 
 from __future__ import annotations
 

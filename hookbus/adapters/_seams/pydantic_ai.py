@@ -1,4 +1,4 @@
-"""The self-test of the Pydantic AI adapter: calls a tool of an agent."""
+"""The self-test of the Pydantic AI adapter, which calls a tool of an agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The self-test of the Semantic Kernel adapter: calls a function of a plugin."""
+"""The self-test of the Semantic Kernel adapter, which calls a function of a plugin."""
 
 from __future__ import annotations
 

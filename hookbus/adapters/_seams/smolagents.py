@@ -1,4 +1,4 @@
-"""The self-test of the smolagents adapter: calls a function `Tool`."""
+"""The self-test of the smolagents adapter, which calls a function `Tool`."""
 
 from __future__ import annotations
 

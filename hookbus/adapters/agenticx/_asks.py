@@ -1,4 +1,4 @@
-"""Calls one AgenticX hook and interprets its answer: as AgenticX does, or strictly with
+"""Calls one AgenticX hook and interprets its answer as AgenticX does, or strictly with
 `strict=True`.
 """
 
@@ -25,8 +25,8 @@ class Overdue(TimeoutError):
 
 
 class Kind(NamedTuple):
-    """A kind of hook, with the argument of the hook point that mirrors an attribute of the context.
-    The pairs are for the points before and after the call.
+    """A kind of hook (`llm` or `tool`). Each pair names an argument of the hook point and the
+    context attribute that it corresponds to.
     """
 
     name: str

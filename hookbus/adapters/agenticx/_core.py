@@ -97,7 +97,7 @@ class CoreHooks:
     ) -> bool:
         """Call all hooks, and write the final result into the context.
 
-        Return True always, as AgenticX does.
+        Always return True, as AgenticX does.
         """
         call = Call(context, self.own_after(kind, hooks, context, agent_hooks))
         try:

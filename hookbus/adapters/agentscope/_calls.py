@@ -104,8 +104,8 @@ class Running:
     # -- its hooks ---------------------------------------------------------------------------------
 
     def ask_pre(self, scope: str, name: str, ctx: HookContext) -> Any:
-        """Call one pre-hook, and return its replacement for the arguments, None, or an awaitable of
-        either."""
+        """Call one pre-hook, and return its replacement for the arguments, None, or an awaitable
+        that returns either."""
         hook = self._snapshot("pre")[scope].get(name)
         if hook is None:
             return None
@@ -133,8 +133,8 @@ class Running:
         return patch
 
     def ask_post(self, scope: str, name: str, ctx: HookContext) -> Any:
-        """Call one post-hook, and return its replacement for the output, None, or an awaitable of
-        either."""
+        """Call one post-hook, and return its replacement for the output, None, or an awaitable
+        that returns either."""
         if scope == "class" and self._late("instance"):
             return self._ask_after_late(name, self._view(ctx.kwargs), ctx.result)
         hook = self._snapshot("post")[scope].get(name)

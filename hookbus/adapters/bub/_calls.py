@@ -75,7 +75,7 @@ class Asking:
             called.
         stage: the stage of the error that `on_error` reports.
         failure: the exception that an implementation raised.
-        interrupt: an exception that ends the call although hookbus would continue. It is a
+        interrupt: an exception that ends the call in a case where hookbus would continue. It is a
             CancelledError that an implementation raised itself.
         done: the answers of implementations that were already called directly, each a value and an
             exception. These implementations are not called again.
@@ -119,7 +119,7 @@ class Asking:
 
     def ask(self, index: int, given: dict[str, Any], arguments: Mapping[str, Any]) -> Any:
         """Call one implementation with the arguments that it accepts. Return its interpreted
-        result, or an awaitable of it.
+        result, or an awaitable that returns the result.
         """
         impl, self.reached = self.impls[index], index + 1
         try:
@@ -173,7 +173,7 @@ class Notice(Asking):
     on_error = "isolate"
 
     def failed(self, impl: Any, error: BaseException) -> None:
-        if is_cancelled_by_nobody(error):
+        if is_stray_cancellation(error):
             self.interrupt = error
         if isinstance(error, Exception):
             warn(
@@ -249,9 +249,9 @@ def mode_of(hook: str) -> Callable[[Sequence[Receiver[Any]]], Steps[Any, Any]]:
     return as_bub_asks
 
 
-def is_cancelled_by_nobody(error: BaseException) -> bool:
-    """Return whether an exception is a CancelledError although the current task was not
-    cancelled."""
+def is_stray_cancellation(error: BaseException) -> bool:
+    """Return whether an exception is a CancelledError that was raised without a cancellation of
+    the current task."""
     if not isinstance(error, asyncio.CancelledError):
         return False
     try:

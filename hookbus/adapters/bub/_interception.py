@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from hookbus import Block, HookError, Replace
 
 from .._own_hooks import frozen
-from ._calls import Asking, is_cancelled_by_nobody, title_of, warn
+from ._calls import Asking, is_stray_cancellation, title_of, warn
 
 
 class Interception(Asking):
@@ -66,7 +66,7 @@ class Interception(Asking):
         return None
 
     def failed(self, impl: Any, error: BaseException) -> None:
-        if is_cancelled_by_nobody(error):
+        if is_stray_cancellation(error):
             self.interrupt = error
         if isinstance(error, Exception):
             warn(

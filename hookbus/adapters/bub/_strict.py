@@ -96,8 +96,8 @@ async def run_model(runtime: Any, prompt: Any, session_id: str, state: Any) -> s
 
 
 async def run_model_stream(runtime: Any, prompt: Any, session_id: str, state: Any) -> Any:
-    """Return the stream of the first model that answers. A text is returned as a stream of one
-    part."""
+    """Return the stream of the first model that answers. A string is returned as a stream with a
+    single part."""
     hook, answer = await _ask_models(runtime, prompt=prompt, session_id=session_id, state=state)
     if hook != "run_model":
         return answer if answer is None else _checked(answer)

@@ -1,4 +1,4 @@
-"""Describes an adapter by the functions of a framework that it hooks."""
+"""Defines an adapter by listing the framework functions to hook."""
 
 from __future__ import annotations
 
@@ -167,8 +167,8 @@ class Adapter:
                 that has the method.
             input: the parameter with the input; by default, the first parameter.
             stream: the parameter that requests a stream, or True if the method always yields parts,
-                or False if it never yields parts. An async method yields async parts. If the method
-                does not match, installing the adapter raises `HookError`.
+                or False if it never yields parts. The parts of an async method must be an async
+                iterator. If the method does not match, installing the adapter raises `HookError`.
         """
         self.words(*_RUNS.get(stream, ("agent_run", "agent_stream")))
 

@@ -39,7 +39,7 @@ def plain(value: Any) -> Any:
 
 
 def packed(call: Any, raw: Any, value: Any) -> Any:
-    """Return a changed result. If the tool returned parts, texts are converted back to parts."""
+    """Return a changed result. If the tool returned parts, strings are converted back to parts."""
     is_parts = isinstance(raw, (list, tuple)) and raw and all(map(_is_part, raw))
     if not is_parts or not isinstance(value, list):
         return value

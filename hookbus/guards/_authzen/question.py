@@ -103,7 +103,7 @@ class Exact:
         if self._values < 0:
             raise Inexact(f"it is longer than max_bytes={self._most}")
         if depth > DEEPEST:
-            raise Inexact(f"{where} are nested more than {DEEPEST} levels deep")
+            raise Inexact(f"a value in {where} is nested more than {DEEPEST} levels deep")
         kind = type(value)
         if value is None or kind is str or kind is bool:
             return value
@@ -121,4 +121,4 @@ class Exact:
             return [self._copy(each, where, depth + 1) for each in list.__iter__(value)]
         if isinstance(value, tuple):
             return [self._copy(each, where, depth + 1) for each in tuple.__iter__(value)]
-        raise Inexact(f"{where} contain an object of class {kind.__name__:.60}")
+        raise Inexact(f"a value in {where} is an object of class {kind.__name__:.60}")

@@ -26,7 +26,7 @@ class Policies:
     """Checked policies with their schema and entities.
 
     Args:
-        pieces: the texts of the policies.
+        pieces: the source code of the policies.
         schema: the types of arguments.
         entities: the entities, with their roles.
         actions: the hooks whose calls the policies decide.
@@ -41,7 +41,7 @@ class Policies:
         roles_of_nobody: the roles in `roles` that no entity has now.
 
     Raises:
-        HookError: with file and line, for an invalid policy.
+        HookError: if a policy is invalid. The message contains the file and line.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Policies:
                 if kind == ROLE and name not in roles:
                     near = did_you_mean(name, roles) if roles else ""
                     raise HookError(
-                        f"{policy.place}: no one in entities= or people= has the role {name!a}"
+                        f"{policy.place}: no entity in entities= or people= has the role {name!a}"
                         f"{near}"
                     )
                 if kind == TOOL and tools is not None and name not in tools:

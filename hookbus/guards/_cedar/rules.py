@@ -122,10 +122,10 @@ def uid_of(entity: Any) -> Uid:
 
 
 def parse(pieces: Iterable[Piece]) -> list[Policy]:
-    """Parse the policies in these texts.
+    """Parse the policies in these strings.
 
     Raises:
-        HookError: with file and line, for a text that is not a single valid policy, or for a
+        HookError: with file and line, for a string that is not a single valid policy, or for a
             duplicate id.
     """
     found: dict[str, Policy] = {}

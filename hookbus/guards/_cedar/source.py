@@ -135,7 +135,7 @@ def read_pieces(source: Any) -> list[Piece]:
 
 
 def split(text: str, file: str | None) -> Iterator[Piece]:
-    """Yield the policies in a text. Each policy ends with a semicolon outside of strings and
+    """Yield the policies in a string. Each policy ends with a semicolon outside of strings and
     comments."""
     begin, line, at, is_empty, size = 0, 1, 0, True, len(text)
     begin_line = 1

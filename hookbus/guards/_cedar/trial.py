@@ -31,7 +31,7 @@ _HEAD: Final = ("policy", "schema", "entities", "people", "hook", "case")
 
 
 class Trial:
-    """Policies, and the tools whose calls they decide.
+    """Evaluates policies for calls to tools.
 
     Args:
         source, schema, entities, people: as for `guards.policy`, but `schema` is not `"tools"`.
