@@ -69,8 +69,8 @@ class OpenTelemetry(Exporter):
     for `Invoked` events, it also measures `hookbus.receiver.duration` in seconds.
 
     Args:
-        tracer_provider: the provider for spans. Default: the global one.
-        meter_provider: the provider for metrics. Default: the global one.
+        tracer_provider: the provider for spans. Default: the global provider.
+        meter_provider: the provider for metrics. Default: the global provider.
         names: the operations of additional hooks, such as `{"search": "execute_tool"}`.
 
     Raises:

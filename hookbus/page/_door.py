@@ -46,8 +46,9 @@ class Session(NamedTuple):
     """The session of a browser that has access.
 
     Attributes:
-        token: the hash of the token with which it got access.
-        person: the name of the person whose token it is; None if the page has one token.
+        token: the hash of the token that gave the browser access.
+        person: the name of the person to whom the token belongs; None if the page has only one
+            token.
     """
 
     token: str
@@ -58,7 +59,7 @@ class Tokens(Protocol):
     """The tokens of a page."""
 
     def session(self, token: str) -> Session | None:
-        """Return the session that a token begins, or None for a wrong token."""
+        """Return a new session for a token, or None if the token is wrong."""
         ...
 
     def is_valid(self, session: Session) -> bool:
@@ -81,7 +82,7 @@ class OneToken:
 
 
 class TokenOfEach:
-    """The tokens of people. A token that is no longer in their file also ends its sessions."""
+    """The tokens of people. If a token is removed from their file, its sessions end, too."""
 
     def __init__(self, people: People) -> None:
         self._people = people
