@@ -21,8 +21,8 @@ class SupportAgent:
         self.database = database
 
     @hookable("tool_call")
-    async def call_tool(self, name: str, arguments: dict):
-        return TOOLS[name](self, **arguments)
+    async def call_tool(self, name, arguments, tool):
+        return tool(self, **arguments)
 
     def orders(self, customer: str):
         wanted = "select id, cents from orders where customer = ?"
@@ -37,13 +37,13 @@ class SupportAgent:
         results = []
         while (call := plan(message, results)) is not None:
             try:
-                results.append(await self.call_tool(*call))
+                results.append(await self.call_tool(*call, TOOLS[call[0]]))
             except HookBlocked as blocked:
                 results.append(f"refused: {blocked.reason}")
         return results
 
 
-# The names of the tools. Their signatures are the schema for policies.
+# The schema for policies in Cedar is made from the signatures of the tools.
 TOOLS = {"orders": SupportAgent.orders, "refund": SupportAgent.refund}
 
 
