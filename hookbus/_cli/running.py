@@ -131,9 +131,10 @@ def _decide_by(
     if policy is not None:
         from ..guards import policy as guard_of
 
-        default_bus.register(guard_of(
-            policy, schema=schema or "tools", people=people, hook=hook or "tool_call",
-        ))  # fmt: skip
+        guard = guard_of(
+            policy, schema=schema or "tools", people=people, hook=hook or "tool_call"
+        )
+        default_bus.register(guard)
     elif schema is not None or people is not None or hook is not None:
         raise HookError("--policy-schema, --people and --hook need policies: add --policy FILE")
 
