@@ -56,7 +56,8 @@ RULES: Final[Mapping[str, Rules]] = {
     ),
     "workspace": Rules(
         acts=("send_email", "*_calendar_event*", "create_file", "append_to_file"),
-        grave=("delete_*", "share_file"),
+        # get_unread_emails marks the emails as read, as its description says. No tool undoes that.
+        grave=("delete_*", "share_file", "get_unread_emails"),
         sinks=_MAIL,
         trusted={"search_contacts_*": ("email",)},
     ),

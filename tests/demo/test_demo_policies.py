@@ -132,6 +132,21 @@ def test_an_approval_stands_for_the_same_destination_and_not_for_another(
     assert [rule.used for rule in store.rules()] == [1]
 
 
+def test_an_approval_of_what_is_hard_to_undo_is_for_one_call(
+    banking: AttackedSuite, bus: Bus, tmp_path: Path
+) -> None:
+    _, call = caller(banking)
+    store = Store(tmp_path / "approvals.db")
+    user = Person([("update_password", {"password": "x"})], store=store)
+    with under(bus, "together", user):
+        assert call("update_password", password="x")[1] is None
+        assert call("update_password", password="x")[1] is None
+    assert user.questions == 2 and store.rules() == []
+    with under(bus, "together", Person([], store=store)):
+        assert "does not want that" in (call("update_password", password="x")[1] or "")
+    store.close()
+
+
 def test_a_denial_does_not_stand(banking: AttackedSuite, bus: Bus, tmp_path: Path) -> None:
     _, call = caller(banking)
     store = Store(tmp_path / "approvals.db")
