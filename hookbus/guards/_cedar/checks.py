@@ -1,4 +1,5 @@
-"""Find policies that have no effect: those that can never match, or that another one overrules."""
+"""Finds policies that have no effect, because they can never match or another policy overrules
+them."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ _OPPOSITE: Final = {
 
 
 def findings_of(policies: Policies, hooks: Collection[str]) -> Iterator[str]:
-    """Yield descriptions of mistakes in valid policies.
+    """Yield descriptions of likely mistakes in valid policies.
 
     Args:
         policies: the policies.
@@ -58,7 +59,7 @@ def _unknown_actions(policy: Policy, hooks: Collection[str]) -> Iterator[str]:
 
 
 def notes_of(policies: Policies) -> Iterator[str]:
-    """Yield a note for each tool whose calls are all blocked because no permit covers it."""
+    """Yield a note for each tool that no permit covers, so that all its calls are blocked."""
     for view in policies.views():
         if not any(each.effect == "permit" and not each.is_shadow for each in view.policies):
             yield f"no permit covers {view.resource[1]!a}, so all its calls are blocked"
