@@ -146,8 +146,8 @@ def register_policy(bus: Bus, policy: Policy, task: Task, person: Person) -> Ite
     with contextlib.ExitStack() as unregister:
         if policy.asks:
             store = person.store if policy.has_rules else None
-            grave = RULES[task.suite].grave
-            bus.approver(person if store is None else StandingApprover(store, person, grave))
+            once = RULES[task.suite].once
+            bus.approver(person if store is None else StandingApprover(store, person, once))
             unregister.callback(bus.approver, None)
         for guard in policy.guards(task):
             unregister.callback(bus.register(guard))

@@ -1,5 +1,5 @@
 """An approver with standing approvals: each approval adds a rule for later calls of the same kind,
-except for tools whose actions are hard to undo.
+except for tools that remove something.
 """
 
 from __future__ import annotations

@@ -132,18 +132,21 @@ def test_an_approval_stands_for_the_same_destination_and_not_for_another(
     assert [rule.used for rule in store.rules()] == [1]
 
 
-def test_an_approval_of_what_is_hard_to_undo_is_for_one_call(
-    banking: AttackedSuite, bus: Bus, tmp_path: Path
+def test_an_approval_to_remove_something_is_for_one_call(
+    suites: Suites, bus: Bus, tmp_path: Path
 ) -> None:
-    _, call = caller(banking)
+    wanted = {"file_id": "11"}
     store = Store(tmp_path / "approvals.db")
-    user = Person([("update_password", {"password": "x"})], store=store)
-    with under(bus, "together", user):
-        assert call("update_password", password="x")[1] is None
-        assert call("update_password", password="x")[1] is None
+    [together], task = policies_named(["together"]), Task("workspace", "")
+    user = Person([("delete_file", wanted), ("get_unread_emails", {})], store=store)
+    with register_policy(bus, together, task, user):
+        _, call = caller(suites["workspace"])
+        assert call("delete_file", **wanted)[1] is call("get_unread_emails")[1] is None
     assert user.questions == 2 and store.rules() == []
-    with under(bus, "together", Person([], store=store)):
-        assert "does not want that" in (call("update_password", password="x")[1] or "")
+    with register_policy(bus, together, task, Person([], store=store)):
+        _, call = caller(suites["workspace"])
+        for tool, given in (("delete_file", wanted), ("get_unread_emails", {})):
+            assert "does not want that" in (call(tool, **given)[1] or "")
     store.close()
 
 
@@ -202,7 +205,7 @@ def test_every_rule_speaks_of_tools_and_arguments_that_the_suite_has(
 ) -> None:
     rules, suite = RULES[name], suites[name].suite
     parameters = {tool.name: set(tool.parameters.model_fields) for tool in suite.tools}
-    globs = (*rules.acts, *rules.grave, *rules.trusted, *rules.sinks)
+    globs = (*rules.acts, *rules.grave, *rules.trusted, *rules.sinks, *rules.once)
     assert [glob for glob in globs if not any(fnmatchcase(tool, glob) for tool in parameters)] == []
     for glob, sinks in rules.sinks.items():
         covered = [parameters[tool] for tool in parameters if fnmatchcase(tool, glob)]
