@@ -168,6 +168,7 @@ class Blocked(Event):
         code: the reason, as a short identifier for programs.
         details: additional data that only events contain.
         enforced: whether the call was really blocked; False for a guard in shadow mode.
+        asked: whether a guard in shadow mode would have required an approval, rather than blocked.
     """
 
     receiver: str
@@ -176,6 +177,7 @@ class Blocked(Event):
     code: str | None = None
     details: Mapping[str, Any] | None = attrs.field(default=None, hash=False)
     enforced: bool = True
+    asked: bool = False
 
 
 @attrs.frozen(kw_only=True, slots=False)

@@ -15,15 +15,7 @@ from .._ground.errors import did_you_mean
 from .._ground.platform import user_name
 from .._program.settings import find_settings
 from .at import At
-from .screen import (
-    TABLES,
-    Flag,
-    Shown,
-    clock,
-    print_json,
-    print_rows,
-    say,
-)
+from .screen import TABLES, Flag, Shown, clock, print_json, print_rows, say
 
 if TYPE_CHECKING:
     from ..approvals import ApprovalRecord, Approved, Denied, Request, Rule, Store
@@ -39,7 +31,7 @@ approvals = App(
 class Kept:
     """The store of requests and approvals."""
 
-    store: Path | None = None
+    approvals: Path | None = None
     """the file of approvals.Store. Default: the file in the settings."""
 
     people: Path | None = None
@@ -58,15 +50,15 @@ class Kept:
             HookError: if no store is configured, or if the file does not exist.
         """
         if self.fleet:
-            if self.store is not None or self.people is not None:
-                raise HookError("--fleet cannot be combined with --store or --people")
+            if self.approvals is not None or self.people is not None:
+                raise HookError("--fleet cannot be combined with --approvals or --people")
             found: Any = At(schema=self.schema).opened().approvals()
             return found  # type: ignore[no-any-return]
         settings = find_settings()
-        file = self.store or settings.approvals
+        file = self.approvals or settings.approvals
         if file is None:
             raise HookError(
-                "no store of approvals is configured: pass --store FILE, or set "
+                "no store of approvals is configured: pass --approvals FILE, or set "
                 "approvals = \"FILE\" in [tool.hookbus]"
             )
         if not file.is_file():
@@ -116,7 +108,7 @@ def list_(*, all: Flag = False, kept: Kept = Kept(), shown: Shown = TABLES) -> N
     if unanswered:
         say(f"expired without an answer: {unanswered}", "dim")
     if rows and not all:
-        place = f" --store {shlex.quote(str(kept.store))}" if kept.store else ""
+        place = f" --approvals {shlex.quote(str(kept.approvals))}" if kept.approvals else ""
         if kept.fleet:
             place = " --fleet" if kept.schema == "hookbus" else f" --fleet --schema {kept.schema}"
         say(

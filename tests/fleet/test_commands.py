@@ -87,7 +87,7 @@ def test_requests_of_the_fleet_are_listed_and_answered(command, made, capsys):
     assert code == 0 and "approved: pay 500?" in printed
     assert pay("bob", 500) == 500
     assert "no pending requests" in approvals("list")[1]
-    code, printed = approvals("list", "--store", "approvals.db")
+    code, printed = approvals("list", "--approvals", "approvals.db")
     assert code == 2 and "--fleet cannot be combined" in printed
 
 
