@@ -15,7 +15,8 @@ import psycopg
 ENOUGH = 60.0
 PASSWORDS = {
     "postgres": "root-hunter1", "owner": "owner-hunter2", "agent": "agent-hunter3",
-    "operator": "operator-hunter4", "stranger": "stranger-hunter5",
+    "operator": "operator-hunter4", "stranger": "stranger-hunter5", "portal": "portal-hunter6",
+    "ada": "ada-hunter7", "bob": "bob-hunter8", "eve": "eve-hunter9",
 }  # fmt: skip
 
 
@@ -44,7 +45,7 @@ class Postgres:
             self.port = free.getsockname()[1]
         self.start()
         self.run_sql("CREATE DATABASE fleet", database="postgres")
-        for role in ("owner", "agent", "operator", "stranger"):
+        for role in PASSWORDS.keys() - {"postgres"}:
             self.run_sql(f"CREATE ROLE {role} LOGIN PASSWORD '{PASSWORDS[role]}'")
         self.run_sql("ALTER DATABASE fleet OWNER TO owner")
 
