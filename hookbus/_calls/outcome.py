@@ -15,6 +15,7 @@ from .._ground.errors import (
     call_id_of,
     cause_of,
     chain,
+    details_of,
     is_a,
     name_of_class,
     note,
@@ -196,7 +197,7 @@ def on_error(
             note(noted, f"hookbus: {receiver.label} failed in {where}: {said}")
     elif receiver.on_error == "block":
         said = emit_failed(call, seat, error, "blocked")
-        block(call, seat, Block(f"{receiver.role} failed: {said}"))
+        block(call, seat, Block(f"{receiver.role} failed: {said}", details=details_of(error)))
     else:
         emit_failed(call, seat, error, "raised")
         raised = ReceiverError(receiver.name, call.plan.hook.name, seat.phase)

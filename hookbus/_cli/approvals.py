@@ -132,8 +132,8 @@ def approve(
         id: the id of the request; a unique prefix is enough.
         by: your name, recorded together with the user of this terminal.
         remember: the number of seconds for which the same call needs no further approval.
-        like: a pattern for later calls, NAME=TEXT with * for any characters. Other arguments must
-            be the same as in this request. It makes a rule, as do the next three options.
+        like: a pattern for later calls, NAME=TEXT with * for any characters. All other arguments
+            must be equal. This and the next three options create a standing approval.
         between: a range for later calls, NAME=LOW..HIGH.
         uses: the number of later calls that the rule approves.
         seconds: the number of seconds for which the rule is valid.
@@ -197,9 +197,9 @@ def deny(
 
 @approvals.command
 def token() -> None:
-    """Print a new token for the page, and the line for it in the file of the people.
+    """Print a new token for the page, and the line with its hash for the file of people.
 
-    Give the token to one person only. The file keeps its hash, which does not reveal it.
+    Give the token to one person only. The hash in the file does not reveal the token.
     """
     from ..approvals._people import new_token, token_hash
 

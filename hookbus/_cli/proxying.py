@@ -34,17 +34,18 @@ def mcp(
     """Guard the tools of an MCP server: run a proxy in front of it.
 
     Write the command that starts the server, or its URL, after --. A host such as Claude Desktop
-    or Cursor starts hookbus mcp instead of the server. Guards judge every tool call. Resources and
+    or Cursor starts hookbus mcp instead of the server. Guards check every tool call. Resources and
     prompts pass unchanged. Without a guard the proxy does not start.
 
     Args:
-        plugins: the id of a plugin, or its folder. If one cannot be loaded, the proxy does not
+        plugins: the id of a plugin, or its folder. If a plugin cannot be loaded, the proxy does not
             start.
-        server: the words after --.
-        settings: the settings file. Default: the file of the current folder, or of one above.
+        server: the command with its arguments, or the URL, after --.
+        settings: the settings file. Default: the file in the current folder or in one of its
+            parents.
         port: serve streamable HTTP at http://127.0.0.1:PORT/mcp instead of stdio.
-        timeout: seconds that the server may take for one answer. After that, the model reads an
-            error.
+        timeout: the number of seconds that the server may take for an answer. After that, the model
+            reads an error.
         token_env: the environment variable with the bearer token for the server's URL.
         journal: the file to record events in. Default: HOOKBUS_JOURNAL, or the file in the
             settings.
@@ -76,8 +77,8 @@ def mcp(
 
 
 def server_words(words: Sequence[str]) -> list[str]:
-    """Return the words of a command line with each word after the `--` of `mcp` as an option, so
-    that the words of the server are not read as options of hookbus.
+    """Return the words of a command line, with each word after the `--` of `mcp` as the value of an
+    option. The server's words are therefore not parsed as options of hookbus.
     """
     if words[:1] != ["mcp"] or "--" not in words:
         return [*words]

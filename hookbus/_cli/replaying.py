@@ -30,8 +30,8 @@ def replay(
     Args:
         module: the module that connects guards: package.module, or the path of a file. It is
             imported.
-        policy: a file or folder of policies to use instead. Without --schema, the arguments in the
-            journal are their schema.
+        policy: a file or folder of policies to use instead. Without --schema, the types of
+            arguments are derived from the journal.
     """
     from ..journal import replay as replayed
 

@@ -1,5 +1,4 @@
-"""`hookbus run`: run any Python program unchanged, with guards and recording set up first.
-"""
+"""`hookbus run`: run any Python program unchanged, with guards and recording set up first."""
 
 from __future__ import annotations
 
@@ -71,10 +70,10 @@ def run(
         wait: the number of seconds that a call waits for an answer before it is blocked.
         adapters: the frameworks whose adapters to install, separated by commas, such as
             langchain,mcp.
-        policy: a file or folder of Cedar policies, which decide every tool_call. They are read
-            again when they change.
+        policy: a file or folder of Cedar policies, which decide every tool_call. The policies are
+            reloaded when their files change.
         policy_schema: the types of arguments for the policies: a Cedar schema, or a JSON file with
-            the tools of an MCP server. Default: what the tools declare.
+            the tools of an MCP server. Default: the declarations of the tools.
         people: a TOML file of names and their roles, for the policies.
         journal: the file to record events in. Default: HOOKBUS_JOURNAL, or the file in the
             settings.

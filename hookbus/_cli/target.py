@@ -1,4 +1,4 @@
-"""Import the module or object that a command names."""
+"""Imports the module or object that a command names."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ _OURS: Final = (os.path.dirname(os.path.dirname(__file__)) + os.sep, "<frozen ",
 
 
 def module_of(name: str) -> ModuleType:
-    """Import a module by its dotted name, from this folder too, or a file by its path.
+    """Import a module by its dotted name, or a file by its path. Modules in the current folder are
+    also found.
 
     Raises:
-        HookError: if it does not exist, or if importing it fails. In that case, the cause is its
-            exception.
+        HookError: if the module does not exist or its import fails. The exception of a failed
+            import is the `__cause__`.
     """
     path = Path(name)
     if name.endswith(".py") or os.sep in name:
@@ -93,11 +94,11 @@ def _meant(wrong: str, names: list[str]) -> str:
 
 
 def instrument_named(target: str) -> None:
-    """Make one method or function hookable. It is named as `module:Class.method` or
-    `module:function`, followed by `=name` for a different hook name.
+    """Make one method or function hookable. The target is `module:Class.method` or
+    `module:function`, optionally followed by `=name` for a different hook name.
 
     Raises:
-        HookError: if it does not exist, or cannot be hooked.
+        HookError: if the target does not exist or cannot be hooked.
     """
     path, _, hook = target.partition("=")
     module, colon, dotted = path.rpartition(":")

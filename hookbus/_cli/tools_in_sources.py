@@ -1,5 +1,5 @@
-"""Find functions that are marked as tools of a framework whose adapter is not installed. The
-sources are read, not imported.
+"""Finds functions that are marked as tools of a framework whose adapter is not installed. The
+sources are parsed, but not imported.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ MARKS: Final = {
     "smolagents": ("smolagents.tool", "smolagents.tools.tool"),
     "strands": ("strands.tool", "strands.tools.tool", "strands.tools.decorator.tool"),
 }  # fmt: skip
-"""The decorators that make a function a tool, for each adapter. `()` is an object of a class."""
+"""For each adapter, the decorators that make a function a tool. `()` means an instance of a
+class."""
 
 _ADAPTER_OF: Final = {mark: adapter for adapter, marks in MARKS.items() for mark in marks}
 _ADAPTERS: Final = "hookbus.adapters."
 
 
 def find_bare_tools(module: str, installed: Collection[str]) -> Iterator[str]:
-    """Yield a sentence for each function that is marked as a tool of a framework, if no source
-    installs the adapter of the framework.
+    """Yield a finding for each function that is marked as a framework's tool, unless a source
+    installs the framework's adapter.
 
     Args:
         module: package.module, or the path of a file.
@@ -114,7 +115,7 @@ class _Source:
         return found
 
     def imported(self) -> set[str]:
-        """Return the first parts of the modules that the file imports."""
+        """Return the top-level names of the modules that the file imports."""
         return {name.partition(".")[0] for name in self._names.values()}
 
 

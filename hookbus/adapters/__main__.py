@@ -74,9 +74,9 @@ _OF_ONE_SYSTEM: Final = {
 
 
 def rows() -> list[tuple[str, ...]]:
-    """Return a row for each adapter: its name, its package, its tested versions, the installed
-    version and whether it fits, its hooks and its seam. A newer installed version is imported, and
-    the adapter's self-test runs.
+    """Return a row for each adapter: its name, its package, the tested versions, the installed
+    version and whether it is supported, the hooks, and the seam. If the installed version is newer
+    than the tested ones, import the framework and run the adapter's self-test.
     """
     found: list[tuple[str, ...]] = []
     for name, seam in {**SEAMS, **_OF_ONE_SYSTEM}.items():

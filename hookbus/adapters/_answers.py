@@ -1,4 +1,6 @@
-"""Convert models' answers between parts and the whole, for frameworks with their own types."""
+"""Convert models' answers between streamed parts and whole answers, in the types of each
+framework.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,7 @@ def _updates(answer: Any) -> list[Any]:
 
 
 def agent_framework() -> Forms:
-    """Return the forms of Agent Framework's answers."""
+    """Return the `Forms` for the answers of Agent Framework's models."""
     return Forms(import_module("agent_framework").ChatResponse.from_updates, _updates)
 
 

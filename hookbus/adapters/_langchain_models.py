@@ -1,4 +1,6 @@
-"""LangChain's chat models: whole requests, streamed requests, and their callbacks."""
+"""Hooks LangChain's chat models: whole requests, streamed requests, and the callbacks about
+both.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,9 @@ from ._vocabulary import Once, Vocabulary
 
 
 def hook_models(words: Vocabulary) -> None:
-    """Route every request of a chat model through `model_call`: `invoke`, `stream`, the events of
-    both versions, and their callbacks."""
+    """Run every request to a chat model through `model_call`: `invoke`, `stream`, both versions of
+    the event API, and the callbacks.
+    """
     cls, patches = import_module("langchain_core.language_models").BaseChatModel, words.patches
     whole = functools.partial(_whole, words)
     patches.wrap(cls, "_generate_with_cache", whole)
@@ -100,7 +103,7 @@ class _Answer(Once):
         return self._kept.value
 
     def reports(self, message: Any) -> list[Callable[[], Any]]:
-        """Return the pending reports to callbacks for the final answer."""
+        """Return the reports that callbacks have yet to get about the final answer."""
         is_kept = isinstance(self._manager, _Manager) and self._kept.is_still(message)
         return self._manager.reports if is_kept else []
 

@@ -1,7 +1,7 @@
 """Keeps `with_retry`, `with_fallbacks` and LangGraph's retry policies from repeating a blocked
 call.
 
-A program that names `HookBlocked` among the exceptions it handles still gets it.
+A program that lists `HookBlocked` among the exceptions to handle still handles it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from ._patches import Patches
 
 
 def refuse_once(patches: Patches) -> None:
-    """Make a `HookBlocked` end every retry and every fallback."""
+    """Make `HookBlocked` stop retries and fallbacks, unless the program lists it as an exception to
+    handle.
+    """
     base = import_module("langchain_core.runnables.base").RunnableBindingBase
     retry = import_module("langchain_core.runnables.retry").RunnableRetry
     patches.look_for(retry, "_kwargs_retrying")

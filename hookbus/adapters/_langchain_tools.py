@@ -1,4 +1,6 @@
-"""Tools of LangChain and LangGraph: their calls, callers and results."""
+"""Hooks the tools of LangChain and LangGraph, and determines the caller and the result of each
+call.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
     from hookbus.approvals import Approved, Denied, Request
 
 _HANDED: Final = "__handoff_destination"
-"""The key under which langgraph-supervisor and langgraph-swarm store a tool's hand-off target."""
+"""The key under which langgraph-supervisor and langgraph-swarm store the target of a hand-off
+tool.
+"""
 
 _SUBAGENTS: Final = ("deepagents.middleware.subagents", "deepagents.middleware.async_subagents")
 _ASKS_AGENTS: Final = {"task", "start_async_task", "update_async_task"}
@@ -142,7 +146,7 @@ def _missing(own: Any, request: Any, config: Any) -> ToolCall:
 def call_missing(
     gate: Gate, stock: Any, own: Any, request: Any, input_type: Any, config: Any
 ) -> Any:
-    """Make hooks run for calls to tools that a node does not have."""
+    """Run the hooks for calls to tools that a node does not have."""
     if request.tool is not None:
         return stock(own, request, input_type, config)
     call = _missing(own, request, config)
@@ -152,7 +156,7 @@ def call_missing(
 async def call_missing_async(
     gate: Gate, stock: Any, own: Any, request: Any, input_type: Any, config: Any
 ) -> Any:
-    """Like `call_missing`, for an async node."""
+    """Like `call_missing`, but for an async node."""
     if request.tool is not None:
         return await stock(own, request, input_type, config)
     call = _missing(own, request, config)
@@ -167,7 +171,9 @@ class _NoOutput(ValueError):
 
 
 def put_out(gate: Gate, stock: Any, own: Any, tool_args: dict[str, Any]) -> Any:
-    """Hook structured output that a model returns as a call: it is the answer of the run."""
+    """Hook structured output that a model returns as a tool call. This output is the answer of the
+    run.
+    """
     call = ToolCall(own.tool.name, dict(tool_args), None, "output", own.tool, _agent(None))
     found = gate.run(call, lambda arguments: _Output(stock(own, arguments)))
     return found.value if isinstance(found, _Output) else found

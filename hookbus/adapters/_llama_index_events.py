@@ -1,4 +1,6 @@
-"""LlamaIndex's own events, spans and callbacks of an answer, held back until guards return."""
+"""Holds back LlamaIndex's own events, spans and callbacks about an answer until the guards
+return.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ class _Report(NamedTuple):
 
 
 class Reports(Aside):
-    """Reports of parts, and of the whole answer, for LlamaIndex's handlers."""
+    """Reports about the parts and the whole answer, for LlamaIndex's handlers."""
 
     def report(self, each: _Report) -> None:
         each.make()
@@ -66,7 +68,7 @@ def _response_like(event: Any, answer: Any) -> Any:
 
 
 def keep_reports(patches: Patches) -> None:
-    """Hold back LlamaIndex's reports of an answer if guards must check it."""
+    """Hold back LlamaIndex's reports about an answer if guards must check the answer."""
     dispatcher = import_module("llama_index.core.instrumentation.dispatcher").Dispatcher
     callbacks = import_module("llama_index.core.callbacks").CallbackManager
     for owner, name, make in (

@@ -1,4 +1,4 @@
-"""MCP's elicitation: a server asks the client's user for approval."""
+"""Approvals by MCP elicitation: a server asks the client's user for approval."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hookbus.approvals import Approved, Denied, Request
 
 _IN_ROUNDS: Final = "2026-07-28"
-"""From this version of the protocol on, a client repeats the call with the requested input."""
+"""The first version of the protocol in which a client repeats the call with the requested input."""
 
 _SCHEMA: Final = {
     "type": "object",

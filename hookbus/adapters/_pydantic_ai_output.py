@@ -1,4 +1,6 @@
-"""Output that a model of Pydantic AI returns as a call: to a function, or as a structure."""
+"""Hooks the output that a Pydantic AI model returns as a call of an output function or as
+structured data.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from ._tools import Gate, ToolCall
 
 
 class Output:
-    """The result of an output function, which belongs to the program and stays unchanged."""
+    """The result of an output function. The object belongs to the program and is not changed."""
 
     def __init__(self, value: Any) -> None:
         self.value = value

@@ -17,8 +17,9 @@ from ._vocabulary import Once, Vocabulary
 
 
 def hook_models(words: Vocabulary) -> None:
-    """Route every request to a model through `model_call`. A model that calls other models
-    makes no `model_call` itself."""
+    """Route every request to a model through `model_call`. A model that only calls other models,
+    such as a fallback, makes no `model_call` itself.
+    """
     models = import_module("pydantic_ai.models")
     fallback = import_module("pydantic_ai.models.fallback")
     around = import_module("pydantic_ai.models.wrapper").WrapperModel, fallback.FallbackModel
@@ -90,7 +91,7 @@ class _Stream(Once):
                 yield event
 
     def whole(self, events: list[Any]) -> Any:
-        """Return the response made from its events, which receivers may have changed."""
+        """Return the response made from the events, including changes by receivers."""
         response, held = self.response.get(), _parts_of(events)
         return response if held == response.parts else replace(response, parts=held)
 
@@ -163,7 +164,7 @@ def _judged_class() -> Any:
     base: Any = import_module("pydantic_ai.models").StreamedResponse
 
     class Judged(base):  # type: ignore[misc]
-        """A response that guards checked as a whole, passed on as a stream."""
+        """A complete response that guards have checked, passed on as a stream."""
 
         def __init__(self, answer: Any, parameters: Any, events: list[Any]) -> None:
             super().__init__(parameters)
@@ -190,7 +191,7 @@ def _judged_class() -> Any:
             return self.answer if is_over else replace(self.answer, parts=_parts_of(self.given))
 
         async def close_stream(self) -> None:
-            """Close nothing: the model has answered."""
+            """Do nothing: the model has already sent the whole response."""
 
         usage = property(lambda self: self.answer.usage)
         model_name = property(lambda self: self.answer.model_name or "")

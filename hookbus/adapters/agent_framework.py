@@ -3,8 +3,8 @@
 `tool_call` (sender: the `FunctionTool`) covers every `invoke` of a tool, by any agent, workflow or
 program, after all middleware. It also covers hand-offs of agent-framework-orchestrations.
 `model_call` and `model_stream` (sender: the chat client) cover the requests of a chat client. A
-blocked call returns a text that a model reads as the result; a program that calls a tool gets
-`HookBlocked`.
+blocked call returns a text, which the model reads as the result. If a program calls the tool,
+`HookBlocked` is raised.
 
 Not covered: direct calls to a decorated function, the runs of agents, and tools that the model's
 provider runs. A blocked call returns a text and does not set the result's `exception`, because the
@@ -30,7 +30,7 @@ SUPPORTED: Final = Between("1.10.0", "1.23.0")
 """Versions of agent-framework-core."""
 
 _MESSAGES: Final = ("Message", "Content", "ChatResponse", "ChatResponseUpdate")
-"""Plain classes, whose objects are sealed together with their holder."""
+"""Plain classes, whose objects are sealed together with the object that contains them."""
 
 _HOST_DATA: Final = "_function_result_carrier"
 """The key of a call's context for data that an MCP server sent besides the text."""

@@ -9,8 +9,8 @@ blocked model call ends the run of an agent with `HookBlocked`, without a retry 
 
 Its agents have middlewares instead of the hooks of AgentScope 1 (see `adapters.agentscope`). Guards
 run inside all middlewares, and after AgentScope's permission checks. A call that a permission check
-denies does not reach the hook. The parts of a streaming tool are passed on after all of them were
-checked.
+denies does not reach the hook. The parts of a streaming tool are passed on only after receivers
+have checked all parts.
 
 Not covered: realtime agents and models, and remote agents (`A2AAgent`) with their own tools.
 """
@@ -80,13 +80,13 @@ _ADAPTER: Final = Adapter(
 _ADAPTER.words("tool_call", "model_call", "model_stream")
 
 _CALL_ID: Final[ContextVar[str | None]] = ContextVar("hookbus_agentscope2_call_id", default=None)
-"""The id of the call that a toolkit makes."""
+"""The id of the call that a toolkit is making."""
 
 _STATE: Final = "_agent_state"
 """The parameters that AgentScope passes to a tool besides its arguments."""
 
 _AGENT: Final[ContextVar[Any]] = ContextVar("hookbus_agentscope2_agent", default=None)
-"""The agent that calls its model."""
+"""The agent that is calling its model."""
 
 
 @_ADAPTER.wrap("agentscope.tool:Toolkit.call_tool")
@@ -206,8 +206,8 @@ class _Request(Once):
             return [part async for part in parts][-1]
 
     async def answer(self, words: Vocabulary, *hook_args: Any) -> Any:
-        """Return the result of the hooked call for AgentScope. A stream has started: a failure
-        before its first part is raised where it is retried."""
+        """Return the result of the hooked call for AgentScope. If it is a stream, its first part
+        was already read, so that AgentScope can retry a request that fails before this part."""
         if not self.of.stream:
             return await words.run_async("model_call", self, *hook_args)
         parts = ask_in_parts_async(words, self, AGENTSCOPE2, *hook_args)

@@ -3,14 +3,14 @@
 `tool_call` (sender: the `BaseTool`; or a `Workbench` whose tools are elsewhere, such as on an MCP
 server) covers every call to a tool, by an agent, a team, another agent's tool or a program. For a
 blocked call, a workbench returns a `ToolResult` that is marked as an error; `run_json` raises
-`HookBlocked`. A blocked hand-off does not happen, and the model of the agent that requested it
-reads the reason. If a guard checks the result, the parts of a streaming tool are held back until it
-ends. `model_call` and `model_stream` (sender: the `ChatCompletionClient`) cover the requests of a
-chat model.
+`HookBlocked`. A blocked hand-off does not happen. The model that requested the hand-off reads the
+reason. If a guard checks the result, the parts of a streaming tool are held back until the tool has
+finished. `model_call` and `model_stream` (sender: the `ChatCompletionClient`) cover the requests of
+a chat model.
 
 The agents of autogen-ext that call tools without a workbench (`OpenAIAssistantAgent` and
 `AzureAIAgent`) end their run with `HookBlocked`. Not covered: tools that a model provider runs, and
-code for a `CodeExecutorAgent` that its model did not write.
+code that a `CodeExecutorAgent` runs but its model did not write.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ._patches import Between
 from .kit import Adapter, Gate, Refusal, ToolCall, kind_by_class, shown_as
 
 SUPPORTED: Final = Between("0.7.1", "0.7.5")
-"""Versions of autogen-core; autogen-agentchat has the same."""
+"""Versions of autogen-core. The versions of autogen-agentchat are the same."""
 
 
 # -- results ---------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ from .kit import Adapter, Gate, Go, Refusal, SplitCalls, ToolCall
 SUPPORTED: Final = Between("0.2.180", "0.2.188")
 
 AGENTS: Final = {"Agent", "Task"}
-"""The CLI's tools that run a sub-agent, by their current and earlier names."""
+"""The current and earlier names of the CLI's tools that run a sub-agent."""
 
 
 def guarded(
@@ -49,7 +49,7 @@ def guarded(
 
     Args:
         bus: the bus to declare the hooks on.
-        hooks: your own hooks, which are kept.
+        hooks: your own hooks, which are included in the result.
         say: a function that turns a `HookBlocked` into the text that the model reads.
         untested: what to do with a release newer than the tested ones: `"check"` checks the
             replaced functions and runs a self-test, `"refuse"` raises.
@@ -71,8 +71,8 @@ class _Session:
     def hooks_besides(
         self, hooks: Mapping[str, Any] | None, make: Callable[[dict[str, Any]], Any] = dict
     ) -> dict[str, Any]:
-        """Return the hooks of this session, added to existing ones; `make` creates a hook from its
-        options.
+        """Return existing hooks together with the hooks of this session. `make` creates a hook from
+        its options.
         """
         found = {name: [*each] for name, each in (hooks or {}).items()}
         for name, hook in (("PreToolUse", self._before), ("PostToolUse", self._after),
@@ -82,7 +82,7 @@ class _Session:
         return found
 
     async def close(self) -> None:
-        """End the calls that the CLI never reported as finished."""
+        """Cancel the calls that the CLI never reported as finished."""
         await self._calls.close()
 
     async def _before(self, given: dict[str, Any]) -> dict[str, Any]:

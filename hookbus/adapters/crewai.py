@@ -2,17 +2,17 @@
 
 `tool_call` (sender: the `BaseTool`, or a `CrewStructuredTool` that was not made from one) covers
 every `run`, `arun`, `invoke` and `ainvoke` of a tool: by an agent, with native tool calls or with
-actions written as text, by a program, or by `LLM.call`. The `name` is the one that models use, such
-as `delegate_work_to_coworker` (`kind="agent"`). The `arguments` are those of the model, before the
-tool's schema fills in defaults. `model_call` covers `call` and `acall` of a `BaseLLM`. If a
-receiver may change or block an answer, CrewAI's own events for it are delayed until the
-receiver has returned.
+actions written as text, by a program, or by `LLM.call`. The `name` is the tool's name for models,
+such as `delegate_work_to_coworker` (`kind="agent"`). The `arguments` are those that the model
+wrote, before the tool's schema fills in defaults. `model_call` covers `call` and `acall` of a
+`BaseLLM`. If a receiver may change or block an answer, CrewAI's own events for it are delayed until
+the receiver has returned.
 
 A blocked call returns CrewAI's `ToolFailure`, even if a program made the call. The agent's model
 reads its text. CrewAI does not retry the call, and does not use the text as the answer if the tool
-has `result_as_answer`. If the agent's `tool_failure_policy` is to raise, the agent raises an
-exception. CrewAI runs tools in threads. If a run is cancelled, it still waits for a running guard,
-and then the tool does not run.
+has `result_as_answer`. If the agent's `tool_failure_policy` is `RAISE`, the agent raises an
+exception. CrewAI runs tools in threads. A cancelled run still waits for a running guard, but then
+does not run the tool.
 
 Not covered: results from CrewAI's cache, because no tool is called (`Crew(cache=False)` turns the
 cache off); and functions, other than tools, that a program passes to `LLM.call`.
@@ -185,7 +185,8 @@ def _unknown(gate: Gate, tool_call: Any, message: str, agent: Any) -> str:
 
 
 _MISSED: Final[WeakKeyDictionary[Any, Exception]] = WeakKeyDictionary()
-"""What a model is told of a missing tool: CrewAI looks for a tool several times."""
+"""The text for a model about a missing tool. It is stored because CrewAI looks for a tool several
+times."""
 
 
 @_ADAPTER.wrap("crewai.tools.tool_usage:ToolUsage._select_tool")

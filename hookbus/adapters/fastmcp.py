@@ -43,10 +43,10 @@ def guarded(
 
         server = FastMCP("shop", middleware=[guarded(bus)])
 
-    It covers every call through the middleware of that server; the sender is this object. It does
-    not cover `Tool.run()` and `call_tool(run_middleware=False)`. Put it last, because it does not
-    see changes to the arguments by later middleware. Do not use it together with `install`, because
-    the hooks would run twice.
+    The middleware covers every call through that server's middleware. The sender is the returned
+    object. It does not cover `Tool.run()` and `call_tool(run_middleware=False)`. Put this
+    middleware last, because it does not see changes that later middleware makes to the arguments.
+    Do not use it together with `install`, because the hooks would run twice.
 
     Args:
         bus: the bus to declare the hooks on.

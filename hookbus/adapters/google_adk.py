@@ -1,18 +1,18 @@
 """Google's Agent Development Kit: hooks around every call to a tool, a model and a runner.
 
 `tool_call` (sender: the `BaseTool`) covers every `run_async` of a tool, by any agent, workflow or
-program, after callbacks and plugins have changed its arguments. Transfers to another agent and
+program, after callbacks and plugins have changed the arguments. Transfers to another agent and
 delegated tasks are also tool calls. `model_call` (sender: the `BaseLlm`) covers
 `generate_content_async`, streamed or not; `model_stream` gets the parts of a streamed answer.
 `agent_stream` (sender: the root agent) covers `Runner.run_async`. A blocked call returns `{"error":
 ...}`, which ADK treats as a failed tool. If a program calls a tool without an agent, it gets
 `HookBlocked`.
 
-Not covered: parts that a streaming tool of a live session yields after its call (guards run before
-it, and see a generator as its result), live models, code run by a code executor, and tools that
-Google runs. If a receiver changes the arguments of a task for another agent, or of `finish_task`,
-the call becomes an error, because ADK takes them from the model's message. A `GoogleApiTool` calls
-a `RestApiTool`, which is also hooked.
+Not covered: parts that a streaming tool of a live session yields, live models, code that a code
+executor runs, and tools that Google runs. For such a streaming tool, guards run before the call,
+and its result is a generator. A call fails if a receiver changes the arguments of a task for
+another agent or of `finish_task`, because ADK reads these arguments from the model's message. A
+`GoogleApiTool` calls a `RestApiTool`, which is also hooked.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ class _Asked(Once):
         return self._raw[0] if len(self._raw) == 1 else self._raw
 
     async def answers(self, words: Vocabulary) -> AsyncGenerator[Any, None]:
-        """Yield the parts of the hooked call for ADK."""
+        """Yield the parts of the answer to the hooked call for ADK."""
         called = self.of, self._request.contents, self.options, None
         if self._stream:
             async with aclosing(ask_in_parts_async(words, self, ADK, *called)) as items:

@@ -2,11 +2,11 @@
 
 `tool_call` (sender: the `Tool`) covers every `invoke` and `invoke_async`, by an agent, a pipeline
 or a program. Tools can be functions, components, pipelines, agents or tools of an MCP server. A
-blocked call raises a `ToolInvocationError` that is also a `HookBlocked`. An agent passes it to its
-model as a result that is marked as an error; a program can catch it. An agent with
-`raise_on_tool_invocation_failure` raises it, like any failure of a tool.
+blocked call raises a `ToolInvocationError` that is also a `HookBlocked`. An agent passes this
+exception to its model as a result that is marked as an error, and a program can catch it. An agent
+with `raise_on_tool_invocation_failure` raises the exception, as for any failing tool.
 
-Receivers get documents and messages in results as dicts. If a tool has an `outputs_to_string`
+Receivers see documents and messages in results as dicts. If a tool has an `outputs_to_string`
 handler, a string that replaces the result is passed to that handler, except for an `AgentTool`. Not
 covered: chat generators, because they have no common base class.
 """
@@ -80,8 +80,8 @@ _ADAPTER: Final = Adapter(
 _INJECTED: Final[ContextVar[tuple[Any, dict[str, Any]] | None]] = ContextVar(
     "hookbus_haystack", default=None
 )
-"""The tool that an agent runs, and the arguments that the agent injects and no model can write.
-Receivers see strings and numbers of the agent's state, because another tool may have written them.
+"""The tool that an agent is running, and the injected arguments that no model can write. Receivers
+do see strings and numbers from the agent's state, because another tool may have written them.
 """
 
 

@@ -35,11 +35,11 @@ def install(bus: Bus = default_bus, *, untested: Untested = "check") -> Uninstal
     """Hook LiteLLM's chat completions in every module that has imported the functions.
 
     `model_call` covers every `completion` and `acompletion`, streamed or not, by a program, the
-    `Router` or another framework; `model_stream` gets the parts of a streamed answer. A model is a
-    string here; to connect to one model, pass `when={"model": "openai/gpt-5"}`. A streaming call
-    waits for its first part, so that the call itself raises `HookBlocked`. After a blocked call,
-    the `Router` does not retry, does not fall back to another model, and does not put a deployment
-    into cooldown.
+    `Router` or another framework; `model_stream` gets the parts of a streamed answer. The argument
+    `model` is a string. To connect a receiver to one model, pass `when={"model": "openai/gpt-5"}`.
+    A streaming call waits for its first part, so that a blocked call raises `HookBlocked`
+    immediately. After a blocked call, the `Router` does not retry, does not fall back to another
+    model, and does not put a deployment into cooldown.
 
     Args:
         bus: the bus to declare the hooks on.
@@ -113,8 +113,7 @@ class _Call:
         return await found if inspect.isawaitable(found) else found
 
     def is_asked(self) -> bool:
-        """Return whether this call is nested in a hooked one for the same model and
-        messages."""
+        """Return whether this call is nested in a hooked call with the same model and messages."""
         outer = INSIDE.get()
         if not isinstance(outer, _Asked) or outer.layer >= self.attempt.layer:
             return False

@@ -2,19 +2,20 @@
 
 `tool_call` (sender: the tool) covers every `call` and `acall` of a tool and every call to the tool
 itself, by an agent, a workflow, a model's `predict_and_call` or a program. The `arguments` are
-those that the model generated, with the tool's `partial_params`, before defaults are filled in. A
-hand-off is also a tool call (`kind="handoff"`). `model_call` (sender: the LLM) covers every chat or
-completion call, streamed or not; `model_stream` gets the parts of a streamed answer. If a receiver
-may change or block an answer, LlamaIndex's own events, spans and callbacks of the answer are
-delayed until the receiver has returned.
+those that the model generated, together with the tool's `partial_params`, before defaults are
+filled in. A hand-off is also a tool call (`kind="handoff"`). `model_call` (sender: the LLM) covers
+every chat or completion call, streamed or not; `model_stream` gets the parts of a streamed answer.
+If a receiver may change or block an answer, LlamaIndex's own events, spans and callbacks for the
+answer are delayed until the receiver has returned.
 
 A blocked call returns a `ToolOutput` that is marked as an error, even if a program made the call.
-The agent's model reads its text, and the run continues. If the tool has `return_direct=True`, this
-text does not become the agent's answer. A blocked hand-off does not happen.
+The agent's model reads the text of this output, and the run continues. If the tool has
+`return_direct=True`, this text does not become the agent's answer. A blocked hand-off does not
+happen.
 
-Not covered: functions called by the code of a `CodeActAgent`, because its executor gets functions
-instead of tools; the code itself is an argument of the tool `execute`. A tool that waits for an
-event runs again when the event arrives, and its hooks run again.
+Not covered: functions that the code of a `CodeActAgent` calls, because its executor gets functions
+instead of tools. The code itself is an argument of the tool `execute`. A tool that waits for an
+event runs again when the event arrives. Its hooks also run again.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hookbus.approvals import Store
 
 SUPPORTED: Final = Between("2.0.0", "2.3.0")
-"""Versions of mcp, the SDK."""
+"""Versions of mcp, the distribution of the SDK."""
 
 _BARE: Final = "bare"
 
@@ -37,13 +37,14 @@ def install(
 ) -> Uninstall:  # fmt: skip
     """Hook the tool calls of sessions and servers of the MCP SDK.
 
-    `tool_call` covers two places. If both are in one process, the second call is inside the first:
+    `tool_call` covers calls in clients and in servers. If client and server are in one process, the
+    server's call is nested in the client's call:
 
     - `kind="mcp"`, sender: the `ClientSession`: every call by a client, a session group or a
       framework built on them, to any server.
     - `kind="function"`, sender: the `Tool` of an `MCPServer`, after all middleware, including
       `MCPServer.call_tool()` and `Tool.run()`. A low-level server has no tools, so the sender is
-      the `Server`. This also applies to a server with an extension that intercepts calls.
+      the `Server`. The sender is also the `Server` if an extension intercepts calls.
 
     A blocked call returns a result that is marked as an error; in `Tool.run()` without
     `convert_result`, it raises `HookBlocked`. If the server asks for input and the client repeats
@@ -80,10 +81,10 @@ class Guarded:
 
         server = MCPServer("shop", middleware=[Guarded(bus)])
 
-    It covers every call over the protocol; the sender is this object. It does not cover direct
-    calls to `MCPServer.call_tool()` and `Tool.run()`. Put it last, because it does not see changes
-    to the arguments by later middleware. Do not use it together with `install(server=True)`,
-    because the hooks would run twice.
+    The middleware covers every call over the protocol. The sender is this object. It does not cover
+    direct calls to `MCPServer.call_tool()` and `Tool.run()`. Put this middleware last, because it
+    does not see changes that later middleware makes to the arguments. Do not use it together with
+    `install(server=True)`, because the hooks would run twice.
 
     Args:
         bus: the bus to declare the hooks on.

@@ -6,17 +6,17 @@ structured output that a model returns as a tool call. The sender is the `Tool`,
 MCP and other toolsets), the output function, or the validator of an output tool. `model_call`
 (sender: the `Model`) covers every request to a model, streamed or not, and `model_stream` gets the
 events of a streamed request. `agent_run` (sender: the agent) covers `run` and `run_sync`. A blocked
-call raises `ToolFailed`, which the model reads and which does not use up a retry. For an output
+call raises `ToolFailed`, which the model reads. It does not count as a retry. For an output
 function, it raises `ModelRetry`, because the run has no output yet.
 
 While the `approver` decides, the call is deferred: the run ends with `DeferredToolRequests`, and
 continues with `DeferredToolResults`.
 
 The hooks of Pydantic AI's capabilities run outside hookbus's hooks, so guards see their changes. An
-MCP toolset's `process_tool_call` runs inside. If it changes the arguments, the guards run again,
-except for a tool with an MCP App. To hook a durable execution in another process, install the
-adapter there. `agent_run` does not cover `run_stream`, `iter` and similar methods, but their model
-and tool calls are covered.
+MCP toolset's `process_tool_call` runs inside hookbus's hooks. If it changes the arguments, the
+guards run again, except for a tool with an MCP App. To hook a durable execution in another process,
+install the adapter in that process. `agent_run` does not cover `run_stream`, `iter` and similar
+methods, but their model and tool calls are covered.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def guarded(
     patching: `Agent(..., capabilities=[guarded()])`.
 
     It covers the same tools as `install`, including MCP toolsets, in all runs of that agent,
-    streamed or not. It does not cover output functions, models, agents that its tools run, and
-    changes that a wrapping toolset makes.
+    streamed or not. It does not cover output functions, models, or agents that its tools run, and
+    it does not see changes by a wrapping toolset.
 
     Args:
         bus: the bus to declare the hooks on.

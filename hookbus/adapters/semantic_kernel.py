@@ -2,11 +2,12 @@
 
 `tool_call` (sender: the `KernelFunction`) covers every call to a function, by a model, an agent, a
 template or a program. Functions can be methods, prompts, agents, hand-offs or tools of MCP servers.
-Guards run after all filters. `name` does not contain the name of the plugin; the sender does. For a
-blocked call, a model reads the reason as the function's result, and a program gets `HookBlocked`. A
-blocked hand-off does not happen. If a guard checks the result, the parts of a streamed function are
-held back until it ends. `model_call` (sender: the `ChatCompletionClientBase`) covers every request
-of a chat service, whole or streamed. `model_stream` gets the parts of a streamed answer.
+Guards run after all filters. `name` does not contain the name of the plugin; the sender does. If a
+call is blocked, a model reads the reason as the function's result, and a program gets
+`HookBlocked`. A blocked hand-off does not happen. If a guard checks the result, the parts of a
+streamed function are held back until the function has finished. `model_call` (sender: the
+`ChatCompletionClientBase`) covers every request of a chat service, whole or streamed.
+`model_stream` gets the parts of a streamed answer.
 
 Not covered: calls to `MCPPlugin.call_tool` by a program, which the adapter `mcp` covers, tools that
 a model provider runs, and services other than chat.
@@ -241,15 +242,15 @@ install = _ADAPTER.install
 
 
 class Guarded:
-    """A filter that guards one kernel, without patching the framework.
+    """A filter that guards the calls of one kernel, without patching the framework.
 
         kernel.add_filter("function_invocation", Guarded(bus))
 
-    It covers every call of that kernel's functions, but not other kernels. Add it last, because it
-    does not see changes to the arguments by filters that are added after it. A blocked call raises
-    `HookBlocked`. A model reads Semantic Kernel's message about this exception, `kernel.invoke`
-    raises its own exception from it, and a blocked hand-off ends the run. Do not use it together
-    with `install`, because the hooks would run twice.
+    It covers every call to that kernel's functions, but no calls of other kernels. Add it last,
+    because it does not see changes to the arguments by filters that are added after it. A blocked
+    call raises `HookBlocked`. A model reads Semantic Kernel's message about this exception,
+    `kernel.invoke` raises its own exception from it, and a blocked hand-off ends the run. Do not
+    use it together with `install`, because the hooks would run twice.
 
     Args:
         bus: the bus to declare the hooks on.

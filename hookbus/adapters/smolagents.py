@@ -2,11 +2,11 @@
 
 `tool_call` covers every call to a tool (sender: the `Tool`), to `final_answer` (`kind="output"`)
 and to a managed agent (sender: the agent, `kind="agent"`), by an agent, its code or a program.
-`model_call` covers `Model.generate` and `generate_stream`, whose parts are in `model_stream`;
-`agent_run` and `agent_stream` cover `agent.run`.
+`model_call` covers `Model.generate` and `generate_stream`, and `model_stream` gets the parts of a
+streamed answer; `agent_run` and `agent_stream` cover `agent.run`.
 
-A blocked call of a `ToolCallingAgent` becomes an observation, so that the results of its other
-calls are kept. In the code of a `CodeAgent` and in a program, it raises `HookBlocked`. The code
+A blocked call of a `ToolCallingAgent` becomes an observation, so that the agent keeps the results
+of its other calls. In the code of a `CodeAgent` and in a program, it raises `HookBlocked`. The code
 stops, and the model reads the reason. A blocked `final_answer` also raises `HookBlocked`, and does
 not become the answer.
 

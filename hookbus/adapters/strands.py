@@ -110,7 +110,7 @@ class _Stream:
         self._ended, self._last = object(), None
 
     async def parts(self) -> AsyncGenerator[Any, None]:
-        """Yield the parts of the tool, and last the result of the hooked call."""
+        """Yield the parts of the tool, and then the result of the hooked call."""
         task = asyncio.ensure_future(self._gate.run_async(self._call, self._body, self._depth))
         task.add_done_callback(lambda _: self._parts.put_nowait(self._ended))
         try:

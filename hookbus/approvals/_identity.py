@@ -1,4 +1,4 @@
-"""The identity of a sender, which an approval is bound to."""
+"""Determines the identity of a sender, to which an approval is bound."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ _MADE_ANEW: Final = (MethodType, BuiltinFunctionType, partial)
 _INNER: Final = (
     "__wrapped__", "func", "fn", "coroutine", "function", "callback", "on_invoke_tool",
 )  # fmt: skip
-"""Attributes where decorators and framework objects keep the function they wrap."""
+"""The attributes in which decorators and framework objects store the function that they wrap."""
 
 
 def identity_of(
     sender: Any, hook: str, identity: Callable[[Any], str] | None, *, is_lasting: bool,
     program: str | None = None,
 ) -> list[str]:  # fmt: skip
-    """Return the identity of a sender: the result of `identity=`, or else the name of its class or
-    its own name. An object without an importable name is identified by a random token, valid in
-    this process.
+    """Return the identity of a sender: the result of `identity=`, or otherwise the name of its
+    class or its own name. An object without an importable name is identified by a random token,
+    which is valid only in this process.
 
     Args:
         is_lasting: whether the approval outlives the process.
         program: the name of the program, in place of `__main__` and its file.
 
     Raises:
-        HookError: if `identity=` fails or returns something other than a non-empty string, or if
-            only the object itself could identify a sender whose approval outlives the process.
+        HookError: if `identity=` fails or does not return a non-empty string, or if the approval
+            outlives the process but the sender has no importable name.
     """
     if identity is not None:
         return ["identity", _said(identity, sender, hook)]

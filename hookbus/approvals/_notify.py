@@ -85,7 +85,7 @@ class notify:
     bus. It does not contain the arguments. If you pass a secret, the header `X-Hookbus-Signature`
     contains `sha256=` and the HMAC of the body. A background thread posts each request once, so
     calls do not wait for the server. A repeated call with a pending request is not posted again.
-    If you pass the address of the page, the body also contains a `link` to the request on it.
+    If you pass the address of the page, the body also contains a `link` to the request on the page.
 
     Args:
         url: an http or https address. Redirects are not followed.
@@ -173,7 +173,8 @@ class notify:
         return True
 
     def close(self) -> None:
-        """Post the queued requests, for at most `timeout` seconds, and accept no more."""
+        """Post the queued requests for at most `timeout` seconds, and accept no further
+        requests."""
         with self._lock:
             self._is_closed, thread = True, self._thread
         if thread is not None:

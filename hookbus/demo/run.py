@@ -1,5 +1,6 @@
-"""The experiment: run every pair without hooks and under each policy, and check it with AgentDojo's
-checkers."""
+"""Run the experiment: every pair runs without hooks and under each policy, and AgentDojo's checkers
+check each run.
+"""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class StandingApprover:
         return self.store.ask(request)
 
     async def ask_async(self, request: Request) -> Approved | Denied | Parked:
-        """Like `ask`. The tools of the demo are not async."""
+        """Call `ask`, because the tools of the demo are not async."""
         return self.ask(request)
 
 

@@ -215,7 +215,7 @@ def _outside() -> Any:
 
 
 def _leave(call: _Call, ended: dict[str, Any], at: int | None = None) -> None:
-    """End a span. If it is the current span here, restore the previous one."""
+    """End a span. If it is the current span here, restore the previous span."""
     call.span.set_attributes(ended)
     call.span.end(at)
     if trace.get_current_span() is call.span:

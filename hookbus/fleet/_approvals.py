@@ -229,7 +229,7 @@ class Approvals(AskedInThread):
             if state == "no people":
                 raise HookError(_NO_PEOPLE.format(request.required[0].receiver))
         except HookError as error:
-            raise HookError(str(error)) from None  # raised here only, so it is safe to show
+            raise error.with_traceback(None) from None  # raised here only: safe to show
         if state == "pending":
             return Parked(id)
         answer = answer_of(state, answered)

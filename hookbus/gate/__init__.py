@@ -1,4 +1,4 @@
-"""The gate: the tools of coding agents under the guards of one settings file."""
+"""The gate, which checks the tool calls of coding agents with the guards of a settings file."""
 
 from ._agents import Tool
 

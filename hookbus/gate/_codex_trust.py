@@ -1,4 +1,4 @@
-"""Find out whether Codex trusts the hook, because it silently skips an untrusted one."""
+"""Checks whether Codex trusts the gate's hooks, because Codex silently skips untrusted hooks."""
 
 from __future__ import annotations
 

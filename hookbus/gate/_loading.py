@@ -37,7 +37,7 @@ class Loaded:
     Attributes:
         settings: the settings.
         calls: the calls of the sessions.
-        journal: the journal, if there is one.
+        journal: the journal, or None.
     """
 
     settings: GateSettings
@@ -46,11 +46,11 @@ class Loaded:
 
 
 def load(file: Path, watch: Watch, bus: Bus = default_bus) -> Loaded:
-    """Load everything that a settings file names.
+    """Load the plugins, guards, journal and approver that a settings file names.
 
     Args:
         file: the settings.
-        watch: gets every file that is read.
+        watch: the `Watch` to which every file that is read is added.
         bus: the bus to set up. Plugins and adapters always use the default bus.
 
     Raises:
@@ -230,7 +230,7 @@ def _add_approver(gate: GateSettings, bus: Bus) -> None:
 
 
 def may_hand_on(gate: GateSettings) -> bool:
-    """Return whether the user of the agent that sent the current event may be asked."""
+    """Return whether the agent that sent the current event may ask its user."""
     event = CURRENT.get()
     if event is None or gate.ask != "agent" or event.agent.name != "claude":
         return False

@@ -1,4 +1,4 @@
-"""The resident server of the gate: it answers the events of the agents of one user."""
+"""The resident server of the gate, which answers the events of one user's agents."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def serve(settings: str, locked: int, *, idle: float = IDLE_SECONDS) -> None:
 
     Args:
         settings: the absolute path of the settings.
-        locked: the locked file, which is closed once another server may start.
+        locked: the locked file. Closing it allows another server to start.
         idle: the number of seconds without an event or open call after which the server exits.
     """
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING, stream=sys.stderr)
@@ -48,7 +48,7 @@ class Server:
     Args:
         settings: the absolute path of the settings.
         locked: the locked file.
-        idle: the number of seconds that it may be idle.
+        idle: the number of seconds that the server may be idle.
     """
 
     settings: str

@@ -1,4 +1,4 @@
-"""`status`: whether the gate of each agent works."""
+"""Determines whether the gate of each agent works, for `hookbus gate status`."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _TYPES: Final = {
     "claude": ("command", "prompt", "agent", "http", "mcp_tool"),
     "codex": ("command", "prompt", "agent"),
 }
-"""The types of hooks that an agent knows. If a file contains any other type, the agent runs none of
-its hooks.
+"""The types of hooks that an agent supports. If a file contains any other type, the agent runs no
+hook of this file.
 """
 
 _CHANGED_ARGUMENTS: Final = ("updatedInput", "updated_input", "modifiedArgs")
@@ -45,7 +45,7 @@ def status_of(agent: Agent, settings: Path) -> dict[str, Any]:
 
     Args:
         agent: the agent.
-        settings: the settings of the gate, for entries that name none.
+        settings: the settings of the gate, for entries that name no settings.
     """
     installed, problems, named = list[str](), list[str](), list[str]()
     for file in _files_of(agent):

@@ -1,4 +1,4 @@
-"""Serialize values to JSON, to compare calls and to validate them with pydantic models."""
+"""Serializes values to JSON, to compare calls and to validate values with pydantic models."""
 
 from __future__ import annotations
 

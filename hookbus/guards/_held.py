@@ -1,4 +1,4 @@
-"""Buffer the end of a stream's text while it may be part of a match."""
+"""Buffers the end of a stream's text while it may be part of a match."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HELD: Final = 16_384
 """The maximum number of buffered characters of a stream."""
 
 CONTEXT: Final = 64
-"""The number of characters already sent that are kept as context for the next scan."""
+"""The number of sent characters that are kept as context for the next scan."""
 
 AT_ONCE: Final = 256
 SHARE: Final = 8

@@ -1,4 +1,4 @@
-"""Allow only public hosts in the addresses of arguments (SSRF protection)."""
+"""Allows only public hosts in the addresses of arguments (SSRF protection)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ without `@` in a query or fragment that directly follows the host.
 """
 
 _FORM: Final = re.compile(r"(?i:https?|wss?|ftp)://|(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\Z")
-"""The form of a value that is probably an address."""
+"""Matches a value that is probably an address."""
 
 _LABEL: Final = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
 _NUMBER: Final = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
@@ -74,16 +74,16 @@ class _LookUps:
 
     @property
     def is_due(self) -> bool:
-        """Whether the guards have allowed the call and a name is still to be resolved."""
+        """Whether the guards have allowed the call but a host name is not yet resolved."""
         return self.done is not None and not self.names.keys() <= self.done
 
 
 class public_hosts(ReadyGuard):
     """A guard that allows only public hosts in arguments: `http` and `https` URLs, or host names.
 
-    It resolves a host name after all other guards have allowed the call, and after any approval.
-    Every address of the name must be public or allowed. If the name cannot be resolved, the call is
-    blocked. The tool resolves the name again and may get another address.
+    The guard resolves host names after all other guards have allowed the call, and after any
+    approval. Every address of the name must be public or allowed. If the name cannot be resolved,
+    the call is blocked. The tool resolves the name again and may get another address.
 
     Args:
         arguments: globs of argument names at any depth, ignoring case. Everything under a matching
@@ -93,7 +93,7 @@ class public_hosts(ReadyGuard):
         hook: the hook to check: a name, several names, or a glob.
 
     Raises:
-        HookError: for an invalid glob or name.
+        HookError: for an invalid glob or host name.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class public_hosts(ReadyGuard):
         """Check one address directly, such as the target of a redirect.
 
         Raises:
-            HookError: if it is not the address of a public or allowed host.
+            HookError: if the host of the address is neither public nor allowed.
         """
         found = self._judged(url)
         why = found if found is None or isinstance(found, str) else self._leads(found)

@@ -1,4 +1,4 @@
-"""List the parts of one value: its keys, fields, items and other attributes."""
+"""Lists the parts of a value: keys, fields, items and other attributes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ATOMS: Final = (
     str, bytes, bytearray, memoryview, Number, type(None), date, datetime, time_of_day, timedelta,
     tzinfo, UUID, PurePath, range, type, IPv4Address, IPv6Address, IPv4Network, IPv6Network,
 )  # fmt: skip
-"""Values without parts, except for attributes of an instance of a subclass."""
+"""The types of values without parts, except for attributes of an instance of a subclass."""
 
 PLAIN: Final = (str, int, float, bool, bytes, type(None))
 
@@ -38,7 +38,7 @@ NOTHING: Final[Iterable[Part]] = ()
 
 
 def parts_of(value: Any) -> Iterable[Part] | None:
-    """Return the parts of a value with their names; keys and items have no name. Return `NOTHING`
+    """Return the parts of a value with their names. Keys and items have no name. Return `NOTHING`
     for a value without parts, and None for an object that cannot be inspected.
     """
     kind = type(value)
@@ -79,7 +79,7 @@ class Aside:
 
 
 class Property:
-    """A property of an object that is read on request only: its code may be slow."""
+    """A property of an object, which is read only on request because its code may be slow."""
 
     __slots__ = ("_owner",)
 
@@ -87,7 +87,8 @@ class Property:
         self._owner = owner
 
     def read(self, name: str) -> Any:
-        """Return its value. If reading fails, return this object, which cannot be inspected."""
+        """Return the value of the property. If reading it fails, return this object, which cannot
+        be inspected."""
         try:
             return getattr(self._owner, name)
         except Exception:
@@ -125,8 +126,8 @@ def _parts_of_atom(value: Any) -> Iterable[Part]:
 
 
 def bare(value: Any) -> Any:
-    """Return the real content of a string or bytes, ignoring overrides of a subclass. Any other
-    value is returned unchanged.
+    """Return the real content of a string or bytes, ignoring overrides in subclasses. Return any
+    other value unchanged.
     """
     if isinstance(value, str):
         return str.__str__(value)
@@ -168,7 +169,8 @@ def _items(value: Any, *, has_fields: bool) -> Iterable[Any] | None:
 
 
 def fields_of(value: Any) -> dict[str, Any] | None:
-    """Return the fields of an object by name, or None if objects of its kind are not supported."""
+    """Return the fields of an object by name, or None if the type of the object is not
+    supported."""
     kind = type(value)
     names: Iterable[str] = ()
     if hasattr(kind, "model_fields") or hasattr(kind, "__fields__"):

@@ -1,4 +1,4 @@
-"""Track where the values of a call came from (taint tracking)."""
+"""Tracks where the values of a call came from (taint tracking)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ._ready import Hooks, ReadyGuard, Sessions, glob, globs
 from ._words import folded, stands_in
 
 REMEMBERED: Final = 100
-"""The number of results that are remembered for a session."""
+"""The maximum number of results to remember for a session."""
 
 CHARACTERS: Final = 262_144
-"""The number of characters of these results that are kept for a session."""
+"""The maximum total length of the results to remember for a session."""
 
 VALUES: Final = 10_000
-"""The number of values from trusted fields that are kept for a session."""
+"""The maximum number of values from trusted fields to remember for a session."""
 
 _NUMBER: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 
@@ -36,11 +36,12 @@ class provenance(ReadyGuard):
 
     The user's words are the inputs of `agent_run` and `agent_stream` in the session that
     `with baggage(session=...)` sets, and all words passed to `trust`. If an input is a list of
-    messages, only those with the role `user` count. The input of a run nested in another call does
-    not count, because a model wrote it for a sub-agent. A string comes from the user if the user
-    wrote it as a whole, ignoring the case of ASCII letters. A number comes from the user if the
-    user wrote that number. A value comes from a trusted result if it equals the complete value of a
-    trusted field. Any other value requires approval; without an approver, the call is blocked.
+    messages, only those with the role `user` count. The input of a run that is nested in another
+    call does not count, because a model wrote this input for a sub-agent. A string comes from the
+    user if the user wrote it as a whole, ignoring the case of ASCII letters. A number comes from
+    the user if the user wrote that number. A value comes from a trusted result if it equals the
+    complete value of a trusted field. Any other value requires approval; without an approver, the
+    call is blocked.
 
     Args:
         sinks: the arguments to check: a mapping of tool globs to globs of argument names, at any
@@ -48,8 +49,8 @@ class provenance(ReadyGuard):
         trusted: a mapping of tool globs to globs of result fields that only the user and the
             operator can write, at any depth, such as `{"get_contacts": ["email"]}`. A tool glob
             alone, or the field `"*"`, trusts all values.
-        hook: the hook to check: a name, several names, or a glob. A call nested in an equal call
-            that was approved does not need a second approval.
+        hook: the hook to check: a name, several names, or a glob. A nested call with the same tool
+            and arguments does not need a second approval.
 
     Raises:
         HookError: for an invalid glob, or if `sinks` is empty.
@@ -189,14 +190,14 @@ class _Said:
                 self._numbers.update(_numbers(words))
 
     def trust(self, value: Any) -> None:
-        """Add a value of a trusted field, which accounts for equal values only."""
+        """Add a value of a trusted field, which is the source of equal values only."""
         if (key := _whole(value)) is not None:
             self._trusted.setdefault(key)
             if len(self._trusted) > VALUES:
                 del self._trusted[next(iter(self._trusted))]
 
     def brought(self, tool: str, texts: Iterable[str]) -> None:
-        """Add the untrusted text of a result. A long text is truncated."""
+        """Add the untrusted text of a result, truncated if it is long."""
         text = folded("\n".join(texts)[:CHARACTERS])
         if len(self._results) == REMEMBERED:
             self._size -= len(self._results[0][1])
@@ -206,7 +207,7 @@ class _Said:
             self._size -= len(self._results.popleft()[1])
 
     def accounts_for(self, value: Any, deadline: Deadline) -> bool:
-        """Return whether these words account for a value, which must be a string or a number.
+        """Return whether a value, which must be a string or a number, comes from these words.
 
         Raises:
             TimeoutError: if the time limit is exceeded.

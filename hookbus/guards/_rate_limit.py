@@ -1,4 +1,4 @@
-"""Limit the number of calls."""
+"""Limits the number of calls."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final, Literal
 
 from .. import Block, HookContext, HookError
+from .._ground.errors import details_of
 from .._ground.locks import Lock
 from .._ground.numbers import is_number
 from ._accounts import STORAGE_SECONDS, Counts, Storage, counts_of, digest_of
@@ -20,7 +21,7 @@ FOREVER: Final = 30 * 24 * 3600
 """The time in seconds for which a call counts for its session, user or tool."""
 
 SWEPT: Final = 1_000
-"""Above this number of sessions, users or tools, those without recent calls are dropped."""
+"""The number of sessions, users or tools above which counts without recent calls are dropped."""
 
 
 class rate_limit(ReadyGuard):
@@ -34,8 +35,8 @@ class rate_limit(ReadyGuard):
         storage: the storage of the counts: a URI of the library limits, such as
             `"redis://localhost:6379"`, or a `hookbus.fleet.Fleet`, to share the counts between
             processes. If it is None, calls are counted in this process, for this guard only.
-        hook: the hook to count: a name, several names, or a glob. All hooks share one count. A call
-            nested in an equal call is not counted again.
+        hook: the hook to count: a name, several names, or a glob. All hooks share one count. A
+            nested call with the same tool and arguments is not counted again.
 
     Raises:
         HookError: for an invalid number or storage.
@@ -83,7 +84,8 @@ class rate_limit(ReadyGuard):
             try:
                 is_free = self._hit(key)
             except HookError as error:
-                return Block(f"the number of calls is not known: {error}", code="limit")
+                reason = f"the number of calls is not known: {error}"
+                return Block(reason, code="limit", details=details_of(error))
             return None if is_free else Block(self._said, code="limit")
 
         judge.findings = unnamed.findings  # type: ignore[attr-defined]

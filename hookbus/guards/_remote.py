@@ -21,13 +21,14 @@ class remote(ReadyGuard):
     """A guard that asks a policy server about each call, over HTTP, in the format of OpenID AuthZEN
     1.0. Requires `hookbus[remote]`.
 
-    Only a well-formed permit allows a call. Everything else blocks it before the deadline: a denial
-    with the reason and code of the server, anything else with a reason that describes the problem,
-    `code="remote"`, and `details["problem"]`: `absent`, `late`, `refused`, `malformed` or `unsent`.
+    Only a well-formed permit allows a call. Everything else blocks the call before the deadline. A
+    denial has the reason and code of the server. Any other block has a reason that describes the
+    problem, `code="remote"`, and `details["failure"]`: `absent`, `late`, `refused`, `malformed` or
+    `unsent`.
 
     The server gets the actual arguments, including those that `bus.redact` removes from events,
-    because it must judge the call that runs. A call with a value that JSON cannot represent exactly
-    is blocked and not sent.
+    because the decision must apply to the call that actually runs. A call with a value that JSON
+    cannot represent exactly is blocked and not sent.
 
     Args:
         url: the address of the server, such as `"https://policy.example"`. The guard posts to
@@ -36,11 +37,12 @@ class remote(ReadyGuard):
         deadline: the maximum time to wait for each decision, in seconds.
         only: globs for the names of the tools to ask about. Other tools are allowed, even while the
             server cannot be reached.
-        patches: whether a permit may change the arguments. All other guards judge the changed
-            arguments. If the call that finally runs differs, the server is asked about it, too.
+        patches: whether a permit may change the arguments. All other guards check the changed
+            arguments. If a later receiver changes the call again, the server is also asked about
+            the final call.
         max_bytes: the maximum length of a question and of an answer.
-        ca: a file of CA certificates to verify the server's certificate with, instead of those of
-            the system.
+        ca: a file of CA certificates with which to verify the server's certificate, instead of the
+            system's CA certificates.
         hook: the hook to check: a name, several names, or a glob.
 
     Raises:
@@ -145,7 +147,7 @@ class remote(ReadyGuard):
         return Block(decision.reason, code=decision.code, details={"server": self._place})
 
     def _unanswered(self, error: NoAnswer) -> Block:
-        details = {"server": self._place, "problem": error.problem}
+        details = {"server": self._place, "failure": error.failure}
         return Block(error.reason, code="remote", details=details)
 
 

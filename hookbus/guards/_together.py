@@ -15,7 +15,7 @@ from ._ready import Hooks, ReadyGuard, is_remembering
 
 
 class together(ReadyGuard):
-    """Runs guards concurrently: the first block decides and cancels the others.
+    """Runs guards concurrently. The first block decides the call and cancels the other guards.
 
     The guards run concurrently only on async hooks. On a sync hook the guards run one after the
     other. If a guard fails or returns anything except None, `Block` or `Ask`, the call is blocked.

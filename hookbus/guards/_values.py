@@ -1,4 +1,4 @@
-"""Return a copy of a value with its strings changed at any depth, or the same object."""
+"""Copies values with changed strings, at any depth."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ Note = Callable[[Any], object]
 
 
 def changed(value: Any, change: Change, depth: int = 0, unseen: Note = id) -> Any:
-    """Return a value with its strings changed, including keys, bytes, paths and long numbers.
+    """Return a value with changed strings, including keys, bytes, paths and long numbers, or the
+    same object if nothing changes.
 
-    It scans mappings, lists, tuples, sets, deques, collections of other classes, pydantic models,
-    dataclasses, attrs objects and namespaces. Other objects are returned unchanged.
+    The function scans mappings, lists, tuples, sets, deques, collections of other classes, pydantic
+    models, dataclasses, attrs objects and namespaces. Other objects are returned unchanged.
 
     Args:
         value: the value to scan.
         change: returns the replacement of a string.
         depth: the nesting depth of the value.
-        unseen: called with each object that cannot be scanned.
+        unseen: called with every object that cannot be scanned.
 
     Raises:
         HookError: if the value is nested too deeply, two keys would become equal, or a string that

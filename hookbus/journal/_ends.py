@@ -1,4 +1,5 @@
-"""Handle program exit and forks: lose no earlier event, and share no connection with a child.
+"""Handles program exit and forks, so that no earlier event is lost and no child process shares a
+connection.
 """
 
 from __future__ import annotations

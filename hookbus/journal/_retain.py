@@ -1,4 +1,5 @@
-"""Drop old records. The remaining chain stays valid, and a new record notes the dropped records."""
+"""Drops old records. The remaining chain stays valid, and a new record notes the dropped
+records."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ from ._file import shrink
 from ._writer import Writer
 
 SLICE: Final = 5000
-"""The number of records to drop in one transaction. It is small, so that other writers wait only
-briefly.
+"""The maximum number of records to drop in one transaction. It is small, so that other writers wait
+only briefly.
 """
 
 
@@ -30,8 +31,8 @@ class Retained:
     Attributes:
         records: the number of dropped records.
         checkpoint: a checkpoint of the last dropped record, signed if a key was passed, or None if
-            nothing was dropped. Keep its string instead of earlier checkpoints, which can no longer
-            be verified.
+            nothing was dropped. Store this checkpoint's string instead of earlier checkpoints,
+            which can no longer be verified.
     """
 
     records: int

@@ -1,6 +1,4 @@
-"""The JSON text of an event. The text is built during the call, so common events take a fast
-path.
-"""
+"""Serializes events to JSON. This happens during the call, so common events take a fast path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verify a journal: check every record, and the links between records."""
+"""Verifies a journal, by checking every record and the links between records."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Verification:
 
     Attributes:
         records: the number of records that were checked.
-        problems: the first hundred problems, each with its record number.
+        problems: the first hundred problems, each with the number of the record.
         dropped: the number of records that `retain` dropped, which can no longer be checked.
         spooled: the number of records in spools beside the file, which are not in the chain yet.
             Spooled records have checksums that detect damage, but not intentional changes.

@@ -17,11 +17,11 @@ from ..approvals._people import People, token_hash
 
 COOKIE: Final = "hookbus"
 PERSON: Final = "hookbus.person"
-"""The key in the scope of a request for the name of the person who is signed in, or None."""
+"""The key, in the scope of a request, of the name of the person who is signed in, or of None."""
 
 IS_SIGNED_IN: Final = "hookbus.is_signed_in"
-"""The key in the scope of a request for a function that returns whether its session is still
-valid, which a response that stays open calls before it sends more.
+"""The key, in the scope of a request, of a function that returns whether the session is still
+valid. A response that stays open calls the function before it sends more data.
 """
 
 _MOST_SESSIONS: Final = 1_000
@@ -165,7 +165,7 @@ class Door:
 
 
 def _is_own(request: Request, host: str) -> bool:
-    """Return whether only our own page can have sent a request.
+    """Return whether a request can only come from our own page.
 
     A read request needs no origin, because browsers send none for typed addresses and links. A
     request that changes data is checked in three ways: by its origin, by the browser's

@@ -33,7 +33,7 @@ def serve_on(listening: socket.socket, app: ASGIApp, **tls: Any) -> None:
     """Serve an app on a listening socket until Ctrl-C.
 
     Args:
-        tls: the settings of Uvicorn for TLS, if it is used.
+        tls: the settings of Uvicorn for TLS, if TLS is used.
     """
     server = uvicorn.Server(
         uvicorn.Config(

@@ -80,7 +80,7 @@ def event(name: str, data: str, id: int | None = None) -> str:
 def _new(
     reading: Reading, since: int | None, problems: dict[str, str | None]
 ) -> tuple[int, list[str]]:
-    """Return the number of the last record, and the events since the given one. Note the latest
+    """Return the number of the last record, and the events after the given record. Store the latest
     problem of each guard that reloaded its files.
     """
     last, messages = reading.last(), []

@@ -1,4 +1,5 @@
-"""The argument of a plugin's `register(api)`. It only collects requests; it connects nothing."""
+"""The argument of a plugin's `register(api)`, which collects requests without connecting
+receivers."""
 
 from __future__ import annotations
 
@@ -71,7 +72,7 @@ class PluginApi:
                 `"events"` for the events of the bus. The manifest must list it in `hooks`.
             receiver: the receiver. A second request for the same receiver, signal and sender
                 replaces the options.
-            sender: the sender to connect it to.
+            sender: the sender to which to connect the receiver.
             options: the options of `HookSignal.connect`.
 
         Raises:

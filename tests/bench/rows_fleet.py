@@ -21,7 +21,7 @@ from hookbus.journal import Journal, Record
 
 from .harness import Figure
 
-EVENTS, BATCH, ROUNDS = 10_000, 500, 3
+EVENTS, BATCH, ROUNDS = 10_000, 1_000, 3
 SECONDS = 10.0
 PROCESSES, MEMBERS = 4, 250
 KILLS = 20

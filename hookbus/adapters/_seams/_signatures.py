@@ -20,11 +20,11 @@ class Seam(NamedTuple):
     """A function or class that an adapter replaces or reads.
 
     Attributes:
-        is_async: whether it is a coroutine function.
-        module: its module.
-        name: its name in the module; for a method, with its class.
-        parameters: the names of its parameters, with `*` and `/` as in a signature; None if they
-            do not matter.
+        is_async: whether the object is a coroutine function.
+        module: the name of its module.
+        name: the name within the module; a method's name includes its class.
+        parameters: the names of the parameters, with `*` and `/` as in a signature; None if
+            parameters are not checked.
     """
 
     is_async: bool
@@ -34,8 +34,8 @@ class Seam(NamedTuple):
 
 
 def read_seams(text: str) -> Iterator[Seam]:
-    """Yield the seams of a list. An indented line continues the previous line, and a module may be
-    followed by its own line break.
+    """Yield the seams of a list. An indented line continues the previous line. A line break may
+    also follow the name of the module.
     """
     joined = re.sub(r"\n\s+", " ", text.strip()).replace(": ", ":")
     for line in joined.splitlines():

@@ -1,4 +1,4 @@
-"""`install`: replaces functions of AgentScope, and restores them."""
+"""Installs the adapter: replaces functions of AgentScope, and later restores them."""
 
 from __future__ import annotations
 
@@ -47,17 +47,18 @@ def install(
 ) -> Uninstall:
     """Run the hooks of AgentScope's agents on hookbus, in both existing and future classes.
 
-    The hook `tool_call` covers every call to a tool by a `Toolkit`, inside its middlewares. A
-    subclass of `Toolkit` that overrides `call_tool_function` without calling `super()` bypasses it.
+    The hook `tool_call` covers every tool call by a `Toolkit`, and runs inside the toolkit's
+    middlewares. A subclass of `Toolkit` that overrides `call_tool_function` without calling
+    `super()` bypasses this hook.
 
     Args:
         bus: the bus to declare the hooks on.
         strict: False keeps AgentScope's documented behavior for its own hooks. Arguments are
             deep-copied, a dict replaces all arguments, exceptions reach the caller unchanged, and
-            all classes share class hooks. True treats them as receivers of hookbus. Arguments are
-            not copied, a dict patches the arguments, and hooks can return `Block` and `Replace`.
-            Failures are isolated and reported, a class hook runs only for its class and subclasses,
-            and recursive calls are hooked at every level.
+            all classes share class hooks. True applies the rules of hookbus to these hooks.
+            Arguments are not copied, a dict patches the arguments, and hooks can return `Block` and
+            `Replace`. Failures are isolated and reported, a class hook runs only for its class and
+            subclasses, and recursive calls are hooked at every level.
         untested: what to do with a release newer than the tested ones: `"check"` checks the
             replaced functions and runs a self-test, `"refuse"` raises.
 
@@ -212,7 +213,7 @@ class _Adapter:
         return Running(agent, hook, parameters, RUNNING.get())
 
     def sync(self, owner: Any) -> None:
-        """Connect and disconnect hooks until the connections match AgentScope's dicts of an agent
+        """Connect and disconnect hooks so that the connections match AgentScope's dicts of an agent
         or class."""
         for hook_type in (
             f"{phase}_{hook}" for hook in HOOKS.values() for phase in ("pre", "post")

@@ -1,5 +1,5 @@
-"""The checks of `strict=True` on the hooks of an agent or team, when it is made and when it first
-runs."""
+"""Checks the hooks of an agent or team with `strict=True`, when the owner is created and before its
+first run."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _STOPPERS = {"InputCheckError", "OutputCheckError"}
 
 
 def replace_registration(patches: Patches) -> None:
-    """Check hooks when an agent or team is made, and when Agno prepares its lists for the first
-    run."""
+    """Check hooks when an agent or team is created, and when Agno prepares its lists of hooks for
+    the first run."""
     for name in ("agent", "team"):
         owner = getattr(import_module(f"agno.{name}"), name.title())
         patches.replace(owner, "__init__", _checking_init(owner.__init__, name))

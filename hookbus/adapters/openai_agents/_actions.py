@@ -1,4 +1,5 @@
-"""Custom, shell, local shell, patch and computer tools, each run by an action of the SDK."""
+"""Hooks custom, shell, local shell, patch and computer tools, which the SDK runs by its action
+classes."""
 
 from __future__ import annotations
 
@@ -18,12 +19,12 @@ _BLANK: Final = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5E"
     "rkJggg=="
 )
-"""The screenshot that a model gets when a computer call is denied: one pixel."""
+"""The screenshot for the model if a computer call is denied, which is a single pixel."""
 
 
 def hook_actions(gate: Gate) -> None:
-    """Make each action run a copy of its tool whose functions are hooked. The hooks run inside the
-    SDK's approvals, and before any code gets the result."""
+    """Make each action run a copy of its tool with hooked functions. The hooks run after the SDK's
+    own approvals, and before any code gets the result."""
     actions = module("run_internal.tool_actions")
     operations_of = gate.patches.look_for(actions, "coerce_apply_patch_operations")
 

@@ -1,4 +1,4 @@
-"""If a guard requires approval, interrupt the run as for a tool that needs approval.
+"""Interrupts the run if a guard requires approval, as the SDK does for tools that need approval.
 
 The SDK can interrupt function tools (including those of MCP servers and agents as tools), custom
 and shell tools, and a patch of one operation. Any other call is blocked until the store has an
@@ -42,20 +42,20 @@ class _Waits(Exception):
 
 
 class Interrupted(BaseException):
-    """Raised instead of running one of the SDK's own tools: the SDK would report an `Exception` to
-    the model as a failure of the tool."""
+    """Raised if a call of one of the SDK's own tools requires approval. It is a `BaseException`,
+    because the SDK would report an `Exception` to the model as a failed tool."""
 
 
 async def run_or_interrupt(
     run: Awaitable[Any], call: ToolCall, tool_call: Any, context: Any
 ) -> Any:
-    """Await a call of one of the SDK's own tools.
+    """Await a call to one of the SDK's own tools.
 
     Args:
-        run: the call.
+        run: the awaitable that runs the call.
         call: the call as receivers see it.
         tool_call: the model's request for the call.
-        context: the context of the run, which has the approvals.
+        context: the context of the run, which contains the approvals.
 
     Raises:
         Interrupted: if the call requires approval.
@@ -84,8 +84,7 @@ def _has_not_begun(context: Any, call_id: Any) -> None:
 
 
 def hook_approvals(gate: Gate) -> None:
-    """Interrupt the calls that wait according to the pause of `BY_RUN_STATE`, if the adapter has
-    an approver."""
+    """Interrupt the run for calls that `BY_RUN_STATE` pauses, if the adapter has an approver."""
     if gate.pause is None:
         return
     home, patches = module("run_internal.tool_execution"), gate.patches

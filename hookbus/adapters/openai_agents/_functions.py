@@ -1,4 +1,5 @@
-"""Function tools, tools of MCP servers and agents as tools: one SDK function calls all of them."""
+"""Hooks function tools, tools of MCP servers and agents as tools, which a single SDK function
+calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hand-offs: a blocked hand-off does not happen, and the model reads why."""
+"""Hooks hand-offs. A blocked hand-off does not happen, and the model reads the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Connections to a policy server. Connections are reused, and every operation has a deadline."""
+"""Manages connections to a policy server. Connections are reused, and every operation has a
+deadline."""
 
 from __future__ import annotations
 
@@ -53,10 +54,10 @@ class Server:
 
         Args:
             body: the question.
-            end: the deadline of the answer, by `time.monotonic`.
+            end: the deadline for the answer, as a time of `time.monotonic`.
 
         Raises:
-            NoAnswer: if there is none.
+            NoAnswer: if no usable answer arrives.
         """
         kept = self._kept()
         if kept is not None:
@@ -193,15 +194,15 @@ class _Timed:
         return getattr(self._sock, name)
 
     def settimeout(self, seconds: float | None) -> None:
-        """Ignore the timeout of the library, which begins again with each byte."""
+        """Ignore the library's timeout, which would restart with each byte."""
 
     def wait_until_end(self) -> None:
-        """Let the next operation take as long as the deadline allows."""
+        """Set the socket's timeout to the time that is left until the deadline."""
         self._sock.settimeout(_left(self.end))
 
     def acknowledge_at_once(self) -> None:
-        """Do not delay acknowledgments: many servers send the body only after the headers are
-        acknowledged.
+        """Disable delayed acknowledgments, because many servers send the body only after the
+        headers are acknowledged.
         """
         if _QUICKACK is not None:
             self._sock.setsockopt(socket.IPPROTO_TCP, _QUICKACK, 1)

@@ -1,4 +1,5 @@
-"""Find policies that have no effect: those that can never match, or that another one overrules."""
+"""Finds policies that have no effect, because they can never match or another policy overrules
+them."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ _OPPOSITE: Final = {
 
 
 def findings_of(policies: Policies) -> Iterator[str]:
-    """Yield descriptions of mistakes in valid policies."""
+    """Yield descriptions of likely mistakes in valid policies."""
     for policy in policies.all:
         if why := _why_never(policy):
             yield f"{policy.place}: {policy.id!a} can never match: {why}"
@@ -40,7 +41,7 @@ def findings_of(policies: Policies) -> Iterator[str]:
 
 
 def notes_of(policies: Policies) -> Iterator[str]:
-    """Yield a note for each tool whose calls are all blocked because no permit covers it."""
+    """Yield a note for each tool that no permit covers, so that all its calls are blocked."""
     for view in policies.views():
         if not any(each.effect == "permit" and not each.is_shadow for each in view.policies):
             yield f"no permit covers {view.resource[1]!a}, so all its calls are blocked"
