@@ -147,7 +147,11 @@ class Approvals(AskedInThread):
         Raises:
             HookError: if this role is not an operator's.
         """
-        return [rule_of(row) for row in self._call("read_rules")]
+        found: list[StandingRule] = []
+        for row in self._call("read_rules"):
+            with _ignoring_unreadable():
+                found.append(rule_of(row))
+        return found
 
     def revoke(self, id: str, *, by: str) -> None:
         """Revoke a standing approval. Calls that it has approved already are not affected.
@@ -222,7 +226,7 @@ class Approvals(AskedInThread):
         """
         try:
             state, id, asked, answered = self._asked_once(request, has_compared=False)
-            if state == "rules":
+            if state == "rules" and isinstance(request, Exact):
                 if (kept := self._use_rule(request, json.loads(answered))) is not None:
                     return kept
                 state, id, asked, answered = self._asked_once(request, has_compared=True)
@@ -244,10 +248,13 @@ class Approvals(AskedInThread):
         values = request.id, request.digest, *facts, request.scope, is_done
         return self._call("ask", *values)[0]
 
-    def _use_rule(self, request: Request, rules: list[Any]) -> Kept | None:
+    def _use_rule(self, request: Exact, rules: list[Any]) -> Kept | None:
         """Count a use of the first rule that approves the call, or return None."""
         for id, written in rules:
-            if isinstance(request, Exact) and is_match(read_rule(written), request.real):
+            is_for_call = False
+            with _ignoring_unreadable():
+                is_for_call = is_match(read_rule(written), request.real)
+            if is_for_call:
                 by = self._call("use_rule", id, request.scope, request.digest)[0][0]
                 if by is not None:
                     return Kept(f"{by}, by rule {id}", shown=request.arguments)
@@ -263,7 +270,7 @@ class Approvals(AskedInThread):
         rows = self._call("read_records", id, is_pending)
         for row in rows:
             # The credentials of an agent can store any text. It must not hide the other requests.
-            with suppress(ValueError, TypeError, AttributeError, RecursionError):
+            with _ignoring_unreadable():
                 found.append(record_of(*row))
         if len(found) < len(rows):
             _log.error(
@@ -271,3 +278,8 @@ class Approvals(AskedInThread):
                 len(rows) - len(found),
             )
         return found
+
+
+def _ignoring_unreadable() -> suppress:
+    """Skip a text that a bare client has stored. It must not hide the others."""
+    return suppress(HookError, ValueError, TypeError, KeyError, AttributeError, RecursionError)

@@ -143,7 +143,8 @@ class Postgres:
 
     def _signal_all(self, kind):
         for each in (self._process.pid, *self._children()):
-            os.kill(each, kind)
+            with suppress(ProcessLookupError):  # a worker can end by itself
+                os.kill(each, kind)
 
     def cpu_seconds(self):
         """Return the CPU time that the processes of the server have used."""

@@ -30,6 +30,18 @@ def test_parallel_processes_use_a_rule_as_often_as_it_says(made, postgres, tmp_p
     assert (found.used, found.is_valid, found.by) == (uses, False, "operator")
 
 
+@pytest.mark.parametrize("text", ["{}", "[1]", "null", '{"arguments": {"to": 1}, "uses": 0}'])
+def test_a_rule_that_cannot_be_read_approves_nothing_and_hides_no_other(made, text):
+    pay, person = bank(made.open("agent").approvals()), made.open("operator").approvals()
+    given = f"'{parked(pay, 'ann@a', 10)}', 'operator', '{{}}', true, 60, 'odd', '{text}', 9, NULL"
+    made.server.run_sql(f"SELECT {made.schema}.answer_with_rule({given})", role="operator")
+    rule = Rule({"to": "ann@*", "amount": 10}, uses=1)
+    person.answer(parked(pay, "ann@b", 10), Approved("operator", rule=rule))
+    assert [each.rule for each in person.rules()] == [rule]
+    assert paid(pay, "ann@c", 10) == 10
+    parked(pay, "ann@d", 10)
+
+
 def test_a_rule_needs_the_name_of_the_role(made):
     id = parked(bank(made.open("agent").approvals()), "ann@a", 10)
     person = made.open("operator").approvals()
