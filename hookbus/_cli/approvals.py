@@ -217,10 +217,10 @@ def _rule(
     request: Request, like: tuple[str, ...], between: tuple[str, ...], uses: int | None,
     seconds: float | None,
 ) -> Rule:  # fmt: skip
-    """Return a rule for later calls that differ from a request only where an option says so.
+    """Return a rule for later calls that may differ from a request only as the options allow.
 
     Raises:
-        HookError: if an option names no argument, or is not a range.
+        HookError: if an option names an unknown argument, or is not a valid range.
     """
     from ..approvals import Between, Rule
     from ..approvals._standing import literal_pattern, patterned
@@ -264,7 +264,7 @@ def _answer(store: Store, id: str, answer: Approved | Denied, shown: Shown) -> N
 
 
 def _case(store: Store, id: str) -> ApprovalRecord:
-    """Return the request with an id, or the only one with this prefix.
+    """Return the request with this id, or the only request whose id has this prefix.
 
     Raises:
         HookError: if the request does not exist, or if several requests match.

@@ -64,7 +64,7 @@ def replay(
 def _buses(
     module: str | None, policy: Path | None, given: PolicyOptions, journal: Any
 ) -> Iterable[Bus]:
-    """Return the buses of a module, or one that has only the guard with these policies."""
+    """Return the buses of a module, or a new bus with a guard for these policies."""
     if module is not None:
         prepare(find_settings())
         return buses_of(module_of(module)).values()

@@ -117,7 +117,7 @@ def _decide_by(policy: Path | None, schema: Path | None, people: Path | None) ->
     """Register a guard with these policies on `default_bus`.
 
     Raises:
-        HookError: if they cannot be used, or if only their schema or people are passed.
+        HookError: if the policies cannot be used, or if only a schema or people are passed.
     """
     if policy is not None:
         from ..guards import policy as guard_of
@@ -186,7 +186,7 @@ def _check_behind(program: str, words: Sequence[str]) -> None:
     """Raise HookError for an option of `run` after the program, because it would have no effect.
 
     Raises:
-        HookError: with a message that shows both ways to write it.
+        HookError: if such an option is found; the message shows both ways to write it.
     """
     own = words[: words.index("--")] if "--" in words else words
     for word in own:

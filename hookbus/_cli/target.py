@@ -55,7 +55,8 @@ def _begin_path(folder: Path) -> None:
 
 
 def _failed(name: str, error: BaseException) -> HookError:
-    """Return the error for a module that raised, with the location in the module's own code."""
+    """Return the error for a module whose import raised an exception, with the location in the
+    module's own code."""
     frames = [
         frame for frame in traceback.extract_tb(error.__traceback__)
         if not frame.filename.startswith(_OURS)
@@ -88,7 +89,7 @@ def object_of(target: str) -> Any:
 
 
 def _meant(wrong: str, names: list[str]) -> str:
-    """Return a suggestion of the likely name, without the list of all names."""
+    """Return a suggestion with the likely name, but without the list of all names."""
     hint = did_you_mean(wrong, names)
     return hint if "did you mean" in hint else ""
 

@@ -90,7 +90,8 @@ def rows() -> list[tuple[str, ...]]:
 
 
 def _is_installed(name: str) -> bool:
-    """Return whether an adapter's framework is installed; AgentScope 2 has its own adapter."""
+    """Return whether the framework of an adapter is installed. AgentScope 2 counts as another
+    framework than AgentScope 1."""
     try:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:

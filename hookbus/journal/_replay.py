@@ -223,7 +223,7 @@ class _Court:
         ))  # fmt: skip
 
     def _others(self, hook: str) -> set[str]:
-        """Return the names of `pre` receivers that may block but are not guards."""
+        """Return the names of `pre` receivers that are not guards but may block."""
         connections = self._bus.signal(f"pre_{hook}").connections()
         return {each.name for each in connections if each.role == "modify"}
 

@@ -179,7 +179,7 @@ def twenty_calls_at_once_are_each_judged(case: Case) -> None:
 
 
 def events_report_every_call_once(case: Case) -> None:
-    """Each call emits one start and one end."""
+    """Each call emits one start event and one end event."""
     with record(case.bus) as calls:
         case.call((1, "ann"))
         case.call((2, "ann"))

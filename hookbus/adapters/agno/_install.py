@@ -88,7 +88,8 @@ def _replace_tools(patches: Patches, bus: Bus, adapter: _Adapter) -> None:
 
 
 class _Adapter:
-    """The replacements in Agno's classes while it runs on hookbus; calls use it to reach Agno."""
+    """The replacements in Agno's classes while it runs on hookbus. Calls use this object to call
+    Agno's functions."""
 
     def __init__(self, bus: Bus, strict: bool, patches: Patches) -> None:
         self._bus, self._strict, self._patches = bus, strict, patches

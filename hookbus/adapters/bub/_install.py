@@ -111,7 +111,8 @@ def _adopting(stock: Any) -> Any:
 
 
 class _OnFirstUse:
-    """An attribute that is made for each object on first access and then stored in the object."""
+    """An attribute that is created for each object on first access, and then stored in the
+    object."""
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
         self._make = make

@@ -105,7 +105,7 @@ class Policy:
 
 
 def _matches(scope: Any, entity: Collection[Uid], kind: str) -> bool:
-    """Return whether a scope matches an entity of this type, given with the groups it is in."""
+    """Return whether a scope matches an entity of this type, given the entity and its groups."""
     pst = cedar().pst
     if isinstance(scope, (pst.ScopeIs, pst.ScopeIsIn)) and str(scope.entity_type) != kind:
         return False
