@@ -70,16 +70,6 @@ class Kept:
 
         return Store(file, people=self.people or settings.people)
 
-    def opened_for_rules(self) -> Store:
-        """Return the store.
-
-        Raises:
-            HookError: as in `opened`, and for a fleet, which keeps no standing approvals.
-        """
-        if self.fleet:
-            raise HookError("a fleet keeps no standing approvals: answer each request")
-        return self.opened()
-
 
 @approvals.default
 @approvals.command(name="list")
@@ -148,7 +138,7 @@ def approve(
     from ..approvals import Approved
 
     has_rule = bool(like or between or uses is not None or seconds is not None)
-    store, rule = kept.opened_for_rules() if has_rule else kept.opened(), None
+    store, rule = kept.opened(), None
     if has_rule:
         rule = _rule(_case(store, id).request, like, between, uses, seconds)
     _answer(store, id, Approved(_who(by), remember=remember, rule=rule), shown)
@@ -157,7 +147,7 @@ def approve(
 @approvals.command
 def rules(*, kept: Kept = Kept(), shown: Shown = TABLES) -> None:
     """List the standing approvals, with the number of calls that each approved."""
-    found = kept.opened_for_rules().rules()
+    found = kept.opened().rules()
     if shown.json:
         print_json([attrs.asdict(each) for each in found])
         return
@@ -181,7 +171,7 @@ def revoke(rule: str, /, *, kept: Kept = Kept()) -> None:
     Args:
         rule: the id of the rule, as `hookbus approvals rules` lists it.
     """
-    kept.opened_for_rules().revoke(rule, by=user_name())
+    kept.opened().revoke(rule, by=user_name())
     say(f"revoked: rule {rule}")
 
 
@@ -255,6 +245,9 @@ def _answer(store: Store, id: str, answer: Approved | Denied, shown: Shown) -> N
     case = _case(store, id)
     is_proven = bool(case.request.required or getattr(answer, "rule", None))
     proof = {"proof": Proof.of_account()} if is_proven else {}
+    if is_proven and (role := getattr(store, "person", None)) is not None:
+        # In a fleet, the role of the connection is the name, not the account of this machine.
+        proof, answer = {}, attrs.evolve(answer, by=role if answer.by == user_name() else answer.by)
     store.answer(case.request.id, answer, **proof)
     now = store.get(case.request.id)
     if shown.json:

@@ -23,7 +23,7 @@ from ._arguments import check_hook, check_name, check_text
 from ._connecting import Server
 from ._counts import Counts
 from ._events import Events
-from ._making import check_schema, check_version, make
+from ._making import AnyPeople, check_schema, check_version, make
 from ._membership import Membership
 from ._shipping import Shipping
 
@@ -94,7 +94,8 @@ class Fleet:
     @staticmethod
     def make(
         url: str, *, schema: str = "hookbus", agents: str | Iterable[str] = (),
-        operators: str | Iterable[str] = (),
+        operators: str | Iterable[str] = (), portals: str | Iterable[str] = (),
+        people: AnyPeople | None = None,
     ) -> None:  # fmt: skip
         """Create a fleet, or update one, as the owner of the database. You can run it again at any
         time.
@@ -104,13 +105,18 @@ class Fleet:
             schema: the name of the schema.
             agents: names of roles of agents. They own nothing, can read nothing, and can only
                 execute a few functions.
-            operators: names of roles that can also read, answer and switch.
+            operators: names of roles that can also read, answer and switch. Each answers as the
+                person with the name of the role.
+            portals: names of roles of programs that sign people in. They can do what an operator
+                can, and answer for any person.
+            people: all people who can approve, for `Ask(..., roles=..., approvals=...)`: a TOML
+                file or mapping of names to roles, as for `approvals.Store`. None changes nothing.
 
         Raises:
             HookError: for an invalid argument, or if the server refuses it. Then nothing has
                 changed.
         """
-        make(url, schema, agents, operators)
+        make(url, schema, agents, operators, portals, people)
 
     @property
     def member(self) -> str:
