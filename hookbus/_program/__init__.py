@@ -1,3 +1,1 @@
-"""A running program: settings, recording with HOOKBUS_JOURNAL, and a socket for its own user
-only.
-"""
+"""Prepare and control a running program: settings, recording, and a control socket."""

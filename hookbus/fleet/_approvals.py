@@ -1,4 +1,6 @@
-"""The approvals of a fleet: requests and answers in a Postgres, for agents on several machines."""
+"""Keep the approvals of a fleet in Postgres: the requests of agents on several machines, and the
+answers.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +33,12 @@ _log: Final = logging.getLogger("hookbus")
 
 
 class Approvals(AskedInThread):
-    """An approver that keeps requests in the fleet until a person answers, as `approvals.Store`
-    keeps them in a file. It does not know people with roles, and no standing approvals.
+    """An approver that keeps each request in the database of the fleet until a person answers.
+    `approvals.Store` does the same in a file. Unlike a store, it does not support `people=` or
+    standing approvals.
 
     Attributes:
-        program: the name that replaces `__main__` in what an approval is bound to, or None.
+        program: the name that replaces `__main__` in the digest of a request, or None.
     """
 
     name = "Fleet"
@@ -55,7 +58,7 @@ class Approvals(AskedInThread):
         """Return the requests that have no answer yet, oldest first.
 
         Raises:
-            HookError: if this role is not an operator's.
+            HookError: if this role is not an operator.
         """
         return [each.request for each in self._records(None, is_pending=True)]
 
@@ -63,7 +66,7 @@ class Approvals(AskedInThread):
         """Return all requests and their outcomes, oldest first.
 
         Raises:
-            HookError: if this role is not an operator's.
+            HookError: if this role is not an operator.
         """
         return self._records(None)
 
@@ -72,7 +75,7 @@ class Approvals(AskedInThread):
 
         Raises:
             UnknownRequest: if the fleet has no request with this id.
-            HookError: if this role is not an operator's.
+            HookError: if this role is not an operator.
         """
         is_id = isinstance(id, str) and id.isascii() and "\0" not in id
         found = self._records(id) if is_id else []
@@ -82,11 +85,11 @@ class Approvals(AskedInThread):
         return found[0]
 
     def answer(self, id: str, answer: Approved | Denied) -> None:
-        """Answer a request; the first answer is final. It is on the server's disk when this method
-        returns.
+        """Answer a request; the first answer is final. When this method returns, the server has
+        written the answer to disk.
 
         Raises:
-            HookError: if the answer is invalid, or this role is not an operator's.
+            HookError: if the answer is invalid, or if this role is not an operator.
             UnknownRequest: if the fleet has no request with this id.
             AlreadyAnswered: if the request already has an answer.
             RequestExpired: if `answer_within` seconds have passed.
@@ -112,8 +115,8 @@ class Approvals(AskedInThread):
         self._is_closed = True
 
     def ask(self, request: Request) -> Approved | Denied | Parked:
-        """Return the answer for the call, or keep the request until it is answered. The bus calls
-        this.
+        """Return the answer for the call, or keep the request until it is answered. Only the bus
+        calls this method.
         """
         # Descriptive values that cannot be serialized are written as their repr.
         written = json.dumps(attrs.asdict(request), default=repr)
@@ -144,7 +147,7 @@ class Approvals(AskedInThread):
                 found.append(_record(*row))
         if len(found) < len(rows):
             _log.error(
-                "%s requests in the fleet cannot be read, so nobody can approve them",
+                "%s requests in the fleet cannot be read, so no operator can approve them",
                 len(rows) - len(found),
             )
         return found
