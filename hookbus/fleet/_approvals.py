@@ -1,4 +1,6 @@
-"""The approvals of a fleet: requests and answers in a Postgres, for agents on several machines."""
+"""Keep the approvals of a fleet in Postgres: the requests of agents on several machines, and the
+answers.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,7 @@ class Approvals(AskedInThread):
         """Return the requests that have no answer yet, oldest first.
 
         Raises:
-            HookError: if this role is not an operator's.
+            HookError: if this role is not an operator.
         """
         return [each.request for each in self._records(None, is_pending=True)]
 
@@ -85,7 +87,7 @@ class Approvals(AskedInThread):
         """Return all requests and their outcomes, oldest first.
 
         Raises:
-            HookError: if this role is not an operator's.
+            HookError: if this role is not an operator.
         """
         return self._records(None)
 
@@ -94,7 +96,7 @@ class Approvals(AskedInThread):
 
         Raises:
             UnknownRequest: if the fleet has no request with this id.
-            HookError: if this role is not an operator's.
+            HookError: if this role is not an operator.
         """
         is_id = isinstance(id, str) and id.isascii() and "\0" not in id
         found = self._records(id) if is_id else []
@@ -221,8 +223,8 @@ class Approvals(AskedInThread):
         self._is_closed = True
 
     def ask(self, request: Request) -> Approved | Denied | Parked:
-        """Return the answer for the call, or keep the request until it is answered. The bus calls
-        this.
+        """Return the answer for the call, or keep the request until it is answered. Only the bus
+        calls this method.
         """
         try:
             state, id, asked, answered = self._asked_once(request, has_compared=False)
@@ -274,7 +276,7 @@ class Approvals(AskedInThread):
                 found.append(record_of(*row))
         if len(found) < len(rows):
             _log.error(
-                "%s requests in the fleet cannot be read, so nobody can approve them",
+                "%s requests in the fleet cannot be read, so no operator can approve them",
                 len(rows) - len(found),
             )
         return found
