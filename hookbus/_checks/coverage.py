@@ -14,8 +14,9 @@ from .._connections.senders import NamedSender, describe, is_class, name_of_send
 from .._connections.signal import HookSignal
 from .._ground.errors import undeclared
 from .._hooks.hook import Hook, held_in, hook_of, hooks_in
+from .._hooks.identity import with_subclasses
 from .._hooks.placement import site_as
-from .._hooks.statics import inherited, static_holders, with_subclasses
+from .._hooks.statics import inherited, static_holders
 from ..exceptions import HookError
 from .fit import hooks_called_by
 from .frameworks import TOOL_HOOK, check_adapters

@@ -97,6 +97,11 @@ class Hook:
         return Served(self.name, self.kind, signature.names, sender, async_receivers)
 
     @property
+    def is_alone(self) -> bool:
+        """Whether no other hook of its bus has its name, so that it overrides none."""
+        return len(self.bus._switchboard.declared(self.name)) == 1
+
+    @property
     def whole(self) -> Any:
         """The class of the last item of its stream, if this item contains the whole result and is
         not passed to the caller; else None. A replacement for such a result is one item, not an
