@@ -15,15 +15,7 @@ from .._ground.errors import did_you_mean
 from .._ground.platform import user_name
 from .._program.settings import find_settings
 from .at import At
-from .screen import (
-    TABLES,
-    Flag,
-    Shown,
-    clock,
-    print_json,
-    print_rows,
-    say,
-)
+from .screen import TABLES, Flag, Shown, clock, print_json, print_rows, say
 
 if TYPE_CHECKING:
     from ..approvals import ApprovalRecord, Approved, Denied, Request, Rule, Store
