@@ -1235,7 +1235,7 @@ ROOMS = [
         'leading = len(either)',
         'tests/guarantees/test_odd_receivers.py tests/properties/test_receivers.py tests/test_signal.py'),
     Bug('a receiver loses its own default', '_callables/parameters.py',
-        'return [name for name in self.names if name not in available and name in self.needed]',
+        'if self.needed.issubset(available):\n            return []\n        return [name for name in self.names if name not in available and name in self.needed]',
         'return [name for name in self.names if name not in available]',
         'tests/test_signal.py tests/properties/test_receivers.py'),
     # -- one call --------------------------------------------------------------
