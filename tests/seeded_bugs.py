@@ -1090,7 +1090,7 @@ ROOMS = [
         'if sender is None:',
         'tests/guarantees/test_guards_of_strangers.py'),
     Bug('an async function is hookable as a plain one without a word', '_hookable.py',
-        'if not is_kind_set and inside != outside:',
+        'if inside != outside:',
         'if False:',
         'tests/test_hookable.py tests/test_misuse.py'),
     Bug('a function may be two hooks', '_hookable.py',
