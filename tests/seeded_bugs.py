@@ -1347,8 +1347,8 @@ ROOMS = [
         'is_passed_on = action == "raised" and (',
         'is_passed_on = False and (',
         'tests/guarantees/test_nothing_is_silent.py tests/test_report.py tests/calls'),
-    Bug('a receiver that asks itself for ever is a RecursionError', '_calls/emitting.py',
-        'if is_deep and is_running(receiver.function):',
+    Bug('a receiver that asks itself for ever is told nothing', '_calls/emitting.py',
+        'if is_a(error, RecursionError):',
         'if False:',
         'tests/guarantees/test_recursion.py'),
     # -- questions -------------------------------------------------------------

@@ -19,8 +19,6 @@ INFO: Final = 20
 WARNING: Final = 30
 ERROR: Final = 40
 
-_NOT_RAISABLE: Final = ("exceptions must derive from BaseException",)
-
 
 def log(level: int, text: str) -> bool:
     """Log to the logger `hookbus`. Exceptions of handlers are ignored, except interrupts. Return
@@ -77,13 +75,6 @@ def is_worded_here(error: BaseException) -> bool:
     traces = list(traces_of(error))
     is_ours = all(is_of_engine(trace.tb_frame.f_code) for trace in traces)
     return is_ours and _is_raised(traces[-1:])
-
-
-def is_verdict_raised(error: BaseException) -> bool:
-    """Return whether code tried to raise an object that is not an exception, such as a verdict."""
-    if type(error) is not TypeError or [type(each) for each in error.args] != [str]:
-        return False
-    return error.args == _NOT_RAISABLE and _is_raised(list(traces_of(error))[-1:])
 
 
 def is_refusal_raised(error: BaseException) -> bool:
