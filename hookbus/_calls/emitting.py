@@ -11,9 +11,9 @@ from typing import Any, Final, Literal
 from .._connections.failures import (
     is_refusal_raised,
     is_worded_here,
-    refused_write,
 )
 from .._connections.senders import attributes_of
+from .._contents.read_only import WriteRefused
 from .._ground.baggage import Baggage, current_baggage
 from .._ground.errors import args_of, is_a, name_of_class
 from .._ground.plain import copy_containers
@@ -224,13 +224,12 @@ def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
     if seat.receiver.role in ("guard", "modify") and is_refusal_raised(error):
         as_guard = "" if seat.receiver.role == "guard" else ", and connect it with role='guard'"
         return f"{kind} was raised; to block the call, write return Block(reason){as_guard}"
-    said = refused_write(error)
-    if said == FIXED_ARGUMENTS:
+    if _texts(error) == (FIXED_ARGUMENTS,):
         return f"{name} wrote to ctx.kwargs, {ONLY_A_MODIFIER}"
-    if said == FIXED_CONTEXT:
+    if _texts(error) == (FIXED_CONTEXT,):
         return f"{name} assigned to ctx, which is read-only; return the changes instead"
-    if said is not None and is_a(error, HookError):
-        return f"{name} changed an argument in place: {said}"
+    if type(error) is WriteRefused:
+        return f"{name} changed an argument in place: {error}"
     if is_a(error, HookBlocked) and _texts(error)[1:3] == (name, hook):
         return f"{name} calls {hook}, which calls it again; stop the recursion with a condition"
     if is_a(error, RecursionError):

@@ -92,17 +92,6 @@ def is_raised_by(error: BaseException, place: CodeType | str) -> bool:
     return _is_raised(last) and any(trace.tb_frame.f_code is place for trace in last)
 
 
-def refused_write(error: BaseException) -> str | None:
-    """Return the message with which hookbus rejected a write by a receiver, or None for other
-    failures.
-    """
-    if type(error) not in (TypeError, AttributeError, HookError):
-        return None
-    codes = [trace.tb_frame.f_code for trace in list(traces_of(error))[-1:]]
-    is_ours = any(is_of_engine(code) and code.co_name == "_refuse" for code in codes)
-    return error.args[0] if is_ours and [type(each) for each in error.args] == [str] else None
-
-
 def _is_raised(last: list[TracebackType]) -> bool:
     return any(map(is_raised_here, last))
 

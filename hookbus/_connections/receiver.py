@@ -168,11 +168,6 @@ class Connected(Tally):
         return written(self.place)
 
     @property
-    def takes_sender(self) -> bool:
-        """Whether its first argument is the sender. Questions have no sender."""
-        return self.signal.phase != ANSWER
-
-    @property
     def binds(self) -> bool:
         """Whether it guards every call of its sender: it is an enforced guard without a condition.
         """

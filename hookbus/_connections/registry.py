@@ -221,11 +221,7 @@ class Registry:
 
     def has_own(self, sender: Any) -> bool:
         """Return whether a receiver is connected to exactly this sender."""
-        for scopes in (self._shared, self._own):
-            scope = scopes.get(id(sender))
-            if scope and scope.is_of(sender):
-                return True
-        return False
+        return any(scope.is_of(sender) for scope in self._at(id(sender)))
 
     def has_shared(self) -> bool:
         """Return whether a receiver is connected to a class, a function or `ANY`."""
@@ -245,11 +241,7 @@ class Registry:
 
     def _of(self, sender_id: int, sender: Any) -> list[Scope]:
         """Return the scopes of exactly this sender, and the scope of its name."""
-        found: list[Scope] = []
-        for scopes in (self._shared, self._own):
-            scope = scopes.get(sender_id)
-            if scope and scope.is_of(sender):
-                found.append(scope)
+        found = [scope for scope in self._at(sender_id) if scope.is_of(sender)]
         if self._named and sender is not ANY and is_shared(sender):
             named = self._named.get(name_of_sender(sender))
             if named:

@@ -52,22 +52,18 @@ class Loop:
         return asyncio.run_coroutine_threadsafe(make(), loop)
 
     def _own(self) -> Any:
+        import asyncio
+
         with self._lock:
             if self._running is None:
-                self._running = _begin_in_thread()
+                loop = asyncio.new_event_loop()
+                try:
+                    start_thread(loop.run_forever, f"hookbus: {PURPOSE}", PURPOSE)
+                except BaseException:
+                    loop.close()
+                    raise
+                self._running = loop
             return self._running
-
-
-def _begin_in_thread() -> Any:
-    import asyncio
-
-    loop = asyncio.new_event_loop()
-    try:
-        start_thread(loop.run_forever, f"hookbus: {PURPOSE}", PURPOSE)
-    except BaseException:
-        loop.close()
-        raise
-    return loop
 
 
 _loop: Final = Loop()
