@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 __all__ = [
     "CallPaused", "HookBlocked", "HookError", "HookWarning", "PluginError", "ReceiverError",
@@ -13,10 +13,22 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+Failure = Literal["absent", "late", "refused", "malformed", "unsent"]
+
+
 class HookError(Exception):
-    """hookbus was used incorrectly. The message states what happened, where, and what to write
-    instead.
+    """hookbus was used incorrectly, or a service that it needs failed. The message states what
+    happened, where, and what to write instead.
+
+    Attributes:
+        failure: how a service failed, such as the server of a fleet. `absent`: it cannot be
+            reached; `late`: it did not answer in time; `refused`: it did not accept the request;
+            `malformed`: its answer is not valid; `unsent`: the request was not sent. It is None for
+            other errors. If a guard or an approver raises an exception with this attribute, the
+            block has it as `details["failure"]`.
     """
+
+    failure: Failure | None = None
 
 
 class HookWarning(UserWarning):

@@ -11,10 +11,12 @@ from typing import Any, Final, NoReturn
 from .._callables.callables import place_of, written
 from .._callables.parameters import close_unawaited, is_awaitable
 from .._connections.failures import ERROR, is_of_engine, log, traces_of
+from .._connections.verdicts import NOTHING, Block
 from .._ground.errors import (
     call_id_of,
     cause_of,
     chain,
+    details_of,
     is_a,
     name_of_class,
     note,
@@ -29,7 +31,6 @@ from ..exceptions import CallPaused, HookBlocked, HookError, ReceiverError
 from .context import Call
 from .emitting import emit, emit_failed
 from .plan import Seat
-from .verdicts import NOTHING, Block
 
 __tracebackhide__: Final = True
 
@@ -194,7 +195,7 @@ def on_error(
             note(noted, f"hookbus: {receiver.label} failed in {where}: {said}")
     elif receiver.on_error == "block":
         said = emit_failed(call, seat, error, "blocked")
-        block(call, seat, Block(f"{receiver.role} failed: {said}"))
+        block(call, seat, Block(f"{receiver.role} failed: {said}", details=details_of(error)))
     else:
         emit_failed(call, seat, error, "raised")
         raised = ReceiverError(receiver.name, call.plan.hook.name, seat.phase)

@@ -48,7 +48,8 @@ def made(about: str, *more: Any) -> App:
 
 
 def play(words: Sequence[str], about: str, *more: Any) -> int | Ended:
-    """Run a command. Return the exit code, or the way in which the program of `run` ended."""
+    """Run a command. Return the exit code, or an `Ended` that describes how the program of `hookbus
+    run` ended."""
     try:
         words = server_words(program_words(words))
     except HookError as wrong:

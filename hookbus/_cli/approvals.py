@@ -116,8 +116,13 @@ def list_(*, all: Flag = False, kept: Kept = Kept(), shown: Shown = TABLES) -> N
     if unanswered:
         say(f"expired without an answer: {unanswered}", "dim")
     if rows and not all:
-        file = f" --store {shlex.quote(str(kept.store))}" if kept.store else ""
-        say(f"hookbus approvals show ID{file}; approve ID{file}; deny ID --reason WHY{file}", "dim")
+        place = f" --store {shlex.quote(str(kept.store))}" if kept.store else ""
+        if kept.fleet:
+            place = " --fleet" if kept.schema == "hookbus" else f" --fleet --schema {kept.schema}"
+        say(
+            f"hookbus approvals show ID{place}; approve ID{place}; deny ID --reason WHY{place}",
+            "dim",
+        )
 
 
 @approvals.command
@@ -142,8 +147,8 @@ def approve(
         id: the id of the request; a unique prefix is enough.
         by: your name, recorded together with the user of this terminal.
         remember: the number of seconds for which the same call needs no further approval.
-        like: a pattern for later calls, NAME=TEXT with * for any characters. Other arguments must
-            be the same as in this request. It makes a rule, as do the next three options.
+        like: a pattern for later calls, NAME=TEXT with * for any characters. All other arguments
+            must be equal. This and the next three options create a standing approval.
         between: a range for later calls, NAME=LOW..HIGH.
         uses: the number of later calls that the rule approves.
         seconds: the number of seconds for which the rule is valid.
@@ -207,9 +212,9 @@ def deny(
 
 @approvals.command
 def token() -> None:
-    """Print a new token for the page, and the line for it in the file of the people.
+    """Print a new token for the page, and the line with its hash for the file of people.
 
-    Give the token to one person only. The file keeps its hash, which does not reveal it.
+    Give the token to one person only. The hash in the file does not reveal the token.
     """
     from ..approvals._people import new_token, token_hash
 
@@ -227,10 +232,10 @@ def _rule(
     request: Request, like: tuple[str, ...], between: tuple[str, ...], uses: int | None,
     seconds: float | None,
 ) -> Rule:  # fmt: skip
-    """Return a rule for later calls that differ from a request only where an option says so.
+    """Return a rule for later calls that may differ from a request only as the options allow.
 
     Raises:
-        HookError: if an option names no argument, or is not a range.
+        HookError: if an option names an unknown argument, or is not a valid range.
     """
     from ..approvals import Between, Rule
     from ..approvals._standing import literal_pattern, patterned
@@ -271,7 +276,7 @@ def _answer(store: Store, id: str, answer: Approved | Denied, shown: Shown) -> N
 
 
 def _case(store: Store, id: str) -> ApprovalRecord:
-    """Return the request with an id, or the only one with this prefix.
+    """Return the request with this id, or the only request whose id has this prefix.
 
     Raises:
         HookError: if the request does not exist, or if several requests match.

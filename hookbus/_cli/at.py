@@ -1,4 +1,4 @@
-"""Open the fleet that a command operates."""
+"""Opens the fleet that a command operates."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ class At:
     """the schema of the fleet."""
 
     def url(self) -> str:
-        """Return the URL. It is not taken from the command line, which all users can see.
+        """Return the URL of the fleet. The URL is not an option, because all users can see command
+        lines.
 
         Raises:
-            HookError: if none is configured, or if others can read the file.
+            HookError: if no URL is configured, or if other users can read its file.
         """
         if self.url_file is None:
             if not (url := os.environ.get(VARIABLE)):

@@ -1,4 +1,4 @@
-"""Select calls in a journal, with the events of their receivers."""
+"""Selects calls in a journal, together with the events of their receivers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Wanted:
     """only calls of this session."""
 
     def checked(self) -> Wanted:
-        """Return a copy with the time in seconds.
+        """Return a copy of the options with the time in seconds.
 
         Raises:
             HookError: for an unknown outcome or an invalid time.
@@ -99,8 +99,8 @@ class Call:
 
     Attributes:
         run: the run of the call.
-        data: its last event, or the first one if it has not ended.
-        marks: the events of its receivers, in order.
+        data: the last event of the call, or the first event if the call has not ended.
+        marks: the events of the call's receivers, in order.
     """
 
     run: str
@@ -108,14 +108,14 @@ class Call:
     marks: tuple[dict[str, Any], ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the call as `--json` prints it."""
+        """Return the call in the format of `--json`."""
         return {"run": self.run, **self.data, "receivers": self.marks}
 
 
 def calls(
     journal: Journal, wanted: Wanted, limit: int, *, last: int | None = None
 ) -> list[Call]:
-    """Return the latest selected calls up to this record, oldest first.
+    """Return the latest selected calls up to a record, oldest first.
 
     Raises:
         HookError: if the file cannot be read.
@@ -142,9 +142,7 @@ def calls(
 def _among(
     db: sqlite3.Connection, wanted: Wanted, conditions: str, values: list[Any]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the selected calls that are unfinished or that have a receiver's event, latest
-    first.
-    """
+    """Yield the selected calls that are unfinished or have a receiver's event, latest first."""
     is_named = wanted.receiver is not None
     turns = f"receiver {'= ?' if is_named else 'IS NOT NULL'}"
     turns += " AND type = 'failed'" * (wanted.outcome == "failed")
@@ -188,7 +186,7 @@ def switches(journal: Journal, wanted: Wanted, since: float) -> list[dict[str, A
 
 
 def call_named(journal: Journal, named: str) -> tuple[int, str, int]:
-    """Return the number and id of the run, and the number of the call, for `17` or `RUN:17`.
+    """Parse `17` or `RUN:17`. Return the number and id of the run, and the number of the call.
 
     Raises:
         HookError: if the call does not exist, or if several calls match.

@@ -1,4 +1,4 @@
-"""The calls and tools that `hookbus policy` tries policies on."""
+"""Collects the calls and tools with which `hookbus policy` tries policies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @Parameter(name="*")
 @attrs.frozen
 class PolicyOptions:
-    """The options that describe the tools, users and calls to policies."""
+    """The options that describe tools, users and calls for policies."""
 
     module: str | None = None
     """a module with the tools: package.module, or the path of a file. It is imported."""
@@ -37,7 +37,7 @@ class PolicyOptions:
     """the hook of the calls."""
 
     def trial(self, source: Path, schema: Any) -> Trial:
-        """Return policies that can be tried on calls.
+        """Return a `Trial` of policies, which can decide calls.
 
         Args:
             source: the policies.
@@ -57,7 +57,7 @@ class PolicyOptions:
         }  # fmt: skip
 
     def own_hooks(self) -> list[str]:
-        """Return the hooks of the module that are tools themselves."""
+        """Return the hooks of the module that are themselves tools."""
         return [] if self.module is None else list(_own_hooks(module_of(self.module)))
 
 
@@ -66,7 +66,7 @@ class Seen:
     """A call from a journal or table.
 
     Attributes:
-        is_allowed: whether no guard blocked the call or asked for an approval.
+        is_allowed: whether no guard blocked the call or required approval.
     """
 
     tool: str
@@ -76,7 +76,7 @@ class Seen:
 
     @property
     def title(self) -> str:
-        """The call, as one line."""
+        """A description of the call in one line."""
         user = f" by {self.baggage['user']}" if "user" in self.baggage else ""
         given = ", ".join(f"{name}={brief(repr(each))}" for name, each in self.arguments.items())
         return f"{self.tool}({given}){user}"
@@ -102,7 +102,8 @@ def schema_in_force(given: PolicyOptions) -> Schema:
     """Return the types of arguments from the options.
 
     Raises:
-        HookError: if neither `--schema` nor `--module` is passed, or they cannot be used.
+        HookError: if neither `--schema` nor `--module` is passed, or if their values cannot be
+            used.
     """
     from ..guards._cedar.schemas import Schema
 
@@ -117,8 +118,8 @@ def schema_in_force(given: PolicyOptions) -> Schema:
 
 
 def module_schema(module: ModuleType) -> Schema:
-    """Return the types of the tools in a module: objects like the tools of frameworks, mappings of
-    names to functions, and hookables that are tools themselves.
+    """Return the types of the arguments of the tools in a module. The tools are objects like those
+    of frameworks, functions in mappings by name, and hookables that are themselves tools.
 
     Raises:
         HookError: if the module has no tools.

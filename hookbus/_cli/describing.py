@@ -1,4 +1,4 @@
-"""Describe a record in one line: the outcome of a call, or the action of a receiver."""
+"""Describes the outcome of a call or the action of a receiver in one line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _codes(style: str) -> tuple[str, str]:
 
 
 def paint(text: str, style: str) -> str:
-    """Return text in a style, if the terminal shows colors."""
+    """Return styled text if the terminal shows colors, and plain text otherwise."""
     if not style or not _is_coloured():
         return text
     before, after = _codes(style)
@@ -80,8 +80,8 @@ def _from_to(data: Data) -> str:
 
 
 def is_worth_showing(mark: Data) -> bool:
-    """Return whether a receiver's event is shown in the line of its call. A plain invocation is
-    not.
+    """Return whether a receiver's event is shown in the line of its call. An invocation without an
+    effect is not shown.
     """
     return mark["event"] != "Invoked" or mark["answer"] in (
         "asked", "approved", "handed on", "answered",
@@ -89,13 +89,14 @@ def is_worth_showing(mark: Data) -> bool:
 
 
 def of_call(data: Data) -> str:
-    """Return the hook, the tool, model or agent of the call, and the sender."""
+    """Describe a call by its hook, its tool, model or agent, and its sender."""
     which = title(data["hook"], data.get("labels"))
     return f"{which} of {brief(data['sender'].partition(' at 0x')[0])}"
 
 
 def call_line(call: Data, marks: Iterable[Data], *, run: str = "") -> str:
-    """Return a finished call as one line: time, hook, outcome, and the actions of receivers."""
+    """Describe a finished call in one line, with time, hook, outcome, and the actions of
+    receivers."""
     outcome = call["outcome"]
     summary = "; ".join(did(mark) for mark in marks if is_worth_showing(mark))
     error = call.get("error") or {}
@@ -113,7 +114,7 @@ def call_line(call: Data, marks: Iterable[Data], *, run: str = "") -> str:
 
 
 def line_of(data: Data) -> str:
-    """Return one event as a line."""
+    """Describe an event in one line."""
     if data["event"] == "Finished":
         return call_line(data, ())
     if data["event"] == "Started":

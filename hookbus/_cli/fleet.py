@@ -1,4 +1,4 @@
-"""`hookbus fleet`: operate what agents on several machines share, and decide their calls."""
+"""`hookbus fleet`: operate a fleet of agents on several machines, and decide their calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .target import module_of
 PAUSE_SECONDS: Final = 0.2
 
 fleet = App(
-    name="fleet", help="Operate what agents on several machines share, and decide their calls.",
+    name="fleet", help="Operate a fleet of agents on several machines, and decide their calls.",
     default_parameter=Parameter(negative=()),
 )  # fmt: skip
 Hook = Annotated[str, Parameter(name="--hook")]
@@ -86,7 +86,7 @@ def revive(
     """Allow killed tools again in every member.
 
     Args:
-        tool: the glob of the kill, exactly as it was.
+        tool: the glob of the kill, exactly as it was given.
         by: your name. Default: the user of this terminal.
         hook: the hook of the kill.
     """
@@ -103,7 +103,7 @@ def switch(
 
     Args:
         receiver: the name of the receivers.
-        act: what to do with them.
+        act: what to do with the receivers.
         by: your name. Default: the user of this terminal.
     """
     with at.opened() as opened:
@@ -117,13 +117,12 @@ def events(
     """Print the events of all members, oldest first.
 
     Args:
-        reader: the name of a reader. It continues after the last event that it has printed.
+        reader: the name of a reader. The command continues after the last event that this reader
+            has printed.
         follow: keep running, and print later events, until Ctrl-C.
     """
-    from ..fleet._events import Events
-
     with at.opened() as opened:
-        found = Events(opened._server, None) if reader is None else opened.events(reader)
+        found = opened.events(reader)
         while True:
             for each in found:
                 line = f"{clock(each.time, is_long=True)}  {each.source}  {each.type}  "
@@ -138,8 +137,7 @@ def events(
 
 @fleet.command
 def ship(*, journal: Path, at: At = HERE) -> None:
-    """Publish the records of a journal that have not been published, such as those of a process
-    that was killed.
+    """Publish the unpublished records of a journal, such as those of a killed process.
 
     Args:
         journal: the file of the journal.
@@ -163,8 +161,8 @@ def serve(
     hook: Hook = "tool_call", certificate: Path | None = None, key: Path | None = None,
     traceback: Flag = False,
 ) -> None:  # fmt: skip
-    """Import a module whose guards are on the default bus, and answer guards.remote of agents
-    elsewhere by them until Ctrl-C.
+    """Import a module that connects guards to the default bus, and decide the calls of agents that
+    use guards.remote, until Ctrl-C.
 
     Args:
         module: package.module, or the path of a file. It is imported.
@@ -173,7 +171,7 @@ def serve(
         port: the port to listen on. 0 picks any free port.
         hook: the hook whose calls are decided.
         certificate: a file with the certificate for https, in PEM.
-        key: the file with its key, if that is another one.
+        key: the file with the certificate's key, if it is a separate file.
         traceback: show the full traceback of an error, as HOOKBUS_TRACEBACK=1 does.
     """
     serving = _serving()

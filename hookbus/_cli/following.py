@@ -1,4 +1,4 @@
-"""Follow a journal to which other processes write, and print calls as they end."""
+"""Follows a journal to which other processes write, and prints calls as they end."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 PAUSE_SECONDS: Final = 0.2
 MOST_OPEN: Final = 100_000
-"""The maximum number of unfinished calls whose receiver events are kept."""
+"""The maximum number of unfinished calls for which receiver events are kept."""
 
 
 def records_from(journal: Journal, after: int) -> Iterator[list[Record]]:
-    """Yield lists of new records of a journal, at most 5,000 at a time. A list is empty if no new
-    records were written.
+    """Yield lists of new records of a journal, at most 5,000 at a time. Yield an empty list if no
+    new records were written.
     """
     while True:
         new = list[Any]()

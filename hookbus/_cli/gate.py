@@ -56,14 +56,14 @@ def answer(
     """Read one event of an agent from stdin, and print the answer in the agent's own format.
 
     The exit code is 0 if the event may continue, and 2 if it is refused. Any failure refuses the
-    event. If the server that decides is not running, it is started.
+    event. The command starts the gate's server if it is not running.
 
     Args:
         agent: claude, codex, gemini, cursor, copilot or opencode.
         deadline: the time limit for the event in seconds. Default: the value in the settings, or
             10.
-        event: the name of the event. Default: the name in the event itself; an
-            event of copilot has none.
+        event: the name of the event. Default: the name in the event itself. Events of copilot
+            contain no name.
     """
     file = where.file
     from ..gate import _hook as hook
@@ -91,7 +91,7 @@ def answer(
 
 
 class _Ended(BaseException):
-    """Raised when a signal ends the command. It is not an `Exception`, so that `except
+    """A signal ended the command. It is not an `Exception`, so that `except
     Exception` does not catch it.
     """
 
@@ -126,7 +126,7 @@ def _name_in(event_bytes: bytes) -> str:
 
 
 def _seconds(file: Path, deadline: float | None) -> float:
-    """Return the deadline of an event from the option, or else from the settings."""
+    """Return the deadline of an event from the option or, without an option, from the settings."""
     from ..gate._settings import DEADLINE_SECONDS, LONGEST_SECONDS, read_gate_settings
 
     if deadline is not None:
@@ -230,7 +230,7 @@ def _show(row: dict[str, Any]) -> None:
 def run_agent(agent: str, /) -> int:
     """Run an installed agent, and check whether it asks the gate about its calls.
 
-    The agent runs in an empty folder, on a scripted model of this machine, with a made-up key. The
+    The agent runs in an empty folder, with a scripted model on this machine and a made-up key. The
     model calls a shell with a command that the gate always blocks. The exit code is 0 for "live",
     and 1 for "not live", with the reason.
 

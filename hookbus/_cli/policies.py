@@ -100,7 +100,7 @@ def explain(
 
     Args:
         tool: the name of the tool.
-        arguments: its arguments, as name=value; a value is JSON, or else a string.
+        arguments: the arguments of the tool, as name=value. A value that is not JSON is a string.
         policies: the policies.
         user: the user.
         session: the session.
@@ -151,7 +151,7 @@ def test(
 
     Args:
         file: the table, a TOML file with a [[case]] for each call.
-        policies: the policies. Default: those that the table names.
+        policies: the policies. Default: the policies that the table names.
     """
     from ..guards._cedar.trial import read_table
 
@@ -209,8 +209,8 @@ def coverage(
     file: Path, /, *, table: Path | None = None, read: Read = ANY_FILE,
     given: PolicyOptions = DEFAULTS, shown: Shown = TABLES,
 ) -> int:  # fmt: skip
-    """Show how often each policy decides the calls of a journal or table. The exit code is 1 if any
-    policy never does.
+    """Show how often each policy decides the calls of a journal or table. The exit code is 1 if a
+    policy decides no call.
 
     Args:
         file: the policies.
@@ -232,7 +232,7 @@ def coverage(
 def _calls(
     table: Path | None, read: Read, given: PolicyOptions
 ) -> tuple[list[Seen], TestTable]:
-    """Return the calls of a table or journal, and the table with their settings."""
+    """Return the calls of a table or journal, and the table with its settings."""
     from ..guards._cedar.trial import TestTable, read_table, schema_seen
 
     if table is not None:

@@ -1,4 +1,4 @@
-"""Run a Python program as `python` does, with its own `__main__`, arguments and path."""
+"""Runs a Python program as `python` does, with its own `__main__`, arguments and path."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Program:
     Args:
         name: a script, a folder or archive with a `__main__`, or a module.
         arguments: the arguments for `sys.argv`.
-        is_module: whether it is the name of a module, as for `python -m`.
+        is_module: whether the name is the name of a module, as for `python -m`.
 
     Raises:
-        HookError: if it does not exist.
+        HookError: if the program does not exist.
     """
 
     def __init__(self, name: str, arguments: Sequence[str], *, is_module: bool) -> None:
@@ -46,7 +46,7 @@ class Program:
         """Run the program to completion. Exceptions of the program propagate.
 
         Raises:
-            HookError: if it cannot be read, or is not a Python program.
+            HookError: if the program cannot be read, or is not a Python program.
         """
         code, main = self._found()
         sys.modules["__main__"] = main

@@ -34,17 +34,18 @@ def mcp(
     """Guard the tools of an MCP server: run a proxy in front of it.
 
     Write the command that starts the server, or its URL, after --. A host such as Claude Desktop
-    or Cursor starts hookbus mcp instead of the server. Guards judge every tool call. Resources and
+    or Cursor starts hookbus mcp instead of the server. Guards check every tool call. Resources and
     prompts pass unchanged. Without a guard the proxy does not start.
 
     Args:
-        plugins: the id of a plugin, or its folder. If one cannot be loaded, the proxy does not
+        plugins: the id of a plugin, or its folder. If a plugin cannot be loaded, the proxy does not
             start.
-        server: the words after --.
-        settings: the settings file. Default: the file of the current folder, or of one above.
+        server: the command with its arguments, or the URL, after --.
+        settings: the settings file. Default: the file in the current folder or in one of its
+            parents.
         port: serve streamable HTTP at http://127.0.0.1:PORT/mcp instead of stdio.
-        timeout: seconds that the server may take for one answer. After that, the model reads an
-            error.
+        timeout: the number of seconds that the server may take for an answer. After that, the model
+            reads an error.
         token_env: the environment variable with the bearer token for the server's URL.
         journal: the file to record events in. Default: HOOKBUS_JOURNAL, or the file in the
             settings.
@@ -76,8 +77,8 @@ def mcp(
 
 
 def server_words(words: Sequence[str]) -> list[str]:
-    """Return the words of a command line with each word after the `--` of `mcp` as an option, so
-    that the words of the server are not read as options of hookbus.
+    """Return the words of a command line, with each word after the `--` of `mcp` as the value of an
+    option. The server's words are therefore not parsed as options of hookbus.
     """
     if words[:1] != ["mcp"] or "--" not in words:
         return [*words]
@@ -86,10 +87,11 @@ def server_words(words: Sequence[str]) -> list[str]:
 
 
 def _check_guards(settings: Settings) -> None:
-    """Raise if no guard judges tool calls, because such a proxy would only look like a guard.
+    """Raise an error if no guard checks tool calls, because such a proxy would only seem to guard
+    them.
 
     Raises:
-        HookError: with a message that names the ways to load a guard.
+        HookError: if no guard can block a tool call; the message names the ways to load a guard.
     """
     guards = [each for signal in default_bus.signals() if signal.hook == "tool_call"
               for each in signal.connections()
@@ -115,7 +117,7 @@ def _transport_to(server: Sequence[str], seconds: float, token: str | None) -> A
     """Return the transport to a server, whose answers have a time limit.
 
     Raises:
-        HookError: if there is no server, or its command does not exist.
+        HookError: if no server is given, or its command does not exist.
     """
     if not server:
         raise HookError(f"the MCP server is missing: write {_SYNTAX}")

@@ -1,4 +1,4 @@
-"""Open the journal that a command reads, and query it."""
+"""Opens the journal that a command reads, and queries it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Read:
     """the file of the journal. Default: HOOKBUS_JOURNAL, or the file in the settings."""
 
     def file(self) -> Path:
-        """Return the file.
+        """Return the path of the journal.
 
         Raises:
             HookError: if no journal is configured.
@@ -44,7 +44,7 @@ class Read:
         """Return the journal, open for reading. Recover the records of killed processes first.
 
         Raises:
-            HookError: if it does not exist or cannot be read.
+            HookError: if the journal does not exist or cannot be read.
         """
         from ..journal import Journal
         from ..journal._recovery import has_left_spools
@@ -62,8 +62,7 @@ class Read:
 
 
 def named_journal(option: Path | None, settings: Settings | None = None) -> Path | None:
-    """Return the journal from the option, or else from HOOKBUS_JOURNAL, or else from the settings.
-    """
+    """Return the journal of the option, of HOOKBUS_JOURNAL, or of the settings, in this order."""
     if option is None and (path := os.environ.get("HOOKBUS_JOURNAL")):
         return Path(path)
     return option or (settings or find_settings()).journal
@@ -77,7 +76,7 @@ def check_place(file: Path) -> None:
     """Check whether a file can be created, before any work starts.
 
     Raises:
-        HookError: if its folder does not exist, or if the path is a folder.
+        HookError: if the file's folder does not exist, or if the path is a folder.
     """
     if file.is_dir():
         raise HookError(f"{file} is a folder: pass the path of a file")

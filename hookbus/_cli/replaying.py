@@ -30,8 +30,8 @@ def replay(
     Args:
         module: the module that connects guards: package.module, or the path of a file. It is
             imported.
-        policy: a file or folder of policies to use instead. Without --schema, the arguments in the
-            journal are their schema.
+        policy: a file or folder of policies to use instead. Without --schema, the types of
+            arguments are derived from the journal.
     """
     from ..journal import replay as replayed
 
@@ -64,7 +64,7 @@ def replay(
 def _buses(
     module: str | None, policy: Path | None, given: PolicyOptions, journal: Any
 ) -> Iterable[Bus]:
-    """Return the buses of a module, or one that has only the guard with these policies."""
+    """Return the buses of a module, or a new bus with a guard for these policies."""
     if module is not None:
         prepare(find_settings())
         return buses_of(module_of(module)).values()

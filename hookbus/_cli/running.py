@@ -1,5 +1,4 @@
-"""`hookbus run`: run any Python program unchanged, with guards and recording set up first.
-"""
+"""`hookbus run`: run any Python program unchanged, with guards and recording set up first."""
 
 from __future__ import annotations
 
@@ -71,10 +70,10 @@ def run(
         wait: the number of seconds that a call waits for an answer before it is blocked.
         adapters: the frameworks whose adapters to install, separated by commas, such as
             langchain,mcp.
-        policy: a file or folder of Cedar policies, which decide every tool_call. They are read
-            again when they change.
+        policy: a file or folder of Cedar policies, which decide every tool_call. The policies are
+            reloaded when their files change.
         policy_schema: the types of arguments for the policies: a Cedar schema, or a JSON file with
-            the tools of an MCP server. Default: what the tools declare.
+            the tools of an MCP server. Default: the declarations of the tools.
         people: a TOML file of names and their roles, for the policies.
         journal: the file to record events in. Default: HOOKBUS_JOURNAL, or the file in the
             settings.
@@ -118,7 +117,7 @@ def _decide_by(policy: Path | None, schema: Path | None, people: Path | None) ->
     """Register a guard with these policies on `default_bus`.
 
     Raises:
-        HookError: if they cannot be used, or if only their schema or people are passed.
+        HookError: if the policies cannot be used, or if only a schema or people are passed.
     """
     if policy is not None:
         from ..guards import policy as guard_of
@@ -187,7 +186,7 @@ def _check_behind(program: str, words: Sequence[str]) -> None:
     """Raise HookError for an option of `run` after the program, because it would have no effect.
 
     Raises:
-        HookError: with a message that shows both ways to write it.
+        HookError: if such an option is found; the message shows both ways to write it.
     """
     own = words[: words.index("--")] if "--" in words else words
     for word in own:

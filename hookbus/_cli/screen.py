@@ -1,4 +1,4 @@
-"""Print the output of a command: tables as wide as the terminal, or JSON."""
+"""Prints the output of a command, as tables that fit the terminal or as JSON."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ TABLES: Final = Shown()
 
 
 def console() -> Console:
-    """Return the console for output. Its width is that of the terminal, or COLUMNS if that is
-    set.
+    """Return the console for output. Its width is the width of the terminal, or COLUMNS if this
+    variable is set.
     """
     is_wide = sys.stdout.isatty() or "COLUMNS" in os.environ
     return Console(file=sys.stdout, width=None if is_wide else WIDTH, highlight=False)
@@ -81,7 +81,7 @@ def say(text: str, style: str = "") -> None:
 def table_of(
     rows: Sequence[Mapping[str, Any]], title: str | None = None, *, is_whole: bool = False
 ) -> Table:
-    """Return rows as a table, with a column for each key that has a value in any row."""
+    """Return rows as a table, with a column for each key that has a value in at least one row."""
     table = Table(
         box=box.SIMPLE_HEAD, title=title and Text(brief(title), style="bold"),
         title_justify="left", pad_edge=False, padding=(0, 1, 0, 0), header_style="bold",
@@ -119,8 +119,8 @@ def print_items(items: Iterable[str], style: str = "") -> None:
 
 
 def progress() -> Progress:
-    """Return a progress bar. It is shown on stderr, only on terminals, and disappears when the work
-    is done.
+    """Return a progress bar. It is shown on stderr if this is a terminal, and disappears when the
+    work is done.
     """
     screen = Console(stderr=True)
     parts = (
@@ -144,7 +144,7 @@ def clock(seconds: float, *, is_long: bool = False) -> str:
 
 
 def lasted(seconds: float) -> str:
-    """Return a duration in a readable unit."""
+    """Return a duration as text, in a suitable unit."""
     for size, unit in ((1.0, "s"), (1e-3, "ms")):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"

@@ -1,4 +1,4 @@
-"""Show one call as a tree."""
+"""Shows a call as a tree."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ if TYPE_CHECKING:
     from ..journal import Journal
 
 LATE: Final = 1000
-"""The number of records after the end of a call to search for nested calls that ended later."""
+"""The number of records after the end of a call in which to search for nested calls that ended
+later."""
 
 MOST: Final = 20_000
-"""The maximum number of records of a call, and of the calls inside it."""
+"""The maximum number of records of a call and its nested calls."""
 
 Data = dict[str, Any]
 
 
 def print_call(journal: Journal, named: str, shown: Shown) -> None:
-    """Print a call, and the calls nested in it.
+    """Print a call and its nested calls.
 
     Raises:
         HookError: if the call does not exist, or if several calls match.

@@ -1,4 +1,4 @@
-"""Import the module or object that a command names."""
+"""Imports the module or object that a command names."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ _OURS: Final = (os.path.dirname(os.path.dirname(__file__)) + os.sep, "<frozen ",
 
 
 def module_of(name: str) -> ModuleType:
-    """Import a module by its dotted name, from this folder too, or a file by its path.
+    """Import a module by its dotted name, or a file by its path. Modules in the current folder are
+    also found.
 
     Raises:
-        HookError: if it does not exist, or if importing it fails. In that case, the cause is its
-            exception.
+        HookError: if the module does not exist or its import fails. The exception of a failed
+            import is the `__cause__`.
     """
     path = Path(name)
     if name.endswith(".py") or os.sep in name:
@@ -54,7 +55,8 @@ def _begin_path(folder: Path) -> None:
 
 
 def _failed(name: str, error: BaseException) -> HookError:
-    """Return the error for a module that raised, with the location in the module's own code."""
+    """Return the error for a module whose import raised an exception, with the location in the
+    module's own code."""
     frames = [
         frame for frame in traceback.extract_tb(error.__traceback__)
         if not frame.filename.startswith(_OURS)
@@ -87,17 +89,17 @@ def object_of(target: str) -> Any:
 
 
 def _meant(wrong: str, names: list[str]) -> str:
-    """Return a suggestion of the likely name, without the list of all names."""
+    """Return a suggestion with the likely name, but without the list of all names."""
     hint = did_you_mean(wrong, names)
     return hint if "did you mean" in hint else ""
 
 
 def instrument_named(target: str) -> None:
-    """Make one method or function hookable. It is named as `module:Class.method` or
-    `module:function`, followed by `=name` for a different hook name.
+    """Make one method or function hookable. The target is `module:Class.method` or
+    `module:function`, optionally followed by `=name` for a different hook name.
 
     Raises:
-        HookError: if it does not exist, or cannot be hooked.
+        HookError: if the target does not exist or cannot be hooked.
     """
     path, _, hook = target.partition("=")
     module, colon, dotted = path.rpartition(":")
@@ -111,7 +113,8 @@ def instrument_named(target: str) -> None:
 
 
 def buses_of(module: ModuleType) -> dict[str, Bus]:
-    """Return the buses of a module: the default bus, and those in the module's variables."""
+    """Return the buses of a module, which are the default bus and all buses in the module's
+    variables."""
     buses = {name: value for name, value in vars(module).items() if isinstance(value, Bus)}
     own = {name: bus for name, bus in buses.items() if bus is not default_bus}
     return {"default_bus": default_bus, **own}

@@ -1,5 +1,5 @@
-"""Find functions that are marked as tools of a framework whose adapter is not installed. The
-sources are read, not imported.
+"""Finds functions that are marked as tools of a framework whose adapter is not installed. The
+sources are parsed, but not imported.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ MARKS: Final = {
     "smolagents": ("smolagents.tool", "smolagents.tools.tool"),
     "strands": ("strands.tool", "strands.tools.tool", "strands.tools.decorator.tool"),
 }  # fmt: skip
-"""The decorators that make a function a tool, for each adapter. `()` is an object of a class."""
+"""For each adapter, the decorators that make a function a tool. `()` means an instance of a
+class."""
 
 _ADAPTER_OF: Final = {mark: adapter for adapter, marks in MARKS.items() for mark in marks}
 _ADAPTERS: Final = "hookbus.adapters."
 
 
 def find_bare_tools(module: str, installed: Collection[str]) -> Iterator[str]:
-    """Yield a sentence for each function that is marked as a tool of a framework, if no source
-    installs the adapter of the framework.
+    """Yield a finding for each function that is marked as a framework's tool, unless a source
+    installs the framework's adapter.
 
     Args:
         module: package.module, or the path of a file.
@@ -61,7 +62,7 @@ def find_bare_tools(module: str, installed: Collection[str]) -> Iterator[str]:
 
 
 class _Source:
-    """One file: what its names stand for."""
+    """Maps the names in a source file to the full names of imported objects."""
 
     def __init__(self, tree: ast.Module) -> None:
         self._nodes = list(ast.walk(tree))
@@ -83,7 +84,7 @@ class _Source:
                         self._names[target.id] = f"{made}()"
 
     def _name_of(self, node: ast.expr) -> str | None:
-        """Return what an expression such as `tools.tool` names in full, or None."""
+        """Return the full name of an expression such as `tools.tool`, or None."""
         if isinstance(node, ast.Subscript):  # Agent[Deps, Output](...)
             return self._name_of(node.value)
         if isinstance(node, ast.Name):
@@ -114,12 +115,13 @@ class _Source:
         return found
 
     def imported(self) -> set[str]:
-        """Return the first parts of the modules that the file imports."""
+        """Return the top-level names of the modules that the file imports."""
         return {name.partition(".")[0] for name in self._names.values()}
 
 
 def _sources_of(module: str) -> list[Path]:
-    """Return the files of a package; or a file, and those beside it that it imports."""
+    """Return the files of a package, or a file together with the files in its folder that it
+    imports."""
     path = Path(module) if module.endswith(".py") else _place_of(module.partition(".")[0])
     if path.name == "__init__.py":
         return sorted(path.parent.rglob("*.py"))
@@ -133,7 +135,7 @@ def _sources_of(module: str) -> list[Path]:
 
 
 def _place_of(top: str) -> Path:
-    """Return the file of a module or package, as it will be imported."""
+    """Return the file from which a module or package will be imported."""
     for path in (Path(top, "__init__.py"), Path(f"{top}.py")):
         if path.is_file():
             return path.absolute()

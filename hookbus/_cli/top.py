@@ -18,7 +18,7 @@ from .reading import ANY_FILE, Read
 from .screen import TABLES, Shown, console, lasted, print_json, table_of
 
 WINDOW_SECONDS: Final = 10.0
-"""The period that the figures cover."""
+"""The period that the figures cover, in seconds."""
 
 KEPT: Final = 20_000
 """The maximum number of durations to keep for each hook."""
@@ -43,7 +43,7 @@ class Window:
             self._did.append((data["at"], data["receiver"], data["hook"], kind, took))
 
     def forget(self, now: float) -> None:
-        """Drop events that are too old."""
+        """Drop events that are older than the period."""
         self._now = now
         for events in (self._ended, self._did):
             while events and events[0][0] < now - WINDOW_SECONDS:
@@ -71,8 +71,8 @@ class Window:
     def receivers(self) -> list[dict[str, Any]]:
         """Return a row for each receiver that acted, slowest first, then busiest.
 
-        A journal contains the duration of a receiver only if it waited for a person, or if
-        `--turns` was used.
+        A journal contains the duration of a receiver only if the receiver waited for a person, or
+        if `--turns` was used.
         """
         did: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         slowest: dict[tuple[str, str], float] = {}

@@ -1,4 +1,4 @@
-"""Parse times as people write them: `2h`, `yesterday`, `03:15`, `2026-11-24T03:15`."""
+"""Parses times such as `2h`, `yesterday`, `03:15` and `2026-11-24T03:15`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DAYS: Final = {"today": 0, "yesterday": 1}
 
 
 def moment(text: str, now: datetime | None = None) -> float:
-    """Return a time from a string, in seconds since 1970.
+    """Parse a time, and return it in seconds since 1970.
 
     Args:
         text: an age (`90s`, `15m`, `2h`, `3d`, `1w`), `today` or `yesterday` for midnight, a time
@@ -23,7 +23,7 @@ def moment(text: str, now: datetime | None = None) -> float:
         now: the current time.
 
     Raises:
-        HookError: if it is not a valid time.
+        HookError: if the text is not a valid time.
     """
     lower, now = text.strip().lower(), now or datetime.now()
     if ago := _AGO.fullmatch(lower):

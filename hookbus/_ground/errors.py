@@ -6,9 +6,9 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from types import FrameType
-from typing import Any, Final, TypeGuard, TypeVar
+from typing import Any, Final, TypeGuard, TypeVar, get_args
 
-from ..exceptions import HookBlocked, HookError, HookWarning
+from ..exceptions import Failure, HookBlocked, HookError, HookWarning
 
 E = TypeVar("E", bound=BaseException)
 
@@ -89,6 +89,20 @@ def call_id_of(blocked: BaseException) -> int | None:
         return blocked.call_id
     number: int | None = _attributes_of(blocked).get("call_id")
     return number
+
+
+def service_error(text: str, failure: Failure) -> HookError:
+    """Return the exception for a service that failed."""
+    error = HookError(text)
+    error.failure = failure
+    return error
+
+
+def details_of(error: BaseException) -> dict[str, str] | None:
+    """Return the `details` of the block that an error causes: how a service failed, or None."""
+    failure = _attributes_of(error).get("failure")
+    is_known = type(failure) is str and failure in get_args(Failure)
+    return {"failure": failure} if is_known else None
 
 
 def leave_frame(error: BaseException) -> None:

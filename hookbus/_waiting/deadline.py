@@ -105,7 +105,9 @@ async def within(seat: Timed, awaitable: Awaitable[Any], end: float | None = Non
 
 
 def late(seat: Timed) -> TimeoutError:
-    return TimeoutError(f"did not answer within {seat.timeout:g} seconds")
+    error = TimeoutError(f"did not answer within {seat.timeout:g} seconds")
+    error.failure = "late"  # type: ignore[attr-defined]
+    return error
 
 
 def _asyncio() -> Any:

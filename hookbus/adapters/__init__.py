@@ -1,6 +1,6 @@
 """Frameworks that run on hookbus, one module each: `uninstall = adapters.langchain.install()`.
 
-A module is loaded on first access, and it loads its framework only in `install`.
+A module is imported on first access, and imports its framework only when `install` is called.
 """
 
 from importlib import import_module

@@ -16,8 +16,8 @@ class Seam(NamedTuple):
     """Where a framework is hooked.
 
     Attributes:
-        package: its name on PyPI.
-        hooks: the common hooks that it calls.
+        package: the name of the framework on PyPI.
+        hooks: the common hooks that the adapter runs.
         tools: the functions that every tool call passes through.
     """
 
@@ -74,9 +74,9 @@ _OF_ONE_SYSTEM: Final = {
 
 
 def rows() -> list[tuple[str, ...]]:
-    """Return a row for each adapter: its name, its package, its tested versions, the installed
-    version and whether it fits, its hooks and its seam. A newer installed version is imported, and
-    the adapter's self-test runs.
+    """Return a row for each adapter: its name, its package, the tested versions, the installed
+    version and whether it is supported, the hooks, and the seam. If the installed version is newer
+    than the tested ones, import the framework and run the adapter's self-test.
     """
     found: list[tuple[str, ...]] = []
     for name, seam in {**SEAMS, **_OF_ONE_SYSTEM}.items():
@@ -90,7 +90,8 @@ def rows() -> list[tuple[str, ...]]:
 
 
 def _is_installed(name: str) -> bool:
-    """Return whether an adapter's framework is installed; AgentScope 2 has its own adapter."""
+    """Return whether the framework of an adapter is installed. AgentScope 2 counts as another
+    framework than AgentScope 1."""
     try:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:

@@ -1,5 +1,6 @@
-"""AgentScope 2: calls to tools that do not exist, by a program through a toolkit, and in the check
-that an agent makes before a call."""
+"""Hooks AgentScope 2's calls to unknown tools: calls by a program through a toolkit, and calls that
+an agent rejects before they reach the toolkit.
+"""
 
 from __future__ import annotations
 

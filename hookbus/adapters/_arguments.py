@@ -1,4 +1,4 @@
-"""Convert the arguments of a call, from the form of any framework to names and values."""
+"""Convert the arguments of a call from a framework's representation to names and values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 from .._ground.signatures import signature_of
 
 REST: Final = "*args"
-"""The key of arguments that a tool has no names for."""
+"""The key for positional arguments that match no parameter name of the tool."""
 
 Spread = Callable[[dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
 
@@ -22,8 +22,10 @@ def positional_names(function: Any) -> list[str]:
 
 
 def named(names: Iterable[str], args: tuple[Any, ...], kwargs: Any) -> tuple[Any, Spread]:
-    """Return the arguments of a call by name, and a function that turns them, once changed, into
-    the arguments of the call, with positional arguments in their places."""
+    """Return the arguments of a call by name, and a function that converts changed arguments back.
+    The function returns positional and keyword arguments, in the same places as in the original
+    call.
+    """
     names = [*names]
     first, rest = names[: len(args)], args[len(names) :]
     given = {**dict(zip(first, args, strict=False)), **kwargs, **({REST: rest} if rest else {})}
@@ -43,15 +45,17 @@ Taken = tuple[Any, dict[str, Any], Callable[[Any, dict[str, Any]], Any]]
 
 
 def taking(function: Any, name: str | None = None) -> Callable[[Any, Any], Taken]:
-    """Return a function that takes one argument out of a call to a method.
+    """Return a function that separates one argument of a method call from the others.
 
     Args:
         function: the method.
-        name: the parameter, such as the messages of a model; None means the first one.
+        name: the name of the parameter, such as the messages of a model; None means the first
+            parameter.
 
     Returns:
-        A function that takes the positional and named arguments, and returns the argument, the
-        other ones by name, and a function that turns both back into positional and named arguments.
+        A function that takes the positional and keyword arguments of a call. It returns the
+        argument, the other arguments by name, and a function that converts both back into
+        positional and keyword arguments.
     """
     names = positional_names(function)[1:]
     taken = name or next(iter(names), "messages")
@@ -66,9 +70,9 @@ def taking(function: Any, name: str | None = None) -> Callable[[Any, Any], Taken
 
 
 def arguments_of(value: Any) -> tuple[dict[str, Any], Callable[[dict[str, Any]], Any]]:
-    """Return the arguments of a tool as a dict, and a function that converts changed ones back to
-    the form of the value: a mapping, a pydantic model, the JSON text of a model, or a single value,
-    whose name is `input`.
+    """Return the arguments of a tool as a dict, and a function that converts changed arguments back
+    to the type of the value. The value is a mapping, a pydantic model, a JSON string, or a single
+    argument, which gets the name `input`.
     """
     if value is None or isinstance(value, Mapping):
         return dict(value or ()), lambda changed: changed
@@ -89,7 +93,7 @@ def arguments_of(value: Any) -> tuple[dict[str, Any], Callable[[dict[str, Any]],
 
 
 def text_of(value: Any) -> str:
-    """Return a value as a model reads it: a string unchanged, any other value as JSON."""
+    """Return the text of a value for a model: a string unchanged, any other value as JSON."""
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 

@@ -1,8 +1,9 @@
-"""A framework's reports of a model's answer to its own listeners, held back until guards return.
+"""Holds back a framework's reports of a model's answer to its own listeners until the guards
+return.
 
 Some frameworks report an answer, whole or in parts, from within the model call, before guards have
-seen it. If a receiver may change or block the answer, the adapter holds the reports back, and makes
-them after the decision.
+seen it. If a receiver may change or block the answer, the adapter holds back these reports until
+all receivers have returned.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ _log = logging.getLogger("hookbus")
 
 
 class Aside:
-    """The reports of one answer. Each adapter has a subclass, which makes the reports.
+    """The reports of one answer. Each adapter has a subclass that delivers them to the framework's
+    listeners.
 
     Args:
         model: the model that is called.
 
     Attributes:
-        reports: the reports held back, in the form of the subclass.
-        is_waiting: whether the guards have yet to return.
+        reports: the reports that are held back; their type depends on the subclass.
+        is_waiting: whether the model call is still running, so that new reports must be held back.
     """
 
     def __init__(self, model: Any) -> None:
@@ -34,19 +36,21 @@ class Aside:
         self._kept = Kept(object())
 
     def report(self, each: Any) -> None:
-        """Make the reports that the framework would have made."""
+        """Deliver a report as the framework would have delivered it."""
         raise NotImplementedError
 
     def report_changed(self, each: Any, answer: Any) -> None:
-        """Make the remaining reports if another answer replaces the model's."""
+        """Deliver a report after a receiver changed or replaced the model's answer."""
         raise NotImplementedError
 
     def report_failed(self, each: Any, error: BaseException) -> None:
-        """Make the remaining reports if the answer is discarded."""
+        """Deliver a report after the answer was discarded because of an error."""
         raise NotImplementedError
 
     def noting(self, ask: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the body of a request, which forgets the reports of an earlier attempt."""
+        """Return a body for the attempt that first delivers the reports of an earlier attempt as
+        failed.
+        """
 
         def body(messages: Any, options: Any) -> Any:
             self._give_up(RuntimeError("the model was called again"))
@@ -55,7 +59,7 @@ class Aside:
         return body
 
     def noting_async(self, ask: Callable[..., Any]) -> Callable[..., Any]:
-        """Like `noting`, for an async body."""
+        """Like `noting`, but for an async body."""
 
         async def body(messages: Any, options: Any) -> Any:
             self._give_up(RuntimeError("the model was called again"))
@@ -69,7 +73,7 @@ class Aside:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Hold back the reports of the answer made in the block, until the block fails."""
+        """Hold back reports while the block runs; if it raises, deliver them as failed."""
         self.is_waiting = True
         try:
             yield
@@ -80,7 +84,7 @@ class Aside:
             self.is_waiting = False
 
     def give_out(self, answer: Any) -> Any:
-        """Make the reports of an answer that passed the guards, and return it."""
+        """Deliver the reports of an answer that the guards allowed, and return the answer."""
         is_still = self._kept.is_still(answer)
         for each in self._taken():
             if is_still:
@@ -103,7 +107,8 @@ class Aside:
 
 
 def aside_of(model: Any = None) -> Aside | None:
-    """Return the object that holds the reports of the current answer, if they are held back.
+    """Return the object that holds back the reports of the current answer, or None if there is
+    none.
 
     Args:
         model: the model of the answer; None means any model.
@@ -115,11 +120,12 @@ def aside_of(model: Any = None) -> Aside | None:
 
 
 def run_judged(words: Vocabulary, attempt: Attempt, aside: Aside | None, *hook_args: Any) -> Any:
-    """Make a `model_call`. Hold back reports of its answer if receivers may change or block it.
+    """Run a `model_call`, and hold back reports of its answer if receivers may change or block the
+    answer.
 
     Args:
         words: the vocabulary with the hook.
-        attempt: its body calls the model.
+        attempt: the attempt, whose body calls the model.
         aside: holds the reports; None if the framework makes none.
         hook_args: the model, the messages, the options and the agent.
     """
@@ -134,7 +140,7 @@ def run_judged(words: Vocabulary, attempt: Attempt, aside: Aside | None, *hook_a
 async def run_judged_async(
     words: Vocabulary, attempt: Attempt, aside: Aside | None, *hook_args: Any
 ) -> Any:
-    """Like `run_judged`, for an async request."""
+    """Like `run_judged`, but for an async request."""
     if aside is None or not is_held_back(words, hook_args[0], is_async=True):
         return await words.run_async("model_call", attempt, *hook_args)
     attempt.body = aside.noting_async(attempt.body)

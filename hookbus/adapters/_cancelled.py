@@ -1,5 +1,6 @@
-"""Runs that are cancelled while their tools run in threads, which cannot be interrupted, or in
-tasks that the framework leaves running."""
+"""Stops further calls of a cancelled run. Its tools may run in threads, which cannot be
+interrupted, or in tasks that the framework does not cancel.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from ._patches import Patches
 
 
 class _Run:
-    """A run in progress, possibly nested. Its threads find it by their context."""
+    """A run in progress, possibly nested. Threads of the run find it in their context."""
 
     def __init__(self) -> None:
         self.outer, self.was_cancelled = _UNDER_WAY.get(), False
@@ -23,7 +24,7 @@ class _Run:
 
     @property
     def is_over(self) -> bool:
-        """Whether it was cancelled, even if its framework waits for other work before it ends."""
+        """Whether the run was cancelled, even if the framework still waits for other work."""
         return self.was_cancelled or (self.task is not None and self.task.cancelling() > 0)
 
 
@@ -31,10 +32,10 @@ _UNDER_WAY: Final[ContextVar[_Run | None]] = ContextVar("hookbus_run", default=N
 
 
 def stop_if_cancelled() -> None:
-    """Prevent further calls in a cancelled run.
+    """Raise an exception if the current run, or a run around it, was cancelled.
 
     Raises:
-        CancelledError: in a thread of a cancelled run.
+        CancelledError: if such a run was cancelled.
     """
     run = _UNDER_WAY.get()
     while run is not None:
@@ -44,8 +45,9 @@ def stop_if_cancelled() -> None:
 
 
 def follow(patches: Patches, cls: Any, *names: str) -> None:
-    """Notify the threads and tasks that async methods start when the methods are cancelled, or when
-    their consumer stops reading."""
+    """Mark the run as cancelled when one of these async methods is cancelled or its stream is
+    closed early. Threads and tasks that the method started can then call `stop_if_cancelled`.
+    """
     for name in names:
         patches.wrap(cls, name, _followed)
 

@@ -1,4 +1,4 @@
-"""CrewAI's own events of a model's answer, held back until the guards have returned."""
+"""Holds back CrewAI's own events about a model's answer until the guards have returned."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ABOUT = "model", "call_id", "task_id", "task_name", "agent_id", "agent_role"
 
 
 class Events(Aside):
-    """Events of parts, and of the complete answer, for the listeners of CrewAI's event bus."""
+    """Events about the parts and the complete answer, for the listeners of CrewAI's event bus."""
 
     def report(self, each: Any) -> None:
         import_module("crewai.events.event_bus").crewai_event_bus.emit(self.model, each)
@@ -35,7 +35,7 @@ def _is_complete(event: Any) -> bool:
 
 
 def keep_events(patches: Patches) -> None:
-    """Hold back CrewAI's events of an answer if guards must check it."""
+    """Hold back CrewAI's events about an answer if guards must check the answer."""
     events = import_module("crewai.events.types.llm_events")
     kinds = events.LLMStreamChunkEvent, events.LLMThinkingChunkEvent, events.LLMCallCompletedEvent
 

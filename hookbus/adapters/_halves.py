@@ -1,4 +1,6 @@
-"""Calls split in two halves, for frameworks with a callback before a tool and one after it."""
+"""Splits calls in two halves, for frameworks that run one callback before a tool and one after
+it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ class Go(NamedTuple):
     """The tool may run.
 
     Attributes:
-        arguments: the arguments, with the changes of receivers.
+        arguments: the arguments for the tool, including changes by receivers.
     """
 
     arguments: dict[str, Any]
@@ -40,12 +42,12 @@ class Instead(NamedTuple):
 
 
 class Halves:
-    """The calls that have begun and not yet returned. Each is one hooked call in its own task,
-    which waits where the tool would run; so an `around` cannot run the tool twice here.
+    """The calls that have begun and not yet returned. Each hooked call runs in its own task, which
+    waits where the tool would run. An `around` receiver therefore cannot run the tool twice.
 
     Args:
         gate: the gate that runs the hooks of the calls.
-        most: the maximum number of open calls; a further call ends the oldest one.
+        most: the maximum number of open calls; beginning another call ends the oldest open call.
         longest: the number of seconds that a call may be open before it is ended.
     """
 
@@ -57,12 +59,13 @@ class Halves:
         """Run the hooked call up to the point where its tool would run.
 
         Args:
-            key: the framework's identifier of the call, the same before and after the tool. If an
-                earlier call is still open under this key, it is ended.
+            key: the framework's identifier of the call, the same before and after the tool. An
+                earlier call that is still open under this key is ended.
             call: the call.
 
         Raises:
-            Exception: any exception of an `around` or of the gate's denial; the tool must not run.
+            Exception: any exception that an `around` receiver or the gate raises; the tool must not
+                run.
         """
         if key in self._open:
             self._give_up(key, "another call began under the same key")
@@ -82,17 +85,17 @@ class Halves:
         return Instead(half.outcome())
 
     async def end(self, key: Hashable, raw: Any) -> Any:
-        """Pass the result of a tool to its call, and return the result for the framework: the same
-        object if no receiver changed it.
+        """Pass the result of a tool to its hooked call, and return the result for the framework. It
+        is the same object if no receiver changed it.
 
         Args:
             key: as in `begin`.
             raw: the result.
 
         Raises:
-            HookError: if no call is open under the key: no guard checked the result, and it must
-                not be passed on.
-            Exception: any exception of the hooked call.
+            HookError: if no call is open under the key. No guard has checked the result, so the
+                caller must not use it.
+            Exception: any exception that the hooked call raises.
         """
         half = self._take(key)
         if not half.back.done():
@@ -101,7 +104,8 @@ class Halves:
         return half.outcome()
 
     async def fail(self, key: Hashable, error: Exception) -> Any:
-        """Pass the exception of a tool to its call, and return the result that replaces it.
+        """Pass the exception of a tool to its hooked call, and return the result with which a
+        receiver replaced it.
 
         Args:
             key: as in `begin`.
@@ -109,7 +113,8 @@ class Halves:
 
         Raises:
             HookError: if no call is open under the key.
-            Exception: the same exception if no receiver replaced it.
+            Exception: the same exception if no receiver handled it, or the exception that a
+                receiver raised.
         """
         half = self._take(key)
         if not half.back.done():
@@ -118,7 +123,7 @@ class Halves:
         return half.outcome()
 
     async def close(self) -> None:
-        """Cancel the calls of the running loop that have not returned."""
+        """Cancel all calls in the running event loop that have not returned."""
         loop = asyncio.get_running_loop()
         left = [(key, half) for key, half in self._open.items() if half.loop is loop]
         for key, half in left:
@@ -185,8 +190,8 @@ class _Half:
         return await self.back
 
     async def until(self, *others: asyncio.Future[Any]) -> None:
-        """Wait until the call has ended or one of the other futures is done. If the waiting task is
-        cancelled, the call is cancelled too.
+        """Wait until the hooked call has ended or one of the other futures is done. If the waiting
+        task is cancelled, cancel the hooked call too.
         """
         waited: set[asyncio.Future[Any]] = {self.task, *others}
         try:

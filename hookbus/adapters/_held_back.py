@@ -15,7 +15,9 @@ _UNKNOWN: Final = object()
 
 
 class Kept:
-    """An answer, and a copy of it from before a receiver could change it in place."""
+    """An answer and its copy, which was made before any receiver could change the answer in
+    place.
+    """
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -40,7 +42,7 @@ def receivers_of(words: Vocabulary, model: Any, phase: str, hook: str = "model_c
 
 
 def is_held_back(words: Vocabulary, model: Any, *, is_async: bool) -> bool:
-    """Return whether any receiver needs the whole answer before a part of it leaves."""
+    """Return whether any receiver needs the whole answer before its first part is passed on."""
     arounds = receivers_of(words, model, "around")
     if any(not getattr(each, "__hookbus_live__", False) for each in arounds):
         return True

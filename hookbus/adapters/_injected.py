@@ -1,5 +1,6 @@
-"""Values that a framework injects into the arguments of a tool: they are not arguments of the call,
-and are restored when the tool runs."""
+"""Hides the values that a framework injects into a tool's arguments from receivers, and restores
+them when the tool runs.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +8,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 _WRITTEN: Final = (str, int, float, type(None))
-"""Types that a model can write, in lists and objects or alone."""
+"""The types of values that a model can write, alone or within lists and objects."""
 
 
 class Injected(dict[str, Any]):
-    """Arguments with values that a framework injected, so that nested hooked calls recognize them.
+    """Arguments that include injected values, with their names, so that nested hooked calls can
+    hide the values too.
 
     Attributes:
         names: the names of the injected arguments.
@@ -26,7 +28,7 @@ class Injected(dict[str, Any]):
 
 
 class Split(NamedTuple):
-    """The arguments of a call, without what its framework has injected.
+    """The arguments of a call, separated into the model's arguments and the injected arguments.
 
     Attributes:
         shown: the arguments that receivers see.
@@ -37,22 +39,23 @@ class Split(NamedTuple):
     hidden: dict[str, Any]
 
     def whole(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the changed arguments, with the injected values restored."""
+        """Return changed arguments together with the injected values."""
         if not self.hidden:
             return dict(arguments)
         return Injected({**arguments, **self.hidden}, self.hidden)
 
 
 def split(given: Mapping[str, Any], declared: Callable[[], Iterable[str]]) -> Split:
-    """Remove injected values from arguments.
+    """Separate injected values from the other arguments.
 
-    A declared name alone hides nothing, because a model may have written an argument of that name.
-    The function removes values that the framework was seen to inject, and values that no model can
-    write.
+    A declared name alone does not make an argument injected, because a model may have written an
+    argument with that name. An argument counts as injected if the framework was seen to inject it,
+    or if its name is declared and no model can write its value.
 
     Args:
         given: the arguments of the call.
-        declared: returns the names that the tool wants injected, if they are needed.
+        declared: returns the names of the arguments that the tool declares as injected; called only
+            if needed.
     """
     names = getattr(given, "names", None)
     if names is None:
@@ -63,7 +66,7 @@ def split(given: Mapping[str, Any], declared: Callable[[], Iterable[str]]) -> Sp
 
 
 def is_written(value: Any) -> bool:
-    """Return whether a model can have written a value, because it is plain data."""
+    """Return whether a value is plain data, which a model can have written."""
     if isinstance(value, dict):
         return all(isinstance(key, str) and is_written(each) for key, each in value.items())
     if isinstance(value, list):

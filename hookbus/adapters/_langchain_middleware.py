@@ -12,7 +12,8 @@ from ._tools import Gate
 
 
 class Refusal(BaseException):
-    """A denial that passes through code that would repeat an `Exception` or call another model.
+    """A denial as a `BaseException`, so that code which handles `Exception` cannot retry the call
+    or try another model.
 
     Attributes:
         blocked: the denial.
@@ -25,7 +26,7 @@ class Refusal(BaseException):
 
 @contextmanager
 def hiding_refusals() -> Iterator[None]:
-    """Raise a `HookBlocked` from the `with` block as a `Refusal`."""
+    """Replace a `HookBlocked` that the `with` block raises with a `Refusal`."""
     try:
         yield
     except HookBlocked as blocked:
@@ -34,7 +35,7 @@ def hiding_refusals() -> Iterator[None]:
 
 @contextmanager
 def showing_refusals() -> Iterator[None]:
-    """Raise a `Refusal` from the `with` block as its `HookBlocked`."""
+    """Replace a `Refusal` that the `with` block raises with its `HookBlocked`."""
     try:
         yield
     except Refusal as refusal:
@@ -42,8 +43,9 @@ def showing_refusals() -> Iterator[None]:
 
 
 def call_model_with(gate: Gate, stock: Any, middleware: Any, request: Any, handler: Any) -> Any:
-    """Let a model's `HookBlocked` pass through middleware, which can then neither retry the call
-    nor send it to another model."""
+    """Let a `HookBlocked` of a model call pass through middleware, so that middleware can neither
+    retry the call nor try another model.
+    """
     with showing_refusals():
         return stock(middleware, request, hiding_refusals()(handler))
 
@@ -51,7 +53,7 @@ def call_model_with(gate: Gate, stock: Any, middleware: Any, request: Any, handl
 async def call_model_with_async(
     gate: Gate, stock: Any, middleware: Any, request: Any, handler: Any
 ) -> Any:
-    """Like `call_model_with`, for async calls."""
+    """Like `call_model_with`, but for async calls."""
 
     async def handle(request: Any) -> Any:
         with hiding_refusals():

@@ -1,4 +1,6 @@
-"""LangChain's chat models: whole requests, streamed requests, and their callbacks."""
+"""Hooks LangChain's chat models: whole requests, streamed requests, and the callbacks about
+both.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,9 @@ from ._vocabulary import Once, Vocabulary
 
 
 def hook_models(words: Vocabulary) -> None:
-    """Route every request of a chat model through `model_call`: `invoke`, `stream`, the events of
-    both versions, and their callbacks."""
+    """Run every request to a chat model through `model_call`: `invoke`, `stream`, both versions of
+    the event API, and the callbacks.
+    """
     cls, patches = import_module("langchain_core.language_models").BaseChatModel, words.patches
     whole = functools.partial(_whole, words)
     patches.wrap(cls, "_generate_with_cache", whole)
@@ -37,10 +40,10 @@ _NATIVE = "_stream_chat_model_events", "_astream_chat_model_events"
 
 
 class _Manager(View):
-    """The caller of callbacks, which holds back the reports of an answer until guards return.
+    """A callback manager that holds back the reports about an answer until the guards return.
 
     Attributes:
-        reports: the reports held back.
+        reports: the reports that are held back.
     """
 
     def __init__(self, behind: Any, reports: list[Callable[[], Any]] | None = None) -> None:
@@ -69,8 +72,8 @@ class _AsyncManager(_Manager):
 
 
 class _Answer(Once):
-    """A request with a whole answer: receivers see its message, LangChain gets the whole
-    `ChatResult`, and callbacks run once no receiver can change or block it."""
+    """A request with a whole answer. Receivers see the message, and LangChain gets the
+    `ChatResult`. Callbacks run after all receivers that can change or block the answer."""
 
     def __init__(self, words: Vocabulary, owner: type, stock: Any, model: Any, manager: Any,
                  *, is_async: bool) -> None:  # fmt: skip
@@ -100,7 +103,7 @@ class _Answer(Once):
         return self._kept.value
 
     def reports(self, message: Any) -> list[Callable[[], Any]]:
-        """Return the pending reports to callbacks for the final answer."""
+        """Return the reports that callbacks have yet to get about the final answer."""
         is_kept = isinstance(self._manager, _Manager) and self._kept.is_still(message)
         return self._manager.reports if is_kept else []
 
@@ -153,9 +156,11 @@ def _whole(words: Vocabulary, owner: type, stock: Any) -> Any:
 
 
 class _Streamed(Once):
-    """A request that is answered in parts. Receivers see messages, LangChain gets their chunks.
+    """A request with a streamed answer. Receivers see messages, and LangChain gets the chunks of
+    these messages.
 
-    Callbacks run for the resulting parts: the model itself gets no callbacks.
+    Callbacks run for the parts that receivers return, because the model itself is called without
+    callbacks.
     """
 
     def __init__(self, owner: type, stock: Any, model: Any) -> None:

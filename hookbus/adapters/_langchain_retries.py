@@ -1,7 +1,7 @@
 """Keeps `with_retry`, `with_fallbacks` and LangGraph's retry policies from repeating a blocked
 call.
 
-A program that names `HookBlocked` among the exceptions it handles still gets it.
+A program that lists `HookBlocked` among the exceptions to handle still handles it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from ._patches import Patches
 
 
 def refuse_once(patches: Patches) -> None:
-    """Make a `HookBlocked` end every retry and every fallback."""
+    """Make `HookBlocked` stop retries and fallbacks, unless the program lists it as an exception to
+    handle.
+    """
     base = import_module("langchain_core.runnables.base").RunnableBindingBase
     retry = import_module("langchain_core.runnables.retry").RunnableRetry
     patches.look_for(retry, "_kwargs_retrying")
@@ -41,7 +43,7 @@ def refuse_once(patches: Patches) -> None:
 
 
 def _is_named(kinds: Any) -> bool:
-    """Return whether a program named denials among the exceptions it handles."""
+    """Return whether a program lists `HookBlocked` among the exceptions to handle."""
     several = kinds if isinstance(kinds, (tuple, list)) else (kinds,)
     return any(isinstance(each, type) and issubclass(each, HookBlocked) for each in several)
 
@@ -63,7 +65,7 @@ def _retrying(stock: Callable[[Any], dict[str, Any]]) -> Callable[[Any], dict[st
 
 
 def _of_a_retry(retry: type, stock: Any) -> Any:
-    """Keep denied inputs of a batch from being treated as failures and retried."""
+    """Prevent denied inputs of a batch from being retried like failed inputs."""
     hidden = _hidden(stock)
 
     @functools.wraps(stock)
@@ -99,7 +101,8 @@ def _refusing(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 class _Tried:
-    """A runnable as seen by its fallbacks, which do not handle denials."""
+    """A view of a runnable for `with_fallbacks`, which hides denials so that no fallback runs for
+    them."""
 
     def __init__(self, runnable: Any) -> None:
         for name in ("invoke", "ainvoke", "batch", "abatch"):

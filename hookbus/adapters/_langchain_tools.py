@@ -1,4 +1,6 @@
-"""Tools of LangChain and LangGraph: their calls, callers and results."""
+"""Hooks the tools of LangChain and LangGraph, and determines the caller and the result of each
+call.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
     from hookbus.approvals import Approved, Denied, Request
 
 _HANDED: Final = "__handoff_destination"
-"""The key under which langgraph-supervisor and langgraph-swarm store a tool's hand-off target."""
+"""The key under which langgraph-supervisor and langgraph-swarm store the target of a hand-off
+tool.
+"""
 
 _SUBAGENTS: Final = ("deepagents.middleware.subagents", "deepagents.middleware.async_subagents")
 _ASKS_AGENTS: Final = {"task", "start_async_task", "update_async_task"}
@@ -53,8 +57,8 @@ def read_tool_input(
 def _read(
     tool: Any, given: Any, call_id: str | None, config: Any
 ) -> tuple[ToolCall, Callable[[Any], Any]]:
-    """Return the call, and a function that turns its arguments into LangChain's input: possibly a
-    string."""
+    """Return the call, and a function that converts its arguments back to LangChain's input, which
+    may be a string."""
     kind, agent = _kind(tool), _agent(config)
     if isinstance(given, dict):
         found = _split(tool, given)
@@ -69,13 +73,13 @@ def _split(tool: Any, given: dict[str, Any]) -> Split:
 
 
 def _declared(tool: Any, given: dict[str, Any]) -> set[str]:
-    """Return the given arguments that a tool wants injected."""
+    """Return the names of the given arguments that a tool declares as injected."""
     without = tool._filter_injected_args(given)
     return {*given} - {*without} - {"run_manager", "callbacks"}  # LangChain's own, of any tool
 
 
 def _agent(config: Any) -> str | None:
-    """Return the name of the agent of the running graph, the innermost with a name."""
+    """Return the name of the innermost named agent among the running graphs, or None."""
     found = import_module("langchain_core.runnables.config").ensure_config(config)
     name = (found.get("metadata") or {}).get("lc_agent_name")
     return name if isinstance(name, str) else None
@@ -142,7 +146,7 @@ def _missing(own: Any, request: Any, config: Any) -> ToolCall:
 def call_missing(
     gate: Gate, stock: Any, own: Any, request: Any, input_type: Any, config: Any
 ) -> Any:
-    """Make hooks run for calls to tools that a node does not have."""
+    """Run the hooks for calls to tools that a node does not have."""
     if request.tool is not None:
         return stock(own, request, input_type, config)
     call = _missing(own, request, config)
@@ -152,7 +156,7 @@ def call_missing(
 async def call_missing_async(
     gate: Gate, stock: Any, own: Any, request: Any, input_type: Any, config: Any
 ) -> Any:
-    """Like `call_missing`, for an async node."""
+    """Like `call_missing`, but for an async node."""
     if request.tool is not None:
         return await stock(own, request, input_type, config)
     call = _missing(own, request, config)
@@ -163,18 +167,20 @@ async def call_missing_async(
 
 
 class _NoOutput(ValueError):
-    """LangChain's message to its model if the output was denied."""
+    """The denial of an output, whose message LangChain sends to the model."""
 
 
 def put_out(gate: Gate, stock: Any, own: Any, tool_args: dict[str, Any]) -> Any:
-    """Hook structured output that a model returns as a call: it is the answer of the run."""
+    """Hook structured output that a model returns as a tool call. This output is the answer of the
+    run.
+    """
     call = ToolCall(own.tool.name, dict(tool_args), None, "output", own.tool, _agent(None))
     found = gate.run(call, lambda arguments: _Output(stock(own, arguments)))
     return found.value if isinstance(found, _Output) else found
 
 
 class _Output:
-    """The answer of a run, which belongs to the program and stays unchanged."""
+    """The answer of a run. The object belongs to the program and is not changed."""
 
     def __init__(self, value: Any) -> None:
         self.value = value

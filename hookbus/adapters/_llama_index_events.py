@@ -1,4 +1,6 @@
-"""LlamaIndex's own events, spans and callbacks of an answer, held back until guards return."""
+"""Holds back LlamaIndex's own events, spans and callbacks about an answer until the guards
+return.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,11 @@ from ._patches import Patches
 
 
 class _Report(NamedTuple):
-    """A report, and the method of a dispatcher or callback manager that makes it.
+    """A report, with the method of a dispatcher or callback manager that delivers the report.
 
     Attributes:
-        whole: the name of the argument with the whole answer; None for a part.
+        whole: the name of the argument that contains the whole answer; None for a report about a
+            part.
     """
 
     kind: str
@@ -29,7 +32,7 @@ class _Report(NamedTuple):
 
 
 class Reports(Aside):
-    """Reports of parts, and of the whole answer, for LlamaIndex's handlers."""
+    """Reports about the parts and the whole answer, for LlamaIndex's handlers."""
 
     def report(self, each: _Report) -> None:
         each.make()
@@ -66,7 +69,7 @@ def _response_like(event: Any, answer: Any) -> Any:
 
 
 def keep_reports(patches: Patches) -> None:
-    """Hold back LlamaIndex's reports of an answer if guards must check it."""
+    """Hold back LlamaIndex's reports about an answer if guards must check the answer."""
     dispatcher = import_module("llama_index.core.instrumentation.dispatcher").Dispatcher
     callbacks = import_module("llama_index.core.callbacks").CallbackManager
     for owner, name, make in (

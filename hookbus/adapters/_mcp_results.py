@@ -1,4 +1,6 @@
-"""Results of MCP tools: convert them for receivers, and replace every copy of a changed result."""
+"""Converts results of MCP tools for receivers, and replaces every copy of a value that a receiver
+changes.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,12 @@ _BOTH: Final = {"content", "structured_content"}
 
 
 class Parts(NamedTuple):
-    """The class that makes a result, of the SDK or of FastMCP.
+    """The class of a tool's result in the SDK or in FastMCP.
 
     Attributes:
         content: the blocks that a model reads.
-        structured_content: the same content as data, for programs; None if there is none.
-        is_error: whether it reports a failed call.
+        structured_content: the same content as data for programs, or None.
+        is_error: whether the result reports a failed call.
     """
 
     content: list[Any]
@@ -27,7 +29,7 @@ class Parts(NamedTuple):
 
 
 def shown(result: Any) -> Any:
-    """Return a result for receivers: text or plain data, with nothing left out.
+    """Return the complete content of a result as text or plain data, for receivers.
 
     The result is the structured content if the text contains the same, or the text if there is
     nothing else. Otherwise, it is all blocks together with the structured content.
@@ -49,7 +51,7 @@ def _dumped(blocks: list[Any]) -> list[Any]:
 
 
 def _unwrapped(structured: Any) -> Any:
-    """Return data that is not an object: on the wire it is `{"result": data}`."""
+    """Return the value in `{"result": value}`, which stands for data that is not an object."""
     is_wrapped = isinstance(structured, Mapping) and [*structured] == ["result"]
     return structured["result"] if is_wrapped else structured
 
@@ -69,14 +71,14 @@ def _loaded(text: str) -> Any:
 
 
 def parts(result: Any, value: Any, schema: Any = None) -> Parts:
-    """Return a result that holds another value, without a copy of the old one.
+    """Return a result with another value, in which no copy of the old value remains.
 
     Args:
-        result: the old result; None if the tool did not run.
+        result: the old result, or None if the tool did not run.
         value: the new value, in the form receivers see.
         schema: the schema of the structured content, if the tool has one. Clients reject a result
-            that does not fit the schema, so such a value becomes an error, which clients do not
-            check.
+            that does not match the schema. A value that does not match therefore becomes an error
+            result, which clients do not check.
     """
     if isinstance(value, Mapping) and {*value} == _BOTH:
         found = Parts(_blocks(value["content"]), value["structured_content"])
@@ -115,7 +117,9 @@ def _adapter(types: Any, pydantic: Any) -> Any:
 
 
 def fitting(found: Parts, schema: Any) -> Parts:
-    """Return a result that fits a tool's schema, or an error with the same content."""
+    """Return a result whose structured content matches a tool's schema, or an error with the same
+    content.
+    """
     draft, registry = import_module("jsonschema.validators"), import_module("referencing")
     validator = draft.validator_for(schema)(schema, registry=registry.Registry())
     for structured in _readings(found):
@@ -125,7 +129,7 @@ def fitting(found: Parts, schema: Any) -> Parts:
 
 
 def _readings(found: Parts) -> Iterator[Any]:
-    """Yield the candidates for the structured content, the likeliest first."""
+    """Yield candidates for the structured content, with the most likely candidate first."""
     if found.structured_content is not None:
         yield found.structured_content
         yield {"result": found.structured_content}

@@ -1,4 +1,4 @@
-"""Hooks the methods by which a framework's models are called."""
+"""Hooks the methods of a framework that call models."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ def hook_models(
     vocabulary: Vocabulary, cls: Any, words: dict[str, str], forms: Forms | None = None, *,
     messages: str | None = None, is_async: bool | None = None, aside: type[Aside] | None = None,
 ) -> None:  # fmt: skip
-    """Hook methods of a framework's models, with their overrides in existing and future subclasses.
+    """Hook methods of a framework's models, including overrides in existing and future subclasses.
 
-    The other arguments of a request are the options, by name.
+    All arguments of a request except the messages are the options, by name.
 
     Args:
         vocabulary: the vocabulary with the hooks.
-        cls: the class; it is enough if subclasses have the methods.
-        words: the hook of each method, such as `{"generate": "model_call"}`. A method with
-            `model_stream` returns items, or a coroutine of them, and is a `model_call`, too.
-        forms: the forms of a streamed answer in parts and as a whole.
-        messages: the parameter with the messages; None means the first one.
-        is_async: whether they are async, if the functions do not show it: a plain function may
-            return an async generator.
+        cls: the class; the methods may be defined only in subclasses.
+        words: the hook of each method, such as `{"generate": "model_call"}`. A method hooked as
+            `model_stream` returns items, or a coroutine that returns them. Its request is also a
+            `model_call`.
+        forms: converts a streamed answer between its parts and the whole answer.
+        messages: the parameter with the messages; None means the first parameter.
+        is_async: whether the methods are async. Needed if their functions do not show it: a plain
+            function may return an async generator.
         aside: holds back the framework's own reports of an answer until the guards have returned.
     """
     if forms is None and "model_stream" in words.values():
-        raise HookError("a model that answers in parts needs forms=")
+        raise HookError("a model that streams its answer needs forms=")
     for name, word in words.items():
         make = functools.partial(
             _seam, vocabulary, name, word, forms, messages, is_async, aside

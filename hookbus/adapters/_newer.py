@@ -27,8 +27,9 @@ from ._versions import (
 )
 
 Untested = Literal["check", "refuse"]
-"""What `install` does on a release newer than those the adapter was tested with: look for its seams
-and run the self-test, or reject all but patch releases."""
+"""What `install` does with a release newer than the tested releases. `"check"` checks the seams and
+runs the self-test; `"refuse"` rejects all but patch releases.
+"""
 
 Install = Callable[[Bus], Uninstall]
 
@@ -36,27 +37,28 @@ _IS_TESTING: Final[ContextVar[bool]] = ContextVar("hookbus_self_test", default=F
 """Whether the self-test itself is calling `install`, on its private bus."""
 
 _ANSWERED: Final[set[tuple[str, str]]] = set()
-"""Adapters and versions whose self-test passed in this process, for objects made often."""
+"""Adapters and versions whose self-test passed in this process, so that it runs only once."""
 
 
 def patches_of(
     adapter: str, package: str, supported: Between | Supported, untested: Untested,
     install: Install, home: Any = None,
 ) -> Patches:  # fmt: skip
-    """Return the patches for an adapter's `install`, once its framework is known to fit.
+    """Check that the installed framework fits the adapter, and return the patches for its
+    `install`.
 
     Args:
         adapter: the name of the adapter.
         package: the name under which the framework is installed.
         supported: the versions that the adapter was tested with.
-        untested: what to do if a newer version is installed.
+        untested: how to treat a newer version.
         install: installs the adapter on a bus; the self-test calls it.
-        home: has the sample and the list of seams, or is the name of that module; None means the
-            module in `_seams`.
+        home: the object with `sample` and `SEAMS`, or the name of that module; None means the
+            adapter's module in `_seams`.
 
     Raises:
-        HookError: if the package is not installed, is too old, is untested and rejected, or lacks a
-            seam; the message names the seam.
+        HookError: if the package is not installed, is too old, is untested and rejected, or fails
+            the self-test; the message names the seam.
     """
     if not Patches.is_in_force(package):  # otherwise the `with` block raises
         require_seams(adapter, package, all_of(supported), untested, install, home)
@@ -67,8 +69,8 @@ def in_place_of(
     adapter: str, package: str, supported: Between | Supported, untested: Untested,
     install: Install, home: Any = None,
 ) -> InPlace:  # fmt: skip
-    """Return patches for objects that replace no function, such as middleware. The self-test
-    runs only once per process.
+    """Check the framework like `patches_of`, but only once per process. Return patches for an
+    object that replaces no function, such as a middleware.
     """
     supported = all_of(supported)
     version = installed_version(package, *supported)
@@ -82,10 +84,11 @@ def require_seams(
     adapter: str, package: str, supported: Supported, untested: Untested, install: Install,
     home: Any,
 ) -> None:  # fmt: skip
-    """Check the installed version; warn if it is untested, passes the self-test and is more than a
-    patch release."""
+    """Raise a `HookError` if the installed version is rejected or fails the self-test. Warn if the
+    version is newer than the tested ones and not only a patch release.
+    """
     if untested not in ("check", "refuse"):
-        raise HookError(f"untested={untested!r} is not known: write 'check' or 'refuse'")
+        raise HookError(f"untested={untested!r} is not valid: use 'check' or 'refuse'")
     if _IS_TESTING.get():
         return
     version = installed_version(package, *supported)
@@ -112,10 +115,10 @@ def require_seams(
 def find_problem(
     adapter: str, install: Install | None = None, home: Any = None
 ) -> SeamProblem | None:
-    """Look for the seams of an adapter in the installed release, and run its self-test.
+    """Check an adapter's seams in the installed release, and run its self-test.
 
     Returns:
-        The problem, or None.
+        The first problem found, or None.
     """
     if home is None or isinstance(home, str):
         home = import_module(home or f"{__package__}._seams.{adapter}")

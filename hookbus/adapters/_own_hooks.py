@@ -20,14 +20,14 @@ Mark = TypeVar("Mark")
 class OwnHook:
     """The receiver for one of a framework's own hooks.
 
-    It stores only the position of the hook in its list, not the hook or its owner; the current
-    call finds the hook. An agent is therefore garbage-collected even if one of its hooks references
-    it.
+    The receiver stores the position of the hook in its list, but no strong reference to the hook or
+    its owner. The call in progress finds the hook. An agent can therefore be garbage-collected even
+    if one of its hooks references it.
 
     Attributes:
-        index: the place in the list.
-        names: the parameters of the hook; None if its signature cannot be read, which fails when it
-            is called.
+        index: the position in the list.
+        names: the parameters of the hook; None if its signature cannot be read. In this case,
+            calling the hook fails.
     """
 
     __signature__ = signature_of(lambda owner, call, ctx: None)
@@ -66,8 +66,8 @@ def title_of(hook: Any) -> str:
 
 
 def _same_as(hook: Hook) -> Callable[[Any], Any]:
-    """Return a function that returns the hook if it is alive and identical to the argument, or the
-    argument is None."""
+    """Return a function that takes a hook or None. It returns the original hook if this hook still
+    exists and is identical to the argument, or if the argument is None."""
     try:
         held: Callable[[], Any] = weakref.ref(hook)
     except TypeError:
@@ -82,8 +82,8 @@ def _give(hook: Any) -> Any:
 
 
 class Mirror(Generic[Mark]):
-    """The connected hooks of each owner. It keeps no owner alive, and forgets the hooks of an owner
-    that no longer exists.
+    """The connected hooks of each owner. It holds only weak references to owners, and removes the
+    hooks of an owner that no longer exists.
 
     A mark identifies a connected hook.
     """
@@ -101,8 +101,8 @@ class Mirror(Generic[Mark]):
         self, owner: Any, signal: str, hooks: Sequence[Any], is_same: Callable[[Mark, Any], bool],
         connect: Callable[[int, Any], tuple[Mark, Connection]],
     ) -> None:  # fmt: skip
-        """Connect the hooks in the list that are not connected, disconnect those no longer in it,
-        and keep its order.
+        """Connect the hooks of a list and disconnect hooks that the list no longer contains, so
+        that the connected hooks have the order of the list.
 
         Args:
             owner: the owner of the hooks.
@@ -112,7 +112,7 @@ class Mirror(Generic[Mark]):
             connect: connects a hook, given its index in the list.
 
         Raises:
-            HookError: if a hook cannot be connected; those before it stay connected.
+            HookError: if a hook cannot be connected; the hooks before it stay connected.
         """
         with self._lock:
             self._watch(owner)
@@ -146,8 +146,9 @@ class Mirror(Generic[Mark]):
 
 
 class View:
-    """An object with some attributes of its own; all others are read from and written to the object
-    behind it."""
+    """An object with some attributes of its own. All other attributes are read from and written to
+    the wrapped object.
+    """
 
     def __init__(self, behind: Any, **own: Any) -> None:
         self.__dict__.update(own, _behind=behind)
@@ -160,8 +161,8 @@ class View:
 
 
 def frozen(value: Any) -> Any:
-    """Return a copy of the dicts and lists in a value, for a later comparison; other objects in it
-    are shared.
+    """Return a value with its dicts and lists copied, for a later comparison. All other objects are
+    shared.
     """
     if isinstance(value, dict):
         return {key: frozen(each) for key, each in value.items()}

@@ -1,4 +1,6 @@
-"""The parts of a streamed answer: how they leave a `model_call`, and the context of each."""
+"""The parts of a streamed answer: how a `model_call` yields them, and in which context each is
+made.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,9 @@ from typing import Any
 
 
 class Part:
-    """An item of a streamed answer on its way out of a `model_call`.
+    """An item of a streamed answer that a `model_call` yields.
 
-    Any other value that leaves the call replaces the whole answer.
+    Any other value that the call yields replaces the whole answer.
     """
 
     __slots__ = ("item",)
@@ -22,9 +24,9 @@ class Part:
 
 
 class Whole:
-    """The whole of a streamed answer: the result that `post` and `finally` see.
+    """The complete streamed answer, which `post` and `finally` receivers see as the result.
 
-    The call uses it as its result, and never yields it as an item.
+    The call uses the value as its result, and never yields the value as an item.
     """
 
     __slots__ = ("value",)
@@ -34,8 +36,7 @@ class Whole:
 
 
 class Held:
-    """Lets a context variable have a value within a `with` block, whatever context the block ends
-    in."""
+    """Sets a context variable within a `with` block, even if the block ends in another context."""
 
     __slots__ = ("_previous", "_value", "_variable")
 
@@ -57,7 +58,9 @@ class Held:
 def steps(
     variable: ContextVar[Any], attempt: Any, items: Any
 ) -> Generator[Any, Any, None]:
-    """Yield items, each made in the context of the reader while a variable holds the attempt."""
+    """Yield items. Each item is made in the context of its consumer, with the context variable set
+    to the attempt.
+    """
     with closing(items):
         while True:
             previous = variable.get()
@@ -74,7 +77,7 @@ def steps(
 async def steps_async(
     variable: ContextVar[Any], attempt: Any, items: Any
 ) -> AsyncGenerator[Any, None]:
-    """Like `steps`, for async items."""
+    """Like `steps`, but for async items."""
     async with aclosing(items):
         while True:
             previous = variable.get()
@@ -89,7 +92,7 @@ async def steps_async(
 
 
 def each(items: Any) -> Generator[Any, Any, None]:
-    """Yield the items of an iterable, which may have nothing to close, and close it."""
+    """Yield the items of an iterable, then close the iterable if it has a `close` method."""
     try:
         yield from items
     finally:
@@ -98,7 +101,7 @@ def each(items: Any) -> Generator[Any, Any, None]:
 
 
 async def each_async(answer: Any) -> AsyncGenerator[Any, None]:
-    """Like `each`, for async items or an awaitable of them."""
+    """Like `each`, but for async items, or for an awaitable that returns them."""
     items = await answer if isawaitable(answer) else answer
     try:
         async for item in items:

@@ -28,8 +28,8 @@ _ABSENT: Final = object()
 class Patches:
     """The changes that one adapter made in its package.
 
-    Use it as a `with` block in `install`, and return its `restore`: an exception in the block
-    restores everything.
+    Use `Patches` in a `with` block in `install`, and return the `restore` method. An exception in
+    the block undoes all changes.
 
         with Patches("agentscope", "1.0.21") as patches:
             patches.replace(AgentBase, "register_class_hook", classmethod(register))
@@ -37,15 +37,16 @@ class Patches:
 
     Args:
         package: the name under which the package is installed.
-        supported: its tested versions, or their range; none if the version was checked before.
+        supported: its tested versions, or their range. Leave it out if the version was already
+            checked.
 
     Raises:
         HookError: if the package is not installed, has another version, or already runs on hookbus.
 
     Attributes:
-        bus: the bus that the package runs on, if its adapter sets it.
-        is_live: whether the changes are in force. If not, the replacements of an adapter must pass
-            calls through, because other code may still hold them.
+        bus: the bus that the package runs on, if the adapter sets this attribute.
+        is_live: whether the changes are in force. If not, an adapter's replacement functions must
+            pass calls through, because other code may still reference these functions.
     """
 
     _in_force: ClassVar[dict[str, Patches]] = {}
@@ -61,7 +62,7 @@ class Patches:
 
     @classmethod
     def without_package(cls, name: str) -> Self:
-        """Return patches that are in force, for calls that come from outside of this process."""
+        """Return patches that are always in force, for calls that arrive from another process."""
         made = cls.__new__(cls)
         made._begin(name)
         made.is_live = True
@@ -85,8 +86,9 @@ class Patches:
             self.restore()
 
     def replace(self, owner: Any, name: str, value: Any) -> None:
-        """Set an attribute of a class, module or object. If other code replaces it later,
-        `restore` leaves that and warns."""
+        """Set an attribute of a class, module or object. If other code replaces the attribute
+        later, `restore` leaves it unchanged and warns.
+        """
         before = vars(owner).get(name, _ABSENT)
         setattr(owner, name, value)
         placed = vars(owner)[name]
@@ -111,8 +113,9 @@ class Patches:
     def replace_everywhere(
         self, home: ModuleType, name: str, value: Any, *, also_outside: bool = False
     ) -> None:
-        """Set a function in its module, and in every other module of the package that imported it
-        by name; with `also_outside`, in all modules and under any name."""
+        """Replace a function in its module, and in every module of the package that imported it by
+        name. With `also_outside`, replace it in all modules and under any name.
+        """
         stock, package = getattr(home, name), f"{home.__name__.partition('.')[0]}."
         for module_name, module in list(sys.modules.items()):
             held = module.__dict__ if isinstance(module, ModuleType) else {}
@@ -125,10 +128,11 @@ class Patches:
     def wrap_function(
         self, home: ModuleType, name: str, make: Callable[[Any], Any], *, also_outside: bool = False
     ) -> None:
-        """Replace a function like `replace_everywhere`, with the result of `make(function)`.
+        """Replace a function with the result of `make(function)`, in the same places as
+        `replace_everywhere`.
 
         Raises:
-            HookError: if the module no longer has a function of that name.
+            HookError: if the module no longer has a function with that name.
         """
         made = make(self.look_for(home, name))
         self.replace_everywhere(home, name, made, also_outside=also_outside)
@@ -136,18 +140,18 @@ class Patches:
     def wrap(
         self, cls: type, name: str, make: Callable[[type, Any], Any], *, is_optional: bool = False
     ) -> None:
-        """Replace a method in a class and in every subclass that overrides it, including future
-        ones.
+        """Replace a method in a class, and in every existing or future subclass that overrides the
+        method.
 
         Args:
-            cls: the class; it is enough if subclasses have the method.
+            cls: the class; the method may be defined only in subclasses.
             name: the method.
             make: called with the class that has the method and the function; returns the
                 replacement.
-            is_optional: whether it is enough if a future class has it.
+            is_optional: whether the method may be missing until a later class defines it.
 
         Raises:
-            HookError: if no existing class has it.
+            HookError: if no existing class has the method, and it is not optional.
         """
         classes = [*_with_subclasses(cls)]
         found = [each for each in classes if inspect.isfunction(vars(each).get(name))]
@@ -185,7 +189,8 @@ class Patches:
         )
 
     def look_for(self, owner: Any, name: str) -> Any:
-        """Return an attribute of a module or class, which a version may no longer have.
+        """Return an attribute of a module or class; a newer version of the package may no longer
+        have it.
 
         Raises:
             HookError: if the attribute is missing.
@@ -195,7 +200,9 @@ class Patches:
         return getattr(owner, name)
 
     def on_restore(self, undo: Callable[[], None]) -> None:
-        """Register another function to run on restore, in the reverse order of the changes."""
+        """Register a function for `restore` to call. `restore` undoes changes and calls functions
+        in reverse order.
+        """
         self._undo.append(undo)
 
     def restore(self) -> None:
@@ -209,8 +216,9 @@ class Patches:
 
 
 class InPlace(Patches):
-    """Patches that change nothing, for an object that users put in place themselves: they are
-    always in force."""
+    """Patches that replace nothing and are always in force, for an object that users install in the
+    framework themselves.
+    """
 
     _in_place: ClassVar[set[str]] = set()
 
@@ -237,8 +245,8 @@ def _with_subclasses(cls: type) -> Iterator[type]:
 
 
 def carries(*names: str) -> Callable[[F], F]:
-    """Mark the parameters of a hookable method that an adapter uses to make its call. These
-    parameters are not part of what a person approves.
+    """Mark the parameters of a hookable method that an adapter needs only to run the call. These
+    parameters are not part of a request for approval.
     """
 
     def mark(function: F) -> F:
@@ -249,8 +257,9 @@ def carries(*names: str) -> Callable[[F], F]:
 
 
 def exceptions(*paths: str) -> tuple[type[BaseException], ...]:
-    """Return the available classes among those named, such as `"langgraph.errors:GraphBubbleUp"`:
-    a package may not be installed, and an older release may lack a class."""
+    """Return the classes with these names, such as `"langgraph.errors:GraphBubbleUp"`. Classes that
+    the installed packages do not have are left out.
+    """
     found: list[type[BaseException]] = []
     for path in paths:
         module, _, name = path.partition(":")
@@ -262,6 +271,8 @@ def exceptions(*paths: str) -> tuple[type[BaseException], ...]:
 
 
 def declare_fields(patches: Patches, cls: type) -> None:
-    """Make objects of a plain class sealable by the parameters of its constructor."""
+    """Let hookbus seal objects of a plain class, by declaring the parameters of its constructor as
+    fields.
+    """
     names = [name for name in signature_of(cls).parameters if not name.startswith("_")]
     patches.replace(cls, "__hookbus_fields__", tuple(names))

@@ -1,5 +1,6 @@
-"""A framework's own approvals: if a guard requires approval, the run is paused, and resumed with
-the answer."""
+"""Approvals by a framework's own means: if a guard requires approval, the framework pauses the run,
+and later resumes the run with the answer.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +24,15 @@ if TYPE_CHECKING:
     from hookbus.approvals import Approved, Denied, Request, Store
 
 class Pause(NamedTuple):
-    """How a framework pauses a run, and resumes it.
+    """How a framework pauses and resumes a run.
 
     Attributes:
-        whose: takes a `ToolCall`, and returns a unique id that stays the same when its run is
-            resumed.
-        ask: takes the `ToolCall`, the request, and whether it is new, and returns the `Approved` or
-            `Denied` with which the run was resumed, or an awaitable of it; None if there is no run
-            to pause. Otherwise it raises the exception that pauses the run.
+        whose: takes a `ToolCall`, and returns a unique id of the call, which is the same after the
+            run is resumed.
+        ask: takes the `ToolCall`, the request, and whether the request is new. If the run was
+            resumed, the function returns the `Approved` or `Denied`, or an awaitable. It returns
+            None if the call does not belong to a run, and otherwise raises the exception that
+            pauses the run.
     """
 
     whose: Callable[[Any], str | None]
@@ -38,7 +40,7 @@ class Pause(NamedTuple):
 
 
 class Instead(Exception):
-    """Raised if a result pauses the run, with this result for the framework."""
+    """Raised if the framework pauses a run when a tool returns a certain result."""
 
     def __init__(self, result: Any) -> None:
         super().__init__(result)
@@ -46,9 +48,11 @@ class Instead(Exception):
 
 
 class Pausing:
-    """An approver that stores requests, and pauses the run until they are answered.
+    """An approver that stores requests for approval, and pauses the run until the request is
+    answered.
 
-    A request is for exactly one call of a run, because its digest includes the framework's id.
+    Each request belongs to exactly one call, because its digest includes the framework's id of the
+    call.
     """
 
     name = "Store, which pauses the run"
@@ -59,7 +63,7 @@ class Pausing:
         self.people = store.people
 
     def ask(self, request: Request) -> Any:
-        """Return the answer to a repeated call; otherwise pause its run."""
+        """Return the answer if the request was already answered; otherwise, pause the run."""
         attempt, bound = self._bound(request)
         answer, said = self.store.ask(bound), None
         if _is_parked(answer) and attempt is not None:
@@ -71,7 +75,7 @@ class Pausing:
         return self.store.ask(bound)
 
     async def ask_async(self, request: Request) -> Any:
-        """Like `ask`, for an async call."""
+        """Like `ask`, but for an async call."""
         attempt, bound = self._bound(request)
         answer, said, is_waited_for = await self.store.ask_async(bound), None, False
         if _is_parked(answer) and attempt is not None:
@@ -88,7 +92,8 @@ class Pausing:
         return last
 
     def _bound(self, request: Request) -> tuple[Any, Request]:
-        """Return the attempt that requires approval, if its run can be paused, and its request."""
+        """Return the attempt that requires approval if its run can be paused, or None, and the
+        request for approval."""
         attempt = CALLED.get()
         is_its_own = request.hook == "tool_call" and attempt is not INSIDE.get()
         is_its_own = is_its_own and not request.required  # a framework does not prove names
@@ -116,7 +121,7 @@ def _asked(attempt: Any, bound: Request, parked: Any) -> tuple[Any, Request, boo
 
 @contextmanager
 def _pausing(attempt: Any, parked: Any) -> Iterator[None]:
-    """Keep the exception that pauses the run: it is raised outside the hooked call."""
+    """Store the exception that pauses the run, so that it can be raised outside the hooked call."""
     try:
         yield
     except HookError:
@@ -126,7 +131,7 @@ def _pausing(attempt: Any, parked: Any) -> Iterator[None]:
 
 
 def shown(request: Request) -> dict[str, Any]:
-    """Return the request for a person, in JSON types; the answer names its `id`."""
+    """Return a request as JSON types, to show to a person. The answer must contain its `id`."""
     return {
         "id": request.id, "question": request.question, "receiver": request.receiver,
         "tool": request.arguments["name"], "arguments": request.arguments["arguments"],
@@ -134,13 +139,14 @@ def shown(request: Request) -> dict[str, Any]:
 
 
 def answered(said: Any, request: Request, *, by: str) -> Approved | Denied | None:
-    """Return the answer to a request; None if it is for another request, or is not an answer.
+    """Return an answer as `Approved` or `Denied`, or None if it is invalid or belongs to another
+    request.
 
     Args:
         said: `{"id": ..., "approved": True}`, optionally with `by` and edited `arguments`; or
             `{"id": ..., "approved": False, "reason": ...}`.
         request: the request.
-        by: the approver, if the answer does not name one.
+        by: the name of the approver if the answer does not contain `by`.
     """
     approvals = import_module("hookbus.approvals")
     if not isinstance(said, Mapping) or said.get("id") != request.id:
@@ -161,10 +167,11 @@ _ON: Final[WeakKeyDictionary[Bus, Pausing]] = WeakKeyDictionary()
 
 
 def approve_by(patches: Patches, bus: Bus, store: Any) -> None:
-    """Make a bus ask a store for approvals, until the last adapter that shares it is uninstalled.
+    """Make a store the approver of a bus, until the last adapter that uses this store is
+    uninstalled.
 
     Raises:
-        HookError: if it is not a store, or the bus has another approver.
+        HookError: if the object is not a store, or another adapter on the bus uses another store.
     """
     if not isinstance(store, import_module("hookbus.approvals").Store):
         raise HookError(f"approver= must be a hookbus.approvals.Store(path), not {store!r:.60}")

@@ -17,8 +17,9 @@ from ._vocabulary import Once, Vocabulary
 
 
 def hook_models(words: Vocabulary) -> None:
-    """Route every request to a model through `model_call`. A model that calls other models
-    makes no `model_call` itself."""
+    """Route every request to a model through `model_call`. A model that only calls other models,
+    such as a fallback, makes no `model_call` itself.
+    """
     models = import_module("pydantic_ai.models")
     fallback = import_module("pydantic_ai.models.fallback")
     around = import_module("pydantic_ai.models.wrapper").WrapperModel, fallback.FallbackModel
@@ -30,7 +31,7 @@ def hook_models(words: Vocabulary) -> None:
 
 
 def _not_of_a_refusal(owner: type, stock: Any) -> Any:
-    """Never send a blocked call to another model."""
+    """Prevent a blocked call from being sent to a fallback model."""
 
     @functools.wraps(stock)
     async def falls_back(chain: Any, failure: Any) -> bool:
@@ -63,14 +64,14 @@ def _whole(words: Vocabulary, around: Any, owner: type, stock: Any) -> Any:
 
 
 class _Instead:
-    """The placeholder for the events of an answer that the model did not stream."""
+    """A placeholder for the events of an answer that was not streamed by the model."""
 
     def __init__(self, answer: Any) -> None:
         self.answer = answer
 
 
 class _Stream(Once):
-    """A streamed request: its items are events.
+    """A streamed request, whose items are events.
 
     Attributes:
         response: the object from which Pydantic AI reads events; None if the model was not called.
@@ -90,7 +91,7 @@ class _Stream(Once):
                 yield event
 
     def whole(self, events: list[Any]) -> Any:
-        """Return the response made from its events, which receivers may have changed."""
+        """Return the response made from the events, including changes by receivers."""
         response, held = self.response.get(), _parts_of(events)
         return response if held == response.parts else replace(response, parts=held)
 
@@ -130,7 +131,8 @@ def _streamed(words: Vocabulary, around: Any, owner: type, stock: Any) -> Any:
 
 
 async def _response(words: Vocabulary, asked: _Stream, events: Any, parameters: Any) -> Any:
-    """Return the object from which Pydantic AI reads events, once the first may leave."""
+    """Return the object from which Pydantic AI reads events, after the first event can be passed
+    on."""
     begun = [event async for event in _first(events)]
     if begun and isinstance(begun[0], _Instead):
         return _judged(begun[0].answer, parameters)
@@ -163,7 +165,7 @@ def _judged_class() -> Any:
     base: Any = import_module("pydantic_ai.models").StreamedResponse
 
     class Judged(base):  # type: ignore[misc]
-        """A response that guards checked as a whole, passed on as a stream."""
+        """A complete response that guards have checked, passed on as a stream."""
 
         def __init__(self, answer: Any, parameters: Any, events: list[Any]) -> None:
             super().__init__(parameters)
@@ -190,7 +192,7 @@ def _judged_class() -> Any:
             return self.answer if is_over else replace(self.answer, parts=_parts_of(self.given))
 
         async def close_stream(self) -> None:
-            """Close nothing: the model has answered."""
+            """Do nothing: the model has already sent the whole response."""
 
         usage = property(lambda self: self.answer.usage)
         model_name = property(lambda self: self.answer.model_name or "")

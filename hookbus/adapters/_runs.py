@@ -1,4 +1,4 @@
-"""Hooks the methods by which a framework's agents are run."""
+"""Hooks the methods that run a framework's agents."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ def hook_runs(
     words: Vocabulary, cls: Any, name: str, *, agent: str | None = None, input: str | None = None,
     stream: str | bool | None = None,
 ) -> None:  # fmt: skip
-    """Hook a method that runs an agent, with its overrides in existing and future subclasses. If it
-    returns its parts one by one, it is an `agent_stream`, and otherwise an `agent_run`.
+    """Hook a method that runs an agent, including overrides in existing and future subclasses. A
+    method that yields the parts of its result is hooked as `agent_stream`, any other method as
+    `agent_run`.
 
     Args:
         words: the vocabulary with the hooks.
         cls: the class.
         name: the method.
-        agent: the parameter with the agent, or the attribute of the object that has the method;
-            None means that object.
-        input: the parameter with the input; None means the first one.
-        stream: the parameter that requests a stream, if the method has one; or whether the method
-            always returns its parts.
+        agent: the name of the parameter with the agent, or of the attribute with the agent of the
+            method's object; None means that this object is the agent.
+        input: the name of the parameter with the input; None means the first parameter.
+        stream: the name of the parameter that requests a stream, or a bool that states whether the
+            method always streams.
 
     Raises:
         HookError: if the method does not fit `stream`.
@@ -42,7 +43,7 @@ def hook_runs(
 
 
 def _problem(owner: type, method: Any, stream: str | bool | None) -> str:
-    """Return why a method does not fit `stream`, or an empty string."""
+    """Return the reason why a method does not match `stream`, or an empty string."""
     where = f"{owner.__qualname__}.{method.__name__}"
     if stream is False and _is_generator(method):
         return f"stream=False, but {where} yields its parts"

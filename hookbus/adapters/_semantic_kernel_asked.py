@@ -1,4 +1,6 @@
-"""Semantic Kernel: requests of a model for functions, and functions that do not exist."""
+"""Hooks Semantic Kernel's handling of a model's requests for functions, including unknown
+functions.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ class Asked:
     """A model's request for a function.
 
     Attributes:
-        is_to_go_on: whether it would end the model's turn, and was denied.
+        is_to_go_on: whether the function would have ended the model's turn but was blocked, so that
+            the turn must continue.
     """
 
     is_to_go_on = False

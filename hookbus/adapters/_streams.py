@@ -1,9 +1,9 @@
-"""A request to a model that answers in parts: a `model_call` like any other.
+"""Runs requests for streamed answers as `model_call`.
 
-Guards of `pre` run before the model is called. Receivers of `post` that may change or block the
-answer, and every `around`, need the whole answer. The parts are then held back until it is complete
-and these receivers have returned. If only observers see the answer, its parts are passed on live.
-Receivers of `item_model_stream` see each part before that.
+`pre` guards run before the model is called. `post` receivers that may change or block the answer,
+and all `around` receivers, need the whole answer. If there are any, the parts are held back until
+the answer is complete and these receivers have returned. If only observers see the answer, its
+parts are passed on immediately. In both cases, `item_model_stream` receivers see each part first.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _log = logging.getLogger("hookbus")
 
 
 class Forms(NamedTuple):
-    """Converts a framework's answer between parts and the whole.
+    """Converts a framework's answer between its parts and the whole answer.
 
     Attributes:
-        whole: makes an answer from all items, in the form of an answer that is not streamed.
-        items: makes the items from an answer: usually one.
+        whole: joins all items to one answer, in the same type as an answer that is not streamed.
+        items: splits an answer into items, usually only one.
     """
 
     whole: Callable[[list[Any]], Any]
@@ -34,14 +34,14 @@ class Forms(NamedTuple):
 
 
 def is_seen_in_parts(words: Vocabulary, model: Any) -> bool:
-    """Return whether any receiver sees each part of an answer."""
+    """Return whether any receiver is connected to the single parts of an answer."""
     return any(receivers_of(words, model, phase, "model_stream") for phase in PHASES)
 
 
 def give_items(
     words: Vocabulary, attempt: Attempt, model: Any, messages: Any, options: Any, agent: Any
 ) -> Generator[Any, Any, None]:
-    """Yield the items of a hooked request, after the receivers that see each item."""
+    """Yield the items of a hooked request after the `model_stream` receivers have seen them."""
     if not is_seen_in_parts(words, model):
         return give(attempt, messages, options)
     return words.stream("model_stream", attempt, model, messages, options, agent)
@@ -50,7 +50,7 @@ def give_items(
 def give_items_async(
     words: Vocabulary, attempt: Attempt, model: Any, messages: Any, options: Any, agent: Any
 ) -> AsyncGenerator[Any, None]:
-    """Like `give_items`, for async items."""
+    """Like `give_items`, but for async items."""
     if not is_seen_in_parts(words, model):
         return give_async(attempt, messages, options)
     return words.stream_async("model_stream", attempt, model, messages, options, agent)
@@ -61,8 +61,9 @@ class _Request:
 
     Args:
         vocabulary: the vocabulary with the hooks.
-        attempt: its body yields the items; code that runs inside it finds the call by it.
-        forms: the forms of the framework's answers.
+        attempt: the body of this attempt yields the items. Code inside the body finds the call by
+            this attempt.
+        forms: converts the framework's answers between parts and whole answers.
         hook_args: the model, the messages, the options and the agent.
     """
 
@@ -81,13 +82,14 @@ class _Request:
     # -- the answer --------------------------------------------------------------------------------
 
     def gather(self, items: list[Any]) -> Any:
-        """Return the answer made from all items."""
+        """Join all items to one answer."""
         self._items, self._kept = items, Kept(self.forms.whole(items) if items else None)
         return self._kept.value
 
     def gather_for_observers(self, items: list[Any]) -> Any:
-        """Return the answer made from all items, or None if that fails: observers decide nothing,
-        so this must not end the call."""
+        """Join all items to one answer, or return None if that fails. A failure must not end the
+        call, because only observers need this answer.
+        """
         try:
             return self.forms.whole(items) if items else None
         except Exception as error:
@@ -96,13 +98,13 @@ class _Request:
             return None
 
     def given_out(self, answer: Any) -> Iterable[Any]:
-        """Return the items of the call's result: the model's own items if no receiver changed the
-        answer, not even in place.
+        """Return the items of the call's result. They are the model's own items if no receiver
+        replaced or modified the answer.
         """
         return self._items if self._kept.is_still(answer) else self.forms.items(answer)
 
     def _leaving(self, part: Any) -> Iterable[Any]:
-        """Return the items of the result of a live call."""
+        """Return the items for a value that a live call yields."""
         if type(part) is Part:
             return (part.item,)
         # A call without receivers or listeners runs bare, and does not unpack its result.
@@ -179,16 +181,17 @@ class _Request:
 def ask_in_parts(
     vocabulary: Vocabulary, attempt: Attempt, forms: Forms, *hook_args: Any
 ) -> Generator[Any, Any, None]:
-    """Make a streamed request a `model_call`, and yield the items for its caller.
+    """Run a streamed request as a `model_call`, and yield the items for its caller.
 
     Args:
         vocabulary: the vocabulary with the hooks.
-        attempt: its body takes the messages and the options and returns an iterable of items.
-        forms: the forms of the framework's answers in parts and as a whole.
+        attempt: the body of this attempt takes the messages and the options, and returns an
+            iterable of items.
+        forms: converts the framework's answers between parts and whole answers.
         hook_args: the model, the messages, the options and the agent.
 
     Raises:
-        HookBlocked: if it was blocked, before any item is yielded.
+        HookBlocked: if the request was blocked, before any item is yielded.
     """
     stock = attempt.body
     attempt.body = lambda messages, options: each(stock(messages, options))
@@ -198,7 +201,7 @@ def ask_in_parts(
 def ask_in_parts_async(
     vocabulary: Vocabulary, attempt: Attempt, forms: Forms, *hook_args: Any
 ) -> AsyncGenerator[Any, None]:
-    """Like `ask_in_parts`, for an async request. The body may return an awaitable of items."""
+    """Like `ask_in_parts`, but for an async request. The body may return an awaitable of items."""
     stock = attempt.body
     attempt.body = lambda messages, options: each_async(stock(messages, options))
     return _Request(vocabulary, attempt, forms, hook_args).items_async()

@@ -1,4 +1,4 @@
-"""Tool calls of frameworks as adapters describe them, and the gate that runs their hooks."""
+"""Describes the tool calls of frameworks, and runs their hooks."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class ToolCall:
         name: the name that the model used.
         arguments: the parsed arguments.
         call_id: the framework's identifier of the call, if there is one.
-        kind: function, mcp, agent, handoff, output, builtin, or unknown: there is no such tool.
-        tool: the framework's tool object, which is the sender; else the object with the call.
+        kind: function, mcp, agent, handoff, output, builtin, or unknown if there is no such tool.
+        tool: the sender: the framework's tool object, or the object that makes the call.
         caller: the agent that makes the call, if it is known.
         context: data the adapter needs for results and denials; receivers do not see it.
     """
@@ -54,8 +54,7 @@ class ToolCall:
 
 def note_schema(sender: Any, name: str, schema: Any, description: str | None = None) -> None:
     """Record the JSON schema and description of a tool whose calls have another sender, such as a
-    session: guards look up the tool there.
-    """
+    session. Guards look up the tool on this sender."""
     sender.__dict__.setdefault("__hookbus_schemas__", {})[name] = schema
     sender.__dict__.setdefault("__hookbus_descriptions__", {})[name] = description
 
@@ -65,8 +64,8 @@ class Refusal(NamedTuple):
 
     Attributes:
         text: the text for a model.
-        blocked: the exception with the receiver and the reason; for a program, raise this.
-        call: the call that did not happen.
+        blocked: the exception to raise if the caller is a program.
+        call: the blocked call.
     """
 
     text: str
@@ -83,13 +82,14 @@ def _same(value: Any) -> Any:
 
 
 class Results(NamedTuple):
-    """Converts between a framework's tool results and the values of receivers.
+    """Converts between a framework's tool results and the values that receivers see.
 
     Attributes:
         shown: takes the framework's result, and returns the text or plain data that receivers see.
-        packed: takes the call, the framework's result (None if the tool did not run) and the value
-            that replaces it, and returns the framework's new result, without a copy of the old one.
-        refused: takes a `Refusal`, and returns the framework's answer for its model, or raises.
+        packed: takes the call, the framework's result (None if the tool did not run) and its
+            replacement. It returns a new result for the framework, in which no copy of the old
+            value remains.
+        refused: takes a `Refusal`, and returns the framework's result for the model, or raises.
     """
 
     shown: Callable[[Any], Any] = _same
@@ -110,12 +110,12 @@ class _UnderWay(Attempt):
     """A tool call in progress.
 
     Attributes:
-        layer: its current depth inside the framework.
+        layer: the layer of the framework at which the call currently is.
         arguments: a copy of the arguments of the tool's last run.
         raw: the framework's result.
         value: the result as receivers saw it.
-        pause: how its framework pauses the run, if it can.
-        paused: the pending request for approval, and the exception raised meanwhile.
+        pause: how the framework pauses the run, if it can.
+        paused: the id of the pending request for approval, and the exception that pauses the run.
     """
 
     raw: Any = None
@@ -128,11 +128,11 @@ class _UnderWay(Attempt):
         self.bus, self.call, self.layer, self.arguments = bus, call, layer, call.arguments
 
     def covers(self, bus: Bus, call: ToolCall, layer: int) -> bool:
-        """Return whether a call is this same call deeper inside the framework. If so, its hooks
-        have already run.
+        """Return whether a call is the same call at a deeper layer of the framework. If so, its
+        hooks have already run.
 
-        The same tool with the same arguments at the same depth is another call: a recursion. The
-        guards of another bus have not run.
+        The same tool with the same arguments at the same layer is a recursive call, whose hooks
+        have not run. On another bus, the hooks have not run either.
         """
         if bus is not self.bus or call.tool is not self.call.tool or layer <= self.layer:
             return False
@@ -154,11 +154,11 @@ class Gate:
     Args:
         patches: the patches of the adapter.
         bus: the bus to declare the hooks on.
-        results: how the framework represents results.
-        words: the framework's hooks of the vocabulary.
+        results: converts the framework's tool results.
+        words: the common hooks that the framework calls.
         say: a function that turns a `HookBlocked` into the text that the model reads.
-        approver: the store that is asked for approval while runs are paused; None leaves that to
-            the bus.
+        approver: the store for requests for approval, while their runs are paused; None means that
+            the bus's own approver decides.
         pause: how the framework pauses a run.
         passes: exceptions that return control to the framework; they are not failures.
 
@@ -180,8 +180,8 @@ class Gate:
         self.vocabulary = Vocabulary(patches, bus, words, passes)
 
     def run(self, call: ToolCall, body: Callable[[dict[str, Any]], Any], layer: int = 0) -> Any:
-        """Make a sync call to a tool; `body` runs it with the arguments of the `call`, as changed.
-        A call passes its hooks once, at the first `layer` of the framework."""
+        """Make a sync call to a tool. `body` runs the tool with the arguments of `call`, including
+        changes by receivers. The hooks run only once, at the first `layer` of the framework."""
         if self._passes(call, layer):
             return body(call.arguments)
         stop_if_cancelled()
@@ -235,15 +235,15 @@ class Gate:
     def seam(
         self, cls: Any, name: str, read: Read, *, layer: int = 0, stream: bool | None = None
     ) -> None:
-        """Route a method of a framework's tools through this gate, with its overrides in existing
+        """Route a method of a framework's tools through this gate, including overrides in existing
         and future subclasses.
 
         Args:
             cls: the class.
             name: the method.
-            read: takes the unbound method and its arguments; returns the call and its body.
-            layer: the depth inside the framework, if a call passes through several such methods.
-            stream: whether it yields its result last, after other parts.
+            read: takes the unbound method and its arguments, and returns the call and its body.
+            layer: the layer of the framework, if a call passes through several such methods.
+            stream: whether the method yields parts and then its result as the last item.
         """
         self.patches.wrap(cls, name, functools.partial(self._seam, read, layer, stream))
 
@@ -251,8 +251,8 @@ class Gate:
         self, home: ModuleType, name: str, read: Read, *, layer: int = 0,
         stream: bool | None = None,
     ) -> None:  # fmt: skip
-        """Do the same for a function `name` of a module `home`, wherever it was imported, with
-        `read`, `layer` and `stream` as in `seam`."""
+        """Route the function `name` of the module `home` through this gate, in every module that
+        imported the function. `read`, `layer` and `stream` have the same meaning as in `seam`."""
         make = functools.partial(self._seam, read, layer, stream, None)
         self.patches.wrap_function(home, name, make)
 
@@ -287,7 +287,7 @@ class Gate:
         return seam
 
     def _streamed_seam(self, read: Read, depth: Callable[[Any], int], stock: Any) -> Any:
-        """Hook a tool that yields parts and then its result. All are held back until it ends."""
+        """Hook a tool that yields parts and then its result, and hold back all parts until then."""
 
         @functools.wraps(stock)
         async def seam(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:

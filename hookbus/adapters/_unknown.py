@@ -1,8 +1,8 @@
-"""Calls to tools that do not exist: a model requests one, and its framework answers. Such a call is
-reported, counted and denied like any other, with `kind="unknown"`.
+"""Hooks calls to tools that do not exist, which the framework answers itself. Such a call is
+reported, counted and denied like any other call, with `kind="unknown"`.
 
-If a framework has no separate place for this answer, the hooks run after it: nothing has run yet,
-and the model would read the framework's answer.
+In some frameworks, the hooks run only after the framework has made its answer. This order is safe
+because no tool has run and the model has not read the answer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from ._tools import Gate, ToolCall
 def call_of(
     name: str, arguments: Any, call_id: str | None, sender: Any, agent: Any, context: Any = None
 ) -> ToolCall:
-    """Return the call to a tool that does not exist; the model may not have written an object."""
+    """Return the call to a tool that does not exist. If the model did not write a JSON object, the
+    only argument is `input`.
+    """
     if isinstance(arguments, str):
         with suppress(ValueError):
             arguments = json.loads(arguments or "{}")
@@ -29,8 +31,9 @@ def call_of(
 
 
 def answer_missing(gate: Gate, call: ToolCall, text: str) -> str:
-    """Run the hooks of such a call in an adapter whose denials raise. Return the text for the
-    model: the framework's text, the text of a receiver, or the text of the denial."""
+    """Run the hooks of a call to an unknown tool, in an adapter that raises denials. Return the
+    text for the model: the framework's text, the text of a receiver, or the text of the denial.
+    """
     try:
         return str(gate.run(call, lambda _: text))
     except HookBlocked as blocked:
@@ -38,7 +41,7 @@ def answer_missing(gate: Gate, call: ToolCall, text: str) -> str:
 
 
 async def answer_missing_async(gate: Gate, call: ToolCall, text: str) -> str:
-    """Like `answer_missing`, for an async call."""
+    """Like `answer_missing`, but for an async call."""
     try:
         return str(await gate.run_async(call, lambda _: give(text)))
     except HookBlocked as blocked:

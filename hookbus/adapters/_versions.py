@@ -13,7 +13,9 @@ from hookbus import HookError
 Numbers = tuple[int, int, int]
 
 _NEEDS_PYTHON: Final = {"bub": (3, 12)}
-"""Packages that need a newer Python than hookbus, with the oldest version for each."""
+"""Packages that need a newer Python than hookbus does, with the oldest Python version that each
+supports.
+"""
 
 _LAST: Final = 10**9
 _PLAIN_NAME: Final = re.compile(r"[\w.-]+")
@@ -78,7 +80,7 @@ def installed_version(package: str, *supported: str | Between) -> str:
     """Return the installed version of a package, supported or not.
 
     Raises:
-        HookError: if it is not installed, with advice on what to install.
+        HookError: if the package is not installed; the message advises what to install.
     """
     try:
         return metadata.version(package)
@@ -92,7 +94,7 @@ def require_version(package: str, *supported: str | Between) -> str:
     """Return the installed version of a package.
 
     Raises:
-        HookError: if it is not installed, or its version is not supported.
+        HookError: if the package is not installed, or its version is not supported.
     """
     version = installed_version(package, *supported)
     if supported and not is_supported(version, supported):
@@ -113,7 +115,8 @@ def describe(supported: Supported) -> str:
 
 def advice_for(package: str, supported: Supported) -> str:
     """Return advice on what to install. The advice respects the requirements of other installed
-    packages: if no supported version fits them, it names these packages and recommends no version.
+    packages. If no supported version meets these requirements, the advice names the packages and
+    recommends no version.
     """
     required = dict(_requirements(package))
     described = "; ".join(f"{name} requires {each}" for name, each in sorted(required.items()))
@@ -138,7 +141,8 @@ def _python() -> str:
 
 
 def _fitting(supported: str | Between, requirements: list[str]) -> str:
-    """Return the specifier of the versions both sides allow; empty if there are none."""
+    """Return a specifier for the supported versions that all requirements allow, or an empty
+    string."""
     clauses = [found for each in requirements for found in _CLAUSE.findall(each)]
     if isinstance(supported, str):
         fits = all(_allows(sign, numbers_of(text), text, supported) for sign, text in clauses)
@@ -159,7 +163,8 @@ def _fitting(supported: str | Between, requirements: list[str]) -> str:
 
 
 def _interval(sign: str, text: str) -> tuple[Numbers, Numbers]:
-    """Return the lowest version that a clause allows, and the lowest above it that it forbids."""
+    """Return the lowest version that a clause allows, and the lowest higher version that the clause
+    forbids."""
     numbers = numbers_of(text)
     major, minor, patch = numbers
     after, most = (major, minor, patch + 1), (_LAST, 0, 0)
@@ -182,7 +187,7 @@ def _allows(sign: str, numbers: Numbers, text: str, version: str) -> bool:
 
 
 def _requirements(package: str) -> Iterator[tuple[str, str]]:
-    """Yield the other installed packages that require a package, and their requirements."""
+    """Yield all other installed packages that require a package, with their requirements."""
     for each in metadata.distributions():
         for wants in each.requires or ():
             name = _PLAIN_NAME.match(wants)

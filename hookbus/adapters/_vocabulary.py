@@ -1,4 +1,4 @@
-"""The hooks that agent frameworks share: tools, models and runs, each under one name."""
+"""The common hooks of agent frameworks, with one name each for tool calls, model calls and runs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ._patches import Patches
 
 
 class Attempt:
-    """One hooked call of the vocabulary, with the framework's body.
+    """A call to one of the common hooks, with the framework's function that it runs.
 
     Attributes:
-        body: takes the arguments that may be changed, and runs the hooked function.
+        body: runs the framework's function with the arguments that receivers may change.
         aside: holds back the framework's reports of a model's answer, if there are any.
     """
 
@@ -28,18 +28,18 @@ class Attempt:
 
 
 CALLED: Final[ContextVar[Attempt | None]] = ContextVar("hookbus_called", default=None)
-"""The hooked call being made, for an approver that pauses its run."""
+"""The hooked call in progress. An approver that pauses runs reads it."""
 
 INSIDE: Final[ContextVar[Attempt | None]] = ContextVar("hookbus_inside", default=None)
-"""The call whose body runs. Calls made by a receiver are not inside it."""
+"""The hooked call whose body is running. It is not set for calls that receivers make."""
 
 
 class Once(Attempt):
-    """A call to a method whose hooks run once: an override that calls its parent's method, or a
-    method that uses another.
+    """A call to a method whose hooks must run only once, even if the method calls its parent's
+    method or another hooked method.
 
     Args:
-        of: the object that has the method.
+        of: the object whose method is called.
         name: the method.
         owner: the class that defines it.
         body: the body, as in `Attempt`.
@@ -51,9 +51,8 @@ class Once(Attempt):
 
     @property
     def is_asked(self) -> bool:
-        """Whether it is made inside a call that is already hooked. A repeated call to the same
-        method does not count, because it is a recursion.
-        """
+        """Whether the call is made within a hooked call of the same object. A recursive call to the
+        same method is a new call."""
         outer = INSIDE.get()
         if not isinstance(outer, Once) or outer.of is not self.of:
             return False
@@ -61,20 +60,20 @@ class Once(Attempt):
 
 
 def depth_of(owner: type, of: Any) -> int:
-    """Return how far up in the classes of an object a class is; 0 if it is not one of them."""
+    """Return the position of a class in the MRO of an object's type; 0 if it is not there."""
     mro = type(of).__mro__
     return mro.index(owner) if owner in mro else 0
 
 
 class Refused:
-    """The result of a blocked call if its verdict has none."""
+    """The result of a blocked call whose verdict provides no result."""
 
     def __init__(self, blocked: HookBlocked) -> None:
         self.blocked = blocked
 
 
 def refusal(blocked: HookBlocked) -> str:
-    """Return the text for a model about a blocked call. Only this function defines its wording."""
+    """Return the text about a blocked call for the model, as all adapters do by default."""
     return f"Error: the call was blocked by {blocked.receiver}: {blocked.reason}"
 
 
@@ -105,8 +104,8 @@ def give_async(attempt: Attempt, *arguments: Any) -> AsyncGenerator[Any, None]:
 
 
 class _Words:
-    """The hookable methods: each has a sync and an async form. Receivers see their arguments,
-    except the attempt. A streamed request is a `model_call`, too, with its own forms."""
+    """The hookable methods, each as a sync and an async method. Receivers see all arguments except
+    the attempt. A streamed request is also a `model_call`, but has its own methods."""
 
     @staticmethod
     def tool_call(
@@ -142,14 +141,14 @@ class _Words:
     def model_call_stream(
         model: Any, messages: Any, options: dict[str, Any], caller: Any, attempt: Attempt
     ) -> Generator[Any, Any, Any]:
-        """Call a model that answers in parts; `messages` and `options` can be changed."""
+        """Call a model that streams its answer; `messages` and `options` can be changed."""
         yield from attempt.body(messages, options)
 
     @staticmethod
     async def model_call_stream_async(
         model: Any, messages: Any, options: dict[str, Any], caller: Any, attempt: Attempt
     ) -> AsyncGenerator[Any, None]:
-        """Call a model that answers in parts; `messages` and `options` can be changed."""
+        """Call a model that streams its answer; `messages` and `options` can be changed."""
         async with aclosing(attempt.body(messages, options)) as parts:
             async for part in parts:
                 yield part
@@ -158,14 +157,14 @@ class _Words:
     def model_stream(
         model: Any, messages: Any, options: dict[str, Any], caller: Any, attempt: Attempt
     ) -> Generator[Any, Any, Any]:
-        """Yield the items of a streamed `model_call`, inside it."""
+        """Yield the items of a streamed `model_call` while this call is running."""
         yield from give(attempt, messages, options)
 
     @staticmethod
     async def model_stream_async(
         model: Any, messages: Any, options: dict[str, Any], caller: Any, attempt: Attempt
     ) -> AsyncGenerator[Any, None]:
-        """Yield the items of a streamed `model_call`, inside it."""
+        """Yield the items of a streamed `model_call` while this call is running."""
         async with aclosing(give_async(attempt, messages, options)) as items:
             async for item in items:
                 yield item
@@ -205,23 +204,25 @@ TOOL_LABELS: Final = ("name", "kind", "call_id", "caller")
 """The arguments that identify a call to a tool."""
 
 _LABELS: Final = {"tool": TOOL_LABELS, "model": ("model", "caller"), "agent": ("agent",)}
-"""The arguments that identify a call, by the first word of a hook, which is also its sender."""
+"""The arguments that identify a call. The key is the first word of the hook's name, which is also
+the name of the sender argument."""
 
 _READ_ONLY: Final = {
     "tool": ("arguments",), "model": ("messages", "options"), "agent": ("input",)
 }  # fmt: skip
-"""The arguments whose contents receivers may only read, by the same key."""
+"""The arguments whose contents receivers may only read, by the same key as in `_LABELS`."""
 
 _SEALED_FIELDS: Final = {
     "tool": ("arguments", "result"), "model": ("messages", "result"), "agent": ("input",)
 }  # fmt: skip
-"""The arguments whose objects, such as messages, are sealed, by the same key. Options and results
-of runs may hold framework objects that live on and change, such as an agent or a run's usage.
-"""
+"""The arguments whose objects, such as messages, are sealed, by the same key. Options and the
+results of runs are not sealed, because they may contain framework objects that change later, such
+as an agent or a run's usage."""
 
 
 def hook_tool_call(owner: type, function: str, bus: Bus) -> Callable[[], None]:
-    """Make a function of a class the hook `tool_call`, for an adapter with its own form.
+    """Hook a function of a class as `tool_call`, for an adapter whose function has other
+    parameters.
 
     Returns:
         A function that removes the hook.
@@ -233,13 +234,13 @@ def hook_tool_call(owner: type, function: str, bus: Bus) -> Callable[[], None]:
 
 
 class Vocabulary:
-    """The hooks of the vocabulary for one adapter, on a bus, until the patches are restored.
+    """The common hooks of one adapter on a bus, which exist until the patches are restored.
 
     Args:
         patches: the patches of the adapter, which also remove the hooks.
-        bus: the bus that has their signals.
-        words: the framework's hooks: `"tool_call"`, `"model_call"`, `"model_stream"` (the items of
-            a streamed `model_call`), `"agent_run"`, `"agent_stream"`.
+        bus: the bus with the signals of the hooks.
+        words: the names of the adapter's hooks: `"tool_call"`, `"model_call"`, `"model_stream"`
+            (the items of a streamed `model_call`), `"agent_run"`, `"agent_stream"`.
         passes: exceptions that return control to the framework; they are not failures.
     """
 
@@ -265,10 +266,11 @@ class Vocabulary:
                 ))  # fmt: skip
 
     def hookable(self, word: str, *, is_async: bool) -> Callable[..., Any]:
-        """Return the hookable method of a word, for `explain` and for calls within `running`.
+        """Return the hookable method of a hook, such as for `explain`.
 
         Raises:
-            HookError: if the adapter did not declare the word: its calls would have no hooks.
+            HookError: if the adapter did not declare the hook, so that its calls would have no
+                hooks.
         """
         if word.replace("call_stream", "call") not in self._words:
             raise HookError(f"this adapter calls {word}, but does not declare it among its hooks")
@@ -276,7 +278,7 @@ class Vocabulary:
         return found
 
     def run(self, word: str, attempt: Attempt, *arguments: Any) -> Any:
-        """Make a hooked call with the attempt's body."""
+        """Make a hooked call that runs the attempt's body."""
         previous = CALLED.get()
         try:
             CALLED.set(attempt)
@@ -285,7 +287,7 @@ class Vocabulary:
             CALLED.set(previous)
 
     async def run_async(self, word: str, attempt: Attempt, *arguments: Any) -> Any:
-        """Make an async hooked call with the attempt's body."""
+        """Make an async hooked call that runs the attempt's body."""
         previous = CALLED.get()
         try:
             CALLED.set(attempt)

@@ -9,8 +9,8 @@ blocked model call ends the run of an agent with `HookBlocked`, without a retry 
 
 Its agents have middlewares instead of the hooks of AgentScope 1 (see `adapters.agentscope`). Guards
 run inside all middlewares, and after AgentScope's permission checks. A call that a permission check
-denies does not reach the hook. The parts of a streaming tool are passed on after all of them were
-checked.
+denies does not reach the hook. The parts of a streaming tool are passed on only after receivers
+have checked all parts.
 
 Not covered: realtime agents and models, and remote agents (`A2AAgent`) with their own tools.
 """
@@ -43,7 +43,7 @@ SUPPORTED: Final = Between("2.0.6", "2.0.11")
 
 
 def _shown(chunks: list[Any]) -> Any:
-    """Return the text of a result for the model; or its blocks as data if not all are text."""
+    """Return the text of a result for the model, or its blocks as data if a block is not text."""
     whole = import_module("agentscope.tool").ToolResponse()
     for chunk in chunks:
         if not isinstance(chunk, import_module("agentscope.tool").ToolChunk):
@@ -80,13 +80,13 @@ _ADAPTER: Final = Adapter(
 _ADAPTER.words("tool_call", "model_call", "model_stream")
 
 _CALL_ID: Final[ContextVar[str | None]] = ContextVar("hookbus_agentscope2_call_id", default=None)
-"""The id of the call that a toolkit makes."""
+"""The id of the call that a toolkit is making."""
 
 _STATE: Final = "_agent_state"
 """The parameters that AgentScope passes to a tool besides its arguments."""
 
 _AGENT: Final[ContextVar[Any]] = ContextVar("hookbus_agentscope2_agent", default=None)
-"""The agent that calls its model."""
+"""The agent that is calling its model."""
 
 
 @_ADAPTER.wrap("agentscope.tool:Toolkit.call_tool")
@@ -112,7 +112,7 @@ def _hook_tools(gate: Gate) -> None:
 
 
 def _overridden(gate: Gate, owner: type, stock: Any) -> Any:
-    """Hook a tool that overrides the method that runs middlewares and its unchanged `call`."""
+    """Hook tools that override `__call__`, which runs the middlewares and `call`."""
     is_its_own = owner is not import_module("agentscope.tool").ToolBase
     return _called(gate, 0, owner, stock) if is_its_own else stock
 
@@ -152,7 +152,7 @@ async def _each(chunks: list[Any]) -> AsyncGenerator[Any, None]:
 
 
 async def _whole(given: Any) -> list[Any]:
-    """Return all parts of a tool's result: one chunk, or those of a generator."""
+    """Return all parts of a tool's result, which is a single chunk or a generator of chunks."""
     if inspect.isawaitable(given):
         given = await given
     if isinstance(given, AsyncGenerator):
@@ -171,7 +171,8 @@ def _kind(tool: Any) -> str:
 
 
 class _Refused(BaseException):
-    """A denial that passes through middlewares and retries, which would repeat an `Exception`."""
+    """A denial as a `BaseException`, which passes through middlewares and retries that would retry
+    an `Exception`."""
 
     def __init__(self, blocked: HookBlocked) -> None:
         super().__init__(blocked)
@@ -182,7 +183,7 @@ class _Request(Once):
     """A request to a model.
 
     Attributes:
-        is_whole: whether a model that streams has answered in one piece.
+        is_whole: whether a streaming model has returned a whole answer instead of parts.
     """
 
     is_whole = False
@@ -206,8 +207,8 @@ class _Request(Once):
             return [part async for part in parts][-1]
 
     async def answer(self, words: Vocabulary, *hook_args: Any) -> Any:
-        """Return the result of the hooked call for AgentScope. A stream has started: a failure
-        before its first part is raised where it is retried."""
+        """Return the result of the hooked call for AgentScope. If it is a stream, its first part
+        was already read, so that AgentScope can retry a request that fails before this part."""
         if not self.of.stream:
             return await words.run_async("model_call", self, *hook_args)
         parts = ask_in_parts_async(words, self, AGENTSCOPE2, *hook_args)

@@ -2,9 +2,9 @@
 
 `tool_call` (sender: the tool) covers every `call` of a function with `@beta_tool` or
 `@beta_async_tool`, of a built-in tool such as memory, of a tool of an MCP server, and of a member
-of a toolset. The caller can be `tool_runner` (sync, async or streamed), the runner of a session, or
-a program. A blocked call raises the SDK's `ToolError`, which is also a `HookBlocked`; the model
-reads its message as the result of a failed tool.
+of a toolset. The tool can be called by `tool_runner` (sync, async or streamed), by the runner of a
+session, or by a program. A blocked call raises the SDK's `ToolError`, which is also a
+`HookBlocked`; the model reads its message as the result of a failed tool.
 
 Not covered: `tool(...)`, which calls the function itself; tools that Anthropic's servers run; calls
 by a program that handles the blocks of `messages.create` itself; models.
@@ -26,7 +26,7 @@ SUPPORTED: Final = Between("2.0.0", "2.14.0")
 _TOOLS: Final = "anthropic.lib.tools"
 _RUNNER: Final = f"{_TOOLS}._beta_runner"
 _ASKED: Final[ContextVar[tuple[Any, str] | None]] = ContextVar("hookbus_anthropic", default=None)
-"""The tool that a runner calls, and the id of the call."""
+"""The tool that a runner is calling, and the id of the call."""
 
 _ADAPTER: Final = Adapter(
     "anthropic", tested=SUPPORTED, shown=shown_as.pydantic,
@@ -86,7 +86,7 @@ async def _answered_async(gate: Gate, stock: Any, runner: Any) -> Any:
 
 
 def _unknown(runner: Any, blocks: Any, response: Any) -> list[tuple[dict[str, Any], ToolCall]]:
-    """Return the results that only say that a tool was not found, each with its call."""
+    """Return the results about tools that were not found, each with its call."""
     asked = {each.id: each for each in blocks or () if each.type == "tool_use"}
     found = []
     for result in response["content"] if response else ():

@@ -2,17 +2,17 @@
 
 `tool_call` (sender: the `BaseTool`, or a `CrewStructuredTool` that was not made from one) covers
 every `run`, `arun`, `invoke` and `ainvoke` of a tool: by an agent, with native tool calls or with
-actions written as text, by a program, or by `LLM.call`. The `name` is the one that models use, such
-as `delegate_work_to_coworker` (`kind="agent"`). The `arguments` are those of the model, before the
-tool's schema fills in defaults. `model_call` covers `call` and `acall` of a `BaseLLM`. If a
-receiver may change or block an answer, CrewAI's own events for it are delayed until the
-receiver has returned.
+actions written as text, by a program, or by `LLM.call`. The `name` is the tool's name for models,
+such as `delegate_work_to_coworker` (`kind="agent"`). The `arguments` are the arguments that the
+model wrote, before the tool's schema fills in defaults. `model_call` covers `call` and `acall` of a
+`BaseLLM`. If a receiver may change or block an answer, CrewAI's own events for it are delayed until
+the receiver has returned.
 
 A blocked call returns CrewAI's `ToolFailure`, even if a program made the call. The agent's model
 reads its text. CrewAI does not retry the call, and does not use the text as the answer if the tool
-has `result_as_answer`. If the agent's `tool_failure_policy` is to raise, the agent raises an
-exception. CrewAI runs tools in threads. If a run is cancelled, it still waits for a running guard,
-and then the tool does not run.
+has `result_as_answer`. If the agent's `tool_failure_policy` is `RAISE`, the agent raises an
+exception. CrewAI runs tools in threads. A cancelled run still waits for a running guard, but then
+does not run the tool.
 
 Not covered: results from CrewAI's cache, because no tool is called (`Crew(cache=False)` turns the
 cache off); and functions, other than tools, that a program passes to `LLM.call`.
@@ -176,7 +176,7 @@ def _execute_native_of_executor(gate: Gate, stock: Any, executor: Any, tool_call
 
 
 def _unknown(gate: Gate, tool_call: Any, message: str, agent: Any) -> str:
-    """Make hooks run for a call to a tool that an agent does not have; return the text for its
+    """Run the hooks for a call to a tool that an agent does not have, and return the text for the
     model."""
     asked = import_module("crewai.utilities.agent_utils").extract_tool_call_info(tool_call)
     call_id, name, arguments = asked
@@ -185,12 +185,13 @@ def _unknown(gate: Gate, tool_call: Any, message: str, agent: Any) -> str:
 
 
 _MISSED: Final[WeakKeyDictionary[Any, Exception]] = WeakKeyDictionary()
-"""What a model is told of a missing tool: CrewAI looks for a tool several times."""
+"""The text for a model about a missing tool. It is stored because CrewAI looks for a tool several
+times."""
 
 
 @_ADAPTER.wrap("crewai.tools.tool_usage:ToolUsage._select_tool")
 def _select_tool(gate: Gate, stock: Any, usage: Any, tool_name: str) -> Any:
-    """Do the same for a model that writes its actions as text."""
+    """Run the hooks for a call to a missing tool, for a model that writes its actions as text."""
     try:
         return stock(usage, tool_name)
     except Exception as error:  # CrewAI raises exactly this class

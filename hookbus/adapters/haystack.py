@@ -2,11 +2,11 @@
 
 `tool_call` (sender: the `Tool`) covers every `invoke` and `invoke_async`, by an agent, a pipeline
 or a program. Tools can be functions, components, pipelines, agents or tools of an MCP server. A
-blocked call raises a `ToolInvocationError` that is also a `HookBlocked`. An agent passes it to its
-model as a result that is marked as an error; a program can catch it. An agent with
-`raise_on_tool_invocation_failure` raises it, like any failure of a tool.
+blocked call raises a `ToolInvocationError` that is also a `HookBlocked`. An agent passes this
+exception to its model as a result that is marked as an error, and a program can catch it. An agent
+with `raise_on_tool_invocation_failure` raises the exception, as for any failing tool.
 
-Receivers get documents and messages in results as dicts. If a tool has an `outputs_to_string`
+Receivers see documents and messages in results as dicts. If a tool has an `outputs_to_string`
 handler, a string that replaces the result is passed to that handler, except for an `AgentTool`. Not
 covered: chat generators, because they have no common base class.
 """
@@ -50,7 +50,8 @@ def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
 
 
 def _like(raw: Any, value: Any) -> Any:
-    """Return plain data in which the framework's objects are restored at their positions."""
+    """Return plain data in which dicts are converted back to the framework's objects, as in the
+    original result."""
     if isinstance(value, dict):
         if _is_object(raw):
             return type(raw).from_dict(value)
@@ -62,7 +63,8 @@ def _like(raw: Any, value: Any) -> Any:
 
 
 def _of_its_kind(raw: Any, value: Any) -> Any:
-    """Return the object in a list that a dict represents; other objects may have been removed."""
+    """Return the object in a list that a dict represents, or None. Other objects may have been
+    removed from the list."""
     found = (each for each in raw if _is_object(each) and _shown(each).keys() == value.keys())
     return next(found, None) if isinstance(value, dict) else None
 
@@ -80,8 +82,8 @@ _ADAPTER: Final = Adapter(
 _INJECTED: Final[ContextVar[tuple[Any, dict[str, Any]] | None]] = ContextVar(
     "hookbus_haystack", default=None
 )
-"""The tool that an agent runs, and the arguments that the agent injects and no model can write.
-Receivers see strings and numbers of the agent's state, because another tool may have written them.
+"""The tool that an agent is running, and the injected arguments that no model can write. Receivers
+do see strings and numbers from the agent's state, because another tool may have written them.
 """
 
 

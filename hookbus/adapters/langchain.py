@@ -5,9 +5,9 @@ by an agent, a graph or a program. `model_call` (sender: the `BaseChatModel`) co
 of a chat model, streamed or not, and `model_stream` gets the parts of a streamed answer. Callbacks
 for an answer, such as a graph's stream, are delayed until the guards have returned.
 
-If a model waits for the result, a blocked call returns a `ToolMessage` with status error. Otherwise
+If a model requested the call, a blocked call returns a `ToolMessage` with status error. Otherwise,
 it raises `HookBlocked`. Middleware, `with_retry`, `with_fallbacks` and retry policies of nodes do
-not retry a blocked call or send it to another model, unless they name `HookBlocked` explicitly.
+not retry a blocked call or send it to another model, unless they list `HookBlocked` explicitly.
 
 While the `approver` decides, the graph is interrupted: `interrupt` shows the request, and
 `Command(resume={"id": ..., "approved": True})` answers it.
@@ -25,7 +25,7 @@ from ._patches import Between
 from .kit import Adapter
 
 SUPPORTED: Final = Between("1.6.0", "1.8.4")
-"""Versions of langchain-core, which has the tools of LangChain and LangGraph."""
+"""Versions of langchain-core, which contains the tools of LangChain and LangGraph."""
 
 _ADAPTER: Final = Adapter(
     "langchain-core", tested=SUPPORTED, **tools.RESULTS._asdict(),

@@ -6,17 +6,17 @@ structured output that a model returns as a tool call. The sender is the `Tool`,
 MCP and other toolsets), the output function, or the validator of an output tool. `model_call`
 (sender: the `Model`) covers every request to a model, streamed or not, and `model_stream` gets the
 events of a streamed request. `agent_run` (sender: the agent) covers `run` and `run_sync`. A blocked
-call raises `ToolFailed`, which the model reads and which does not use up a retry. For an output
+call raises `ToolFailed`, which the model reads. It does not count as a retry. For an output
 function, it raises `ModelRetry`, because the run has no output yet.
 
 While the `approver` decides, the call is deferred: the run ends with `DeferredToolRequests`, and
 continues with `DeferredToolResults`.
 
 The hooks of Pydantic AI's capabilities run outside hookbus's hooks, so guards see their changes. An
-MCP toolset's `process_tool_call` runs inside. If it changes the arguments, the guards run again,
-except for a tool with an MCP App. To hook a durable execution in another process, install the
-adapter there. `agent_run` does not cover `run_stream`, `iter` and similar methods, but their model
-and tool calls are covered.
+MCP toolset's `process_tool_call` runs inside hookbus's hooks. If it changes the arguments, the
+guards run again, except for a tool with an MCP App. To hook a durable execution in another process,
+install the adapter in that process. `agent_run` does not cover `run_stream`, `iter` and similar
+methods, but their model and tool calls are covered.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ def guarded(
     patching: `Agent(..., capabilities=[guarded()])`.
 
     It covers the same tools as `install`, including MCP toolsets, in all runs of that agent,
-    streamed or not. It does not cover output functions, models, agents that its tools run, and
-    changes that a wrapping toolset makes.
+    streamed or not. It does not cover output functions, models, or agents that its tools run, and
+    it does not see changes by a wrapping toolset.
 
     Args:
         bus: the bus to declare the hooks on.
         say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
+        untested: how to treat a release newer than the tested releases: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises an exception.
 
     Raises:
         HookError: if pydantic-ai-slim is not installed or has an unsupported version.
@@ -87,7 +87,8 @@ def guarded(
 
 
 def _shown(raw: Any) -> Any:
-    """Return the part of a result that the model reads: a `ToolReturn` may have further content."""
+    """Return the part of a result that the model reads. A `ToolReturn` may have additional
+    content."""
     if isinstance(raw, Output):
         return raw.value
     if _is_tool_return(raw):
@@ -137,7 +138,7 @@ def _called(
 
 
 def _read(name: str, arguments: dict[str, Any], ctx: Any, tool: Any) -> ToolCall:
-    """Return the call. Its tool is the same at any depth of nested toolsets."""
+    """Return the call. The tool of the call is the same object at any depth of nested toolsets."""
     while (inner := getattr(tool, "source_tool", None)) is not None:
         tool = inner
     found = tool.toolset
@@ -190,8 +191,8 @@ _ADAPTER.run("pydantic_ai.agent:AbstractAgent.run", input="user_prompt", stream=
 
 @_ADAPTER.wrap(f"{_MANAGER}.validate_tool_call", optional=True)
 async def _validate_tool_call(gate: Gate, stock: Any, own: Any, call: Any, **options: Any) -> Any:
-    """Make hooks run for calls to tools that do not exist; older releases have no place for a
-    denial."""
+    """Run the hooks for calls to tools that do not exist. Older releases cannot return a denial for
+    such a call."""
     has_place = hasattr(own, "_wrap_error_as_failed")
     if own.tools is None or call.tool_name in own.tools or not has_place:
         return await stock(own, call, **options)

@@ -2,11 +2,12 @@
 
 `tool_call` (sender: the `KernelFunction`) covers every call to a function, by a model, an agent, a
 template or a program. Functions can be methods, prompts, agents, hand-offs or tools of MCP servers.
-Guards run after all filters. `name` does not contain the name of the plugin; the sender does. For a
-blocked call, a model reads the reason as the function's result, and a program gets `HookBlocked`. A
-blocked hand-off does not happen. If a guard checks the result, the parts of a streamed function are
-held back until it ends. `model_call` (sender: the `ChatCompletionClientBase`) covers every request
-of a chat service, whole or streamed. `model_stream` gets the parts of a streamed answer.
+Guards run after all filters. `name` does not contain the name of the plugin; the sender does. If a
+call is blocked, a model reads the reason as the function's result, and a program gets
+`HookBlocked`. A blocked hand-off does not happen. If a guard checks the result, the parts of a
+streamed function are held back until the function has finished. `model_call` (sender: the
+`ChatCompletionClientBase`) covers every request of a chat service, whole or streamed.
+`model_stream` gets the parts of a streamed answer.
 
 Not covered: calls to `MCPPlugin.call_tool` by a program, which the adapter `mcp` covers, tools that
 a model provider runs, and services other than chat.
@@ -96,7 +97,7 @@ def _result(call: ToolCall, value: Any, metadata: Any = None) -> Any:
 
 
 def _like(old: Any, value: Any) -> Any:
-    """Return a changed value in the form of the value it replaces."""
+    """Return a changed value in the type of the value that it replaces."""
     contents: Any = import_module("semantic_kernel.contents")
     kind: Any = type(old)
     if isinstance(old, _Parts):
@@ -198,14 +199,15 @@ async def _call(
 
 
 def _parameters(function: Any) -> list[str]:
-    """Return the arguments of the call that a function gets, or [] if it may get all of them."""
+    """Return the names of the arguments that a function gets, or [] if it may get all arguments of
+    the call."""
     names = [each.name for each in function.parameters]
     return [] if function.is_prompt or "arguments" in names else names
 
 
 def _injected(function: Any, given: Any, asked: Asked | None) -> set[str]:
-    """Return the names of the arguments a program passes for its model: those the model did not
-    write, and was not offered or cannot write."""
+    """Return the names of the arguments that the program passes instead of the model. The model did
+    not write these arguments, and it cannot write them or does not know them."""
     kept = {each.name for each in function.parameters if not each.include_in_function_choices}
     if asked is None:
         return {name for name in kept & {*given} if not is_written(given[name])}
@@ -217,7 +219,7 @@ def _injected(function: Any, given: Any, asked: Asked | None) -> set[str]:
 
 
 def _home(function: Any) -> str:
-    """Return the qualified name of the callable behind a function."""
+    """Return the qualified name of the callable that a function wraps."""
     method = getattr(function, "method", None)
     return getattr(getattr(method, "func", method), "__qualname__", "")
 
@@ -241,20 +243,20 @@ install = _ADAPTER.install
 
 
 class Guarded:
-    """A filter that guards one kernel, without patching the framework.
+    """A filter that guards the calls of one kernel, without patching the framework.
 
         kernel.add_filter("function_invocation", Guarded(bus))
 
-    It covers every call of that kernel's functions, but not other kernels. Add it last, because it
-    does not see changes to the arguments by filters that are added after it. A blocked call raises
-    `HookBlocked`. A model reads Semantic Kernel's message about this exception, `kernel.invoke`
-    raises its own exception from it, and a blocked hand-off ends the run. Do not use it together
-    with `install`, because the hooks would run twice.
+    It covers every call to that kernel's functions, but no calls of other kernels. Add it last,
+    because it does not see changes to the arguments by filters that are added after it. A blocked
+    call raises `HookBlocked`. A model reads Semantic Kernel's message about this exception,
+    `kernel.invoke` raises its own exception from it, and a blocked hand-off ends the run. Do not
+    use it together with `install`, because the hooks would run twice.
 
     Args:
         bus: the bus to declare the hooks on.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
+        untested: how to treat a release newer than the tested releases: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises an exception.
 
     Attributes:
         bus: the bus to declare the hooks on.

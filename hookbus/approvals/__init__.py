@@ -1,4 +1,5 @@
-"""Human approval: answer requests for approval, in this process, or days later in another."""
+"""Human approval: answer requests for approval in this process, or days later in another
+process."""
 
 from ._inbox import Inbox
 from ._memory import check_answer

@@ -1,4 +1,4 @@
-"""Adapt the approver of a bus (a function, an inbox or a store) and read its answers."""
+"""Adapts the approver of a bus, which is a function, an inbox or a store, and reads its answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REDACTING_SECONDS: Final = 1.0
 
 
 def answering(approver: Any, timeout: float | None = None) -> Answering:
-    """Return the object that a bus calls, created from the argument of `bus.approver`.
+    """Create the object that a bus calls from the argument of `bus.approver`.
 
     Raises:
         HookError: if the approver has the wrong type, or a required package is not installed.
@@ -72,7 +72,7 @@ class _Function:
 
 
 class Answering:
-    """The approver as the bus calls it: it builds requests and reads answers."""
+    """Wraps an approver for the bus: creates its requests and reads its answers."""
 
     def __init__(self, approver: Any, timeout: float | None) -> None:
         self.timeout, self.key = timeout, approver.key
@@ -139,8 +139,9 @@ class Answering:
         )  # fmt: skip
 
     def _scope(self, facts: Mapping[str, Any]) -> str:
-        """Return the digest of what a standing approval covers: all that an approval covers, except
-        for the question and the values of the arguments. The user is always included.
+        """Return the digest that a standing approval covers. It contains everything that an
+        approval covers, except the question and the values of the arguments. The user is always
+        included.
         """
         hook = facts["hook"]
         asks = [[name, ask.code and str(ask.code)] for name, ask in facts["asks"]]
@@ -159,7 +160,7 @@ class Answering:
             return ""
 
     def is_inner(self, outer: Any, facts: Mapping[str, Any]) -> bool:
-        """Return whether a nested call is the approved call itself, passed on by another layer.
+        """Return whether a nested call is the approved call, which another layer has passed on.
 
         Raises:
             HookError: as in `digest`.
@@ -171,8 +172,8 @@ class Answering:
         """Return the request of a call, redacted for the approver.
 
         Raises:
-            HookError: as in `digest`; or if it needs several approvals or a role, and the approver
-                cannot tell people apart.
+            HookError: as in `digest`; or if the call needs several approvals or a role, but the
+                approver cannot distinguish people.
         """
         digest, asks = self.digest(facts), facts["asks"]
         required = required_by(asks)
@@ -222,8 +223,9 @@ class Answering:
     def verdict(
         self, request: Request, answer: Any, facts: Mapping[str, Any]
     ) -> Block | tuple[str, dict[str, Any], bool, str]:
-        """Return the denial, or a tuple of the approver, the arguments that the approver edited,
-        whether the call waited for the approval, and the answer for the event `Invoked`.
+        """Return a `Block` if the call is denied. Otherwise, return the approver, the arguments
+        that the approver edited, whether the call waited for the approval, and the answer for the
+        event `Invoked`.
 
         Raises:
             HookError: if the answer is invalid.
@@ -252,7 +254,8 @@ class Answering:
 
 
 def _people_of(ask: Any) -> list[Any]:
-    """Return the requirements of an `Ask` for the digest; [] if any single approval is enough."""
+    """Return the requirements of an `Ask` for the digest, or [] if one approval by any person is
+    enough."""
     return [[*ask.roles], ask.approvals] if needs_people(ask) else []
 
 

@@ -1,4 +1,4 @@
-"""Count the approvals of a request: who may approve it, and who has approved it."""
+"""Counts the approvals of a request, and checks who may approve it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def person_of(
     """Return the person whose approval counts for a request.
 
     Raises:
-        HookError: if the name is not proven, or the person may not approve this request.
+        HookError: if the name is not proven, or the person is not allowed to approve this request.
     """
     which = f"request {request.id} needs {' and '.join(missing(request.required, {}))}"
     if people is None:
@@ -54,8 +54,8 @@ def check_open(db: sqlite3.Connection, id: str) -> None:
     """Check that a request can still be answered.
 
     Raises:
-        AlreadyAnswered: if it has an answer.
-        RequestExpired: if it was not answered in time.
+        AlreadyAnswered: if the request already has an answer.
+        RequestExpired: if the request was not answered in time.
     """
     answer, is_late = db.execute(
         "SELECT answer, lapsed IS NOT NULL OR answer_by <= ? FROM requests WHERE id = ?",
@@ -74,11 +74,11 @@ def counted(
     db: sqlite3.Connection, people: People | None, request: Request, given: tuple[Person, str],
     answer: Approved,
 ) -> Approved | None:  # fmt: skip
-    """Record the approval of one person in a transaction. Return the combined answer of all people,
-    or None while one is missing.
+    """Record a person's approval in a transaction. Return the combined answer of all approvers, or
+    None while an approval is missing.
 
     Raises:
-        AlreadyAnswered: if the request has an answer, or an approval of this person.
+        AlreadyAnswered: if the request already has an answer, or an approval by this person.
         RequestExpired: if the request can no longer be answered.
     """
     person, way = given
@@ -104,9 +104,9 @@ def counted(
 def approvers_of(
     db: sqlite3.Connection, people: People | None, request: Request
 ) -> dict[str, Iterable[str]]:
-    """Return the people who have approved a request, with the roles that they have now.
+    """Return the people who have approved a request, with their current roles.
 
-    Without a file of people, the roles are those that they had when they approved.
+    Without a file of people, return the roles that they had at the time of the approval.
     """
     rows = db.execute(
         "SELECT name, roles FROM approvals WHERE request = ? ORDER BY number", [request.id]

@@ -1,4 +1,4 @@
-"""The digest that an approval is bound to: keyed, over RFC 8785 canonical JSON."""
+"""Computes the digest to which an approval is bound, with a key and RFC 8785 canonical JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ serialized to JSON. For the tool, as for the sender, the digest contains only th
 
 
 def covered(hook: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that the approval covers: all except the labels of a `tool_call`."""
+    """Return the arguments that the approval covers, which are all except the labels of a
+    `tool_call`."""
     is_tool_call = hook == "tool_call" and {"name", "arguments"} <= arguments.keys()
     labels = LABELS if is_tool_call else frozenset[str]()
     return {name: value for name, value in arguments.items() if name not in labels}
@@ -28,7 +29,7 @@ def library() -> Any:
     """Return the module that serializes canonical JSON.
 
     Raises:
-        HookError: if it is not installed.
+        HookError: if the module is not installed.
     """
     try:
         return import_module("rfc8785")
@@ -42,9 +43,9 @@ def canonical(value: Any, name: str) -> bytes:
     """Serialize a value to canonical JSON.
 
     Raises:
-        HookError: with a message that names a value that cannot be serialized: one whose type is
-            not exactly a JSON type, an integer beyond 2**53, NaN, a key that is not a string, or a
-            lone surrogate.
+        HookError: if a value cannot be serialized; the message names this value. Such values are a
+            value whose type is not exactly a JSON type, an integer beyond 2**53, NaN, a key that is
+            not a string, and a string with a lone surrogate.
     """
     _check(value, name)
     rfc8785 = library()
@@ -63,7 +64,7 @@ def digest_of(key: bytes, facts: list[Any], bound: bytes, arguments: bytes) -> s
         key: the secret key of the approver.
         facts: the hook, the program, the identity of the sender and, for each guard that asks, its
             name, question and code.
-        bound: the baggage that the approval is bound to, as canonical JSON.
+        bound: the baggage to which the approval is bound, as canonical JSON.
         arguments: the arguments, as canonical JSON.
     """
     message = b"\n".join((json.dumps(facts).encode(), bound, arguments))
@@ -91,8 +92,8 @@ _PROBLEMS: Final[dict[type, Any]] = {int: _of_number, float: _of_number, str: _o
 
 
 def _check(value: Any, name: str, depth: int = 0) -> None:
-    """Raise HookError if a value's type is not exactly a JSON type: a subclass can return different
-    values to different readers.
+    """Raise HookError if a value's type is not exactly a JSON type, because a subclass can return
+    different values to different readers.
     """
     kind = type(value)
     if depth > 100:

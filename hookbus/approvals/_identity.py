@@ -1,4 +1,4 @@
-"""The identity of a sender, which an approval is bound to."""
+"""Determines the identity of a sender, to which an approval is bound."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ _MADE_ANEW: Final = (MethodType, BuiltinFunctionType, partial)
 _INNER: Final = (
     "__wrapped__", "func", "fn", "coroutine", "function", "callback", "on_invoke_tool",
 )  # fmt: skip
-"""Attributes where decorators and framework objects keep the function they wrap."""
+"""The attributes in which decorators and framework objects store the function that they wrap."""
 
 
 def identity_of(
     sender: Any, hook: str, identity: Callable[[Any], str] | None, *, is_lasting: bool,
     program: str | None = None,
 ) -> list[str]:  # fmt: skip
-    """Return the identity of a sender: the result of `identity=`, or else the name of its class or
-    its own name. An object without an importable name is identified by a random token, valid in
-    this process.
+    """Return the identity of a sender: the result of `identity=`, or otherwise the name of its
+    class or its own name. An object without an importable name is identified by a random token,
+    which is valid only in this process.
 
     Args:
         is_lasting: whether the approval outlives the process.
         program: the name of the program, in place of `__main__` and its file.
 
     Raises:
-        HookError: if `identity=` fails or returns something other than a non-empty string, or if
-            only the object itself could identify a sender whose approval outlives the process.
+        HookError: if `identity=` fails or does not return a non-empty string, or if the approval
+            outlives the process but the sender has no importable name.
     """
     if identity is not None:
         return ["identity", _said(identity, sender, hook)]
@@ -76,7 +76,8 @@ def _said(identity: Callable[[Any], str], sender: Any, hook: str) -> str:
 
 
 def _name_of(thing: Any, program: str | None) -> str | None:
-    """Return the module and name of a class or function, or None if they do not resolve to it."""
+    """Return the module and name of a class or function, or None if they do not resolve to this
+    object."""
     module, name = thing.__module__, thing.__qualname__
     if type(module) is not str or type(name) is not str or "<" in name:
         return None
@@ -93,7 +94,7 @@ def _name_of(thing: Any, program: str | None) -> str | None:
 
 
 def _is_of_module(body: Any, module: str, name: str) -> bool:
-    """Return whether a function was defined by a `def` of its name, in a module or a class."""
+    """Return whether a function was defined in a module or a class, by a `def` with its name."""
     if type(body) is not FunctionType or body.__code__.co_qualname != name:
         return False
     if not {"__class__"}.issuperset(body.__code__.co_freevars):  # a copy that a function created
@@ -102,7 +103,7 @@ def _is_of_module(body: Any, module: str, name: str) -> bool:
 
 
 def _layers(found: Any, depth: int = 0) -> Iterator[Any]:
-    """Yield the object that a module has under a name, and the objects that it wraps."""
+    """Yield a module's object with this name, and the objects that it wraps."""
     yield found
     own = getattr(found, "__dict__", {})
     below = [own.get(name) for name in _INNER] if type(own) is dict and depth < 10 else []
@@ -114,8 +115,8 @@ def _layers(found: Any, depth: int = 0) -> Iterator[Any]:
 
 
 def _home(module: str) -> str:
-    """Return the name that identifies a module. Because every program has a module `__main__`, that
-    one is identified by the name passed to `python -m`, or else by its file.
+    """Return the name that identifies a module. Every program has a module `__main__`, which is
+    therefore identified by the name passed to `python -m`, or otherwise by its file.
     """
     main = sys.modules.get(module) if module == "__main__" else None
     spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)

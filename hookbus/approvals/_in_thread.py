@@ -1,4 +1,4 @@
-"""Stores of requests that wait for a disk or a server."""
+"""Calls approvers that wait for a disk or a server in a thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class AskedInThread(ABC):
         """Return the answer for the call, or keep the request until it is answered."""
 
     async def ask_async(self, request: Request) -> Approved | Denied | Parked:
-        """Like `ask`, without blocking the event loop."""
+        """Like `ask`, but without blocking the event loop."""
         answered = await asyncio.to_thread(self._asked, request)
         if isinstance(answered, HookError):
             raise answered  # raised here only, so it is safe to show

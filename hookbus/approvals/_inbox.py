@@ -1,4 +1,4 @@
-"""An inbox: holds calls in this process until a person answers their requests."""
+"""The inbox, which holds calls in this process until a person answers their requests."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Inbox:
             return [request for request, _ in self._waiting.values()]
 
     def answer(self, id: str, answer: Approved | Denied) -> None:
-        """Answer a request; the first answer is final.
+        """Answer a request. The first answer is final.
 
         Raises:
             HookError: if the answer is invalid.
@@ -69,7 +69,7 @@ class Inbox:
             future.set_result(answer)
 
     async def next(self) -> Request:
-        """Wait for the next request that `next` has not returned before."""
+        """Wait for the next request that this method has not returned before."""
         looker: Future[Request] = Future()
         with self._lock:
             while self._new:

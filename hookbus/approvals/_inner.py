@@ -1,4 +1,5 @@
-"""Decide whether a call inside an approved call is that same call, passed on by a layer."""
+"""Decides whether a call inside an approved call is the same call, which another layer has passed
+on."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ def facts_as_approved(outer: Any, facts: Mapping[str, Any]) -> Any:
         facts: the facts of the nested call, as the approver gets them.
 
     Returns:
-        None if it is a separate call: a call to another tool, a recursive call to the same tool, or
-            a call about which a guard asks a different question.
+        The facts, or None for a separate call. A call is separate if it calls another tool, is a
+        recursive call to the same tool, or if a guard asks a different question about it.
     """
     before = outer.facts
     outer_name, name = _tool_of(before), _tool_of(facts)

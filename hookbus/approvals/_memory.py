@@ -1,4 +1,4 @@
-"""The data that an approver keeps in this process: its key, remembered approvals, and pending
+"""Keeps the data of an approver in this process: its key, remembered approvals, and pending
 requests."""
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ._redacted import restored
 from ._words import Approved, Denied, Kept, Request
 
 MOST: Final = 10_000
-"""The maximum number of remembered approvals, and of pending requests. The oldest are dropped;
-their calls need a new approval.
+"""The maximum number of remembered approvals, and of pending requests. The oldest entries are
+dropped, so their calls need a new approval.
 """
 
 
@@ -34,8 +34,7 @@ class Memory:
         self._parked: OrderedDict[str, str] = OrderedDict()
 
     def known(self, request: Request) -> Kept | None:
-        """Return the remembered approval that is still valid for a call with this digest, or None.
-        """
+        """Return the valid remembered approval for a call with this digest, or None."""
         with self._lock:
             until, answer = self._yeses.get(request.digest, (0.0, None))
         if answer is None or until <= time.time():
@@ -43,7 +42,8 @@ class Memory:
         return Kept.of(answer, request.arguments)
 
     def note(self, request: Request, answer: Any) -> None:
-        """Remember an approval for its `remember=` seconds. Using it does not extend them."""
+        """Remember an approval for its `remember=` seconds. Using the approval does not extend this
+        time."""
         if self.known(request) is not None:
             return
         if isinstance(answer, Approved) and answer.remember is not None:
@@ -53,8 +53,8 @@ class Memory:
                     self._yeses.popitem(last=False)
 
     def parked(self, request: Request) -> str:
-        """Return the id of the pending request for this digest. If there is none, store `request`
-        as pending.
+        """Return the id of the pending request for this digest. If no request is pending, store
+        `request`.
         """
         with self._lock:
             while len(self._parked) >= MOST:
@@ -62,7 +62,8 @@ class Memory:
             return self._parked.setdefault(request.digest, request.id)
 
     def waiting(self, request: Request) -> str:
-        """Return the id of the pending request for this digest, or else the id of `request`."""
+        """Return the id of the pending request for this digest, or the id of `request` if no
+        request is pending."""
         return self._parked.get(request.digest, request.id)
 
     def answered(self, request: Request) -> None:
@@ -72,10 +73,10 @@ class Memory:
 
 
 def check_answer(answer: Any, request: Request) -> None:
-    """Raise if an object is not a valid answer to a request.
+    """Check that an object is a valid answer to a request.
 
     Raises:
-        HookError: with a message that says what to pass instead.
+        HookError: if the answer is not valid; the message states what to pass instead.
     """
     if isinstance(answer, type) or not isinstance(answer, (Approved, Denied)):
         kind = answer.__name__ if isinstance(answer, type) else type(answer).__name__
@@ -101,10 +102,10 @@ def describe_answer(answer: Approved | Denied) -> str:
 
 
 def check_seconds(name: str, seconds: Any) -> None:
-    """Raise if an argument is not a valid number of seconds.
+    """Check that an argument is a valid number of seconds.
 
     Raises:
-        HookError: if it is not a positive number of at most `TIMEOUT_MAX`.
+        HookError: if the argument is not a positive number of at most `TIMEOUT_MAX`.
     """
     if not is_number(seconds) or not 0 < seconds <= TIMEOUT_MAX:
         raise HookError(f"{name}={seconds!r:.40} must be a number of seconds greater than 0")

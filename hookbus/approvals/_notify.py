@@ -85,7 +85,7 @@ class notify:
     bus. It does not contain the arguments. If you pass a secret, the header `X-Hookbus-Signature`
     contains `sha256=` and the HMAC of the body. A background thread posts each request once, so
     calls do not wait for the server. A repeated call with a pending request is not posted again.
-    If you pass the address of the page, the body also contains a `link` to the request on it.
+    If you pass the address of the page, the body also contains a `link` to the request on the page.
 
     Args:
         url: an http or https address. Redirects are not followed.
@@ -130,8 +130,8 @@ class notify:
         _OPEN.add(self)
 
     def _begin(self) -> None:
-        """Start with an empty queue, even in a forked child; the parent posts the requests that it
-        queued.
+        """Start with an empty queue, also in a forked child process, because the parent process
+        posts its queued requests.
         """
         self._lock, self._queue = Lock(), Queue[bytes | None](WAITING)
         self._thread: threading.Thread | None = None
@@ -173,7 +173,8 @@ class notify:
         return True
 
     def close(self) -> None:
-        """Post the queued requests, for at most `timeout` seconds, and accept no more."""
+        """Post the queued requests for at most `timeout` seconds, and accept no further
+        requests."""
         with self._lock:
             self._is_closed, thread = True, self._thread
         if thread is not None:
@@ -216,7 +217,7 @@ class notify:
 def _place_of(
     url: Any, needs: str = "notify() needs the address of a webhook, such as 'https://host/path'"
 ) -> str:
-    """Return the part of an address that is safe to show, or raise for an invalid address."""
+    """Check an address, and return the part that is safe to show."""
     return place_of(url, needs, name="notify()", instead="secret=")
 
 

@@ -1,4 +1,4 @@
-"""The people who may approve: their roles, and the proof of a name."""
+"""The people who may approve, with their roles, and proofs of their names."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from .._ground.keywords import named_options
 @named_options
 @attrs.frozen
 class Proof:
-    """The name of a person, and how the program that accepts the answer knows that it is theirs.
+    """The name of a person, and how the program that accepts the answer has verified the name.
 
-    `Store.answer(..., proof=...)` takes one. The command line, the page and `Store.answer_signed`
-    make their own. If your program signs people in, make one for the person who is signed in. Never
-    make one from text that a model, or an unknown client, can write.
+    Pass a proof to `Store.answer(..., proof=...)`. The command line, the page and
+    `Store.answer_signed` create their own proofs. If your program signs people in, create a proof
+    for the person who is signed in. Never create a proof from text that a model or an unknown
+    client can write.
 
     Attributes:
         name: the name of the person.
@@ -73,7 +74,7 @@ class People:
         self.read()
 
     def read(self) -> dict[str, Person]:
-        """Return the people by name, as they are now.
+        """Return the current people by name.
 
         Raises:
             HookError: as for the class.

@@ -1,4 +1,4 @@
-"""Show redacted values to a person, and map that person's edits back to the real values."""
+"""Shows redacted values to a person, and maps that person's edits back to the real values."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from .. import HookError
 _PLACEHOLDER: Final = re.compile(r"<[^<>]+>")
 _USUAL: Final[tuple[str, ...]] = ("<redacted>", "<could not be redacted>")
 _WORD: Final = 4
-"""A shorter value is replaced inside a string only where it is a whole word."""
+"""A value that is shorter than this is replaced inside a string only as a whole word."""
 
 Pairs = list[tuple[Any, Any]]
-"""Values, and their replacements."""
+"""Values with their replacements."""
 
 
 def hidden(real: Any, shown: Any) -> Pairs:
-    """Return each string, number or key in JSON data whose shown form differs, with that form."""
+    """Return each string, number or key in JSON data that is shown differently, with its
+    replacement."""
     if type(real) is type(shown) is dict:
         keys = [pair for pair in zip(real, shown) if pair[0] != pair[1]]
         return keys + [
@@ -34,7 +35,7 @@ def hidden(real: Any, shown: Any) -> Pairs:
 
 
 def without(value: Any, pairs: Pairs) -> Any:
-    """Return JSON data with the hidden values replaced: as keys, as whole values, and inside
+    """Return JSON data in which hidden values are replaced, as keys, as whole values, and inside
     strings.
     """
     if type(value) is dict:
@@ -63,13 +64,13 @@ def _instead(shown: str, found: re.Match[str]) -> str:
 def restored(
     edited: Mapping[str, Any], shown: Mapping[str, Any], real: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the arguments that a person edited, with placeholders replaced by the real values.
+    """Return the arguments that a person edited, with real values instead of placeholders.
 
     Args:
         edited: all arguments after the edit. An unchanged placeholder stands for the value that it
             hides.
         shown: the arguments as this person saw them.
-        real: the arguments themselves.
+        real: the arguments with their real values.
 
     Raises:
         HookError: if a placeholder was moved, or the string around it was changed.
@@ -86,7 +87,7 @@ def restored(
 
 
 _Words = tuple[set[str], set[str]]
-"""Placeholders inside a string, and strings that are a placeholder as a whole."""
+"""Matches placeholders inside a string, and strings that are entirely a placeholder."""
 
 
 def _restored(edited: Any, shown: Any, real: Any, words: _Words, where: str) -> Any:
@@ -111,7 +112,7 @@ def _restored(edited: Any, shown: Any, real: Any, words: _Words, where: str) -> 
 
 
 def _refuse(edited: Any, words: _Words, where: str) -> None:
-    """Raise for a placeholder that would be passed to the method literally."""
+    """Raise an error for a placeholder that would be passed literally to the method."""
     inside, whole = words
     for text in _leaves(edited, with_keys=True):
         token = next((word for word in inside if type(text) is str and word in text), None)

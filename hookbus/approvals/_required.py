@@ -1,4 +1,4 @@
-"""Requests that need several approvals, or approvals by people with a role."""
+"""The requirements of requests that need several approvals, or approvals by people with a role."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from .._approval.people import folded
 
 @attrs.frozen
 class Required:
-    """What one guard requires of the approvers.
+    """The requirements of a guard for the approvers.
 
     Attributes:
         receiver: the name of the guard.
-        roles: the names of roles. Each approver must have one of them; () means any person.
+        roles: the names of roles. Each approver must have at least one of these roles; () means any
+            person.
         approvals: the number of different people that must approve the call.
     """
 
@@ -66,7 +67,7 @@ def read_required(given: Iterable[Any]) -> tuple[Required, ...]:
 def missing(
     required: Iterable[Required], approvers: Mapping[str, Iterable[str]]
 ) -> tuple[str, ...]:
-    """Describe the missing approvals of each guard. () means that none is missing."""
+    """Describe the missing approvals of each guard. Return () if no approval is missing."""
     found = (each.missing(approvers) for each in required)
     return tuple(dict.fromkeys(each for each in found if each is not None))
 

@@ -1,4 +1,4 @@
-"""The file of a store: its tables, and the connection of a transaction."""
+"""Creates and opens the file of a store."""
 
 from __future__ import annotations
 
@@ -98,7 +98,8 @@ def prepared(path: str | os.PathLike[str]) -> tuple[Path, bytes]:
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
     """Open the file for one transaction, which is on disk when the `with` block ends.
 
-    Each transaction has its own connection, so that threads and forked processes share none.
+    Each transaction has its own connection, so that threads and forked processes share no
+    connection.
 
     Raises:
         HookError: if the file cannot be read or written. In that case, nothing has changed.

@@ -1,4 +1,4 @@
-"""Show a request to a person: in full, with invisible characters escaped."""
+"""Shows a request to a person in full, with escaped invisible characters."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from ._words import Request
 
 
 def written(value: Any, indent: int | None = None) -> str:
-    """Return a value as JSON, in full, or its repr if it cannot be serialized."""
+    """Return the complete JSON of a value, or its repr if the value cannot be serialized."""
     text = json.dumps(value, indent=indent, ensure_ascii=False, default=repr)
     return escaped_lines(text)
 
 
 def lines_of(request: Request, last: Request | None = None) -> Iterator[str]:
-    """Yield a request as lines of text, one for each fact. No value can imitate another line.
+    """Yield a request as lines of text, with one line for each fact. Values are escaped, so that
+    they cannot imitate another line.
 
     Args:
-        last: the previous request of the same guard, to show which arguments changed.
+        last: the previous request of the same guard, to show which arguments have changed.
     """
     for line in request.question.split("\n"):
         yield f"> {printable(line)}"

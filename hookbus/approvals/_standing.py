@@ -1,4 +1,4 @@
-"""Standing approvals: a person's rule, which approves later calls of the same kind."""
+"""Standing approvals, by which a person approves later similar calls in advance."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from ._words import Between, Request, Rule
 
 _STAR: Final = re.compile(r"(?<!\[)\*|\*(?!\])")
 _LINE: Final = r"[^\r\n\v\f\x1c-\x1e\x85\u2028\u2029]*"
-"""What a star of a pattern matches: any characters of one line."""
+"""The regular expression for `*` in a pattern, which matches any characters on one line."""
 
 
 @attrs.frozen(kw_only=True)
 class StandingRule:
-    """A rule in a store.
+    """A rule that is stored in a store.
 
     Attributes:
         id: the id of the rule, to revoke it.
         rule: the patterns and limits.
-        by: the person who made it.
-        request: the id of the request that the person answered with it.
-        made: when it was made, in seconds since 1970.
-        until: when it ends, or None.
-        used: the number of calls that it has approved.
-        revoked: when it was revoked, or None.
-        revoked_by: the person who revoked it, or None.
+        by: the person who made the rule.
+        request: the id of the request that the person answered with this rule.
+        made: the time when the rule was made, in seconds since 1970.
+        until: the time when the rule ends, or None.
+        used: the number of calls that the rule has approved.
+        revoked: the time when the rule was revoked, or None.
+        revoked_by: the person who revoked the rule, or None.
     """
 
     id: str
@@ -58,25 +58,25 @@ class StandingRule:
 
 @attrs.frozen(kw_only=True)
 class Exact(Request):
-    """A request with its real arguments, which only the process of the call has.
+    """A request with its real arguments, which are known only in the process of the call.
 
     Attributes:
-        real: the arguments that a rule is compared with, without redaction.
+        real: the unredacted arguments, with which a rule is compared.
     """
 
     real: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 def patterned(hook: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the arguments that the patterns of a rule apply to: those of the tool, in a
-    `tool_call`.
+    """Return the arguments to which the patterns of a rule apply. In a `tool_call`, these are the
+    arguments of the tool.
     """
     inner = arguments.get("arguments")
     return inner if hook == "tool_call" and isinstance(inner, Mapping) else arguments
 
 
 def check_rule(rule: Any, request: Request, proof: Proof | None, people: People | None) -> str:
-    """Return the name of the person who makes a rule.
+    """Check a rule for a request, and return the name of the person who makes the rule.
 
     Raises:
         HookError: if the rule is not valid for this request, or the name is not proven.
@@ -153,8 +153,9 @@ def _is_like(pattern: Any, value: Any) -> bool:
 
 
 def _regex(pattern: str) -> re.Pattern[str]:
-    """Return the regular expression of a pattern. It takes linear time for each star, because the
-    agent writes the value: the text behind a star is found once, where it comes first.
+    """Return the regular expression of a pattern. Matching takes linear time for each star, because
+    the text after a star is matched only at its first occurrence. This matters because the agent
+    writes the value.
     """
     first, *others = (re.escape(text.replace("[*]", "*")) for text in _STAR.split(pattern))
     if not others:
@@ -164,7 +165,7 @@ def _regex(pattern: str) -> re.Pattern[str]:
 
 
 def _is_unlimited(pattern: Any) -> bool:
-    """Return whether a pattern matches every line, or every number that JSON stores exactly."""
+    """Return whether a pattern matches every line, or every number that JSON represents exactly."""
     if isinstance(pattern, Between):
         return pattern.low <= -EXACT and pattern.high >= EXACT
     return isinstance(pattern, str) and not pattern.strip("*")

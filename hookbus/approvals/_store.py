@@ -1,4 +1,4 @@
-"""A store: requests and answers in a file, shared by processes and kept across restarts."""
+"""The store, which keeps requests and answers in a file that processes share."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Store(AskedInThread):
             `"expired"`, and the same call creates a new request.
         people: a TOML file or mapping of names to roles, for `Ask(..., roles=..., approvals=...)`.
             The file, and its folder, must belong to you or root and not be writable by everyone;
-            the members of its group are trusted. It is read again for every answer.
+            the members of its group are trusted. The file is read again for every answer.
 
     Attributes:
         people: the people, or None.
@@ -92,10 +92,10 @@ class Store(AskedInThread):
         return found[0]
 
     def answer(self, id: str, answer: Approved | Denied, *, proof: Proof | None = None) -> None:
-        """Answer a request; the first answer is final. It is on disk when this method returns.
+        """Answer a request. The first answer is final, and is on disk when this method returns.
 
-        A request that needs several approvals, or approvals by people with a role, keeps each
-        approval until it has all of them. One denial ends it.
+        If a request needs several approvals, or approvals by people with a role, the store collects
+        approvals until the request has all of them. A single denial ends the request.
 
         Args:
             proof: the proven name of the person, which such an approval needs.
@@ -128,12 +128,13 @@ class Store(AskedInThread):
                 add_rule(db, rule, case.request, maker)
 
     def rules(self) -> list[StandingRule]:
-        """Return all standing approvals, oldest first, with the number of times each was used."""
+        """Return all standing approvals, oldest first, with the number of calls that each has
+        approved."""
         with self._opened() as db:
             return rules_in(db)
 
     def revoke(self, id: str, *, by: str) -> None:
-        """Revoke a standing approval. Calls that it has approved already are not affected.
+        """Revoke a standing approval. Calls that are already approved are not affected.
 
         Args:
             by: the name of the person who revokes it.

@@ -1,4 +1,4 @@
-"""The terminal: the user of this program answers requests."""
+"""The terminal, at which the user of this program answers requests."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Terminal:
         return self._answer(request) or Denied("the terminal", "the input has ended")
 
     def answer_pending(self, inbox: Inbox | Store) -> None:
-        """Ask about each pending request of an inbox or a store, and record the answer there.
+        """Ask about each pending request of an inbox or a store, and record the answers.
 
-        A request that has been answered in another way in the meantime is skipped. At the end of
-        the input, the remaining requests stay pending.
+        A request that has been answered elsewhere in the meantime is skipped. If the input
+        ends, the remaining requests stay pending.
         """
         for request in inbox.pending():
             answer = self._answer(request)
@@ -81,7 +81,7 @@ class Terminal:
 
 
 def _show(text: str) -> None:
-    """Print a request in full, escaping characters that the terminal cannot show."""
+    """Print a request in full, and escape characters that the terminal cannot show."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
 

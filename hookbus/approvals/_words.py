@@ -31,7 +31,7 @@ class Request:
         digest: a keyed hash of the values that the answer covers: the hook, the sender, the guards
             and their questions, the unredacted arguments and the bound baggage. Without the key,
             the hash does not reveal these values.
-        bound: the part of the baggage that the approval is bound to. A call with other values
+        bound: the part of the baggage to which the approval is bound. A call with other values
             cannot use the approval.
         baggage: all baggage of the call, such as the session and the user.
         deadline: when the request expires, in seconds since 1970. None means never.
@@ -39,7 +39,8 @@ class Request:
             `roles` and its `approvals`.
         asker: a keyed hash of the user of the call, who may not approve it, or "". It is set only
             if `required` is not empty.
-        scope: a keyed hash of what a `Rule` for this request covers, or "" if it can have none.
+        scope: a keyed hash of everything that a `Rule` for this request covers, or "" if rules are
+            not possible.
     """
 
     id: str
@@ -64,7 +65,7 @@ class Between:
     """A pattern of a `Rule`: a number from `low` to `high`.
 
     Raises:
-        HookError: if they are not numbers in this order, or both are infinite.
+        HookError: if the limits are not numbers in this order, or if both are infinite.
     """
 
     low: float
@@ -91,7 +92,8 @@ class Rule:
             line, and `[*]` for an asterisk. A `Between` matches numbers. Any other value matches
             only itself.
         uses: the number of calls that the rule approves; None for any number.
-        seconds: how long the rule is valid; None for no limit. One of the two is required.
+        seconds: how long the rule is valid; None for no limit. Either `uses` or `seconds` is
+            required.
 
     Raises:
         HookError: if the rule has no limit, or a limit is not valid.
@@ -135,7 +137,7 @@ class Approved:
 
 
 class HandedOn(Approved):
-    """The approval of a call that was handed on: another program asked its own user."""
+    """The approval of a call that was handed on to another program, which asked its own user."""
 
 
 @named_options
@@ -154,12 +156,12 @@ class Denied:
 
 @attrs.frozen
 class Kept(Approved):
-    """An approval that existed before the call required one, or arrived while the call waited for a
-    store.
+    """An approval that existed before the call required it, or that arrived while the call waited
+    for a store.
 
     Attributes:
         shown: the arguments as the approver saw them.
-        is_waited_for: whether the call waited, so that the guards check it once more.
+        is_waited_for: whether the call waited, so that the guards must check the call again.
     """
 
     shown: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
@@ -173,13 +175,15 @@ class Kept(Approved):
 
 
 class Approver(Protocol):
-    """A store of requests that `bus.approver` takes, such as one on a database of your own.
+    """The interface of a store of requests for `bus.approver`, such as a store in your own
+    database.
 
     Attributes:
-        name: its name in events and errors.
-        key: a secret of at least 32 bytes, the same wherever the requests are answered.
-        program: the name that stands for `__main__` in what an approval is bound to. None uses the
-            path of the program's file.
+        name: the name of the store in events and errors.
+        key: a secret of at least 32 bytes, which is the same in all processes that answer the
+            requests.
+        program: the name that replaces `__main__` in the digest of an approval. None means the path
+            of the program's file.
     """
 
     name: str
@@ -187,15 +191,16 @@ class Approver(Protocol):
     program: str | None
 
     def ask(self, request: Request) -> Approved | Denied | Parked:
-        """Return the answer for a call, and use it up; or keep the request and return `Parked`.
+        """Return the answer for a call, which cannot be used again, or keep the request and return
+        `Parked`.
 
         Raises:
-            HookError: if that is not possible. Then the call is blocked.
+            HookError: if the store cannot be used. In this case, the call is blocked.
         """
         ...
 
     async def ask_async(self, request: Request) -> Approved | Denied | Parked:
-        """Like `ask`, without blocking the event loop."""
+        """Like `ask`, but without blocking the event loop."""
         ...
 
 
@@ -232,13 +237,13 @@ class ApprovalRecord:
         state: `"pending"`, `"approved"`, `"used"`, `"denied"` or `"expired"`. A request expires
             when its answer is no longer valid, or when it was not answered in time.
         answer: the answer of a person, or None.
-        asked: when the request was made, in seconds since 1970.
-        answered: when it was answered, or None.
-        until: when the answer expires, or None.
-        used: when a call used the answer, or None.
+        asked: the time when the request was made, in seconds since 1970.
+        answered: the time when the request was answered, or None.
+        until: the time when the answer expires, or None.
+        used: the time when a call used the answer, or None.
         approved_by: the people who have approved a request that needs several approvals or a role.
-        missing: what such a request still needs, such as
-            `"1 approval by a person with the role finance"`.
+        missing: the missing approvals of such a request, such as `"1 approval by a person with the
+            role finance"`.
     """
 
     request: Request

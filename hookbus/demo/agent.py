@@ -47,7 +47,7 @@ class Step:
 
     Attributes:
         call: the tool call to run.
-        obeys: whether it serves the injected goal, rather than the user.
+        obeys: whether the call serves the injected goal, rather than the user.
         error: the error message of the loop, if the call was refused or the tool failed.
     """
 

@@ -31,7 +31,7 @@ SUITES: Final = ("banking", "slack", "travel", "workspace")
 
 @register_attack
 class PlainAttack(FixedJailbreakAttack):
-    """The goal in its own words only, without any form that a sanitizer could find."""
+    """The goal in its own words, without any form that a sanitizer could recognize."""
 
     name = "plain"
 
@@ -66,7 +66,7 @@ class AttackedSuite:
 
     Attributes:
         suite: AgentDojo's suite.
-        attack: AgentDojo's attack on it.
+        attack: AgentDojo's attack on the suite.
         plays_alone: whether its user tasks also run alone.
         unreachable: user tasks that read no data that an attacker can write. They run only alone.
         unplayable: goals that require neither a call nor words. They are not run.

@@ -1,4 +1,4 @@
-"""The suites' policies in Cedar. They name tools and arguments, and know no task and no attack."""
+"""The suites' policies in Cedar. They name tools and arguments, but no task and no attack."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ POLICIES_IN_CEDAR: Final[Mapping[str, str]] = {
     "travel": _EVERY_SUITE + _MAIL,
     "workspace": _EVERY_SUITE + _MAIL,
 }
-"""For each suite: who may read, what needs an approval, and by its absence what is blocked."""
+"""The policies of each suite. They permit reading, and some calls with an approval. All other calls
+are blocked.
+"""
 
 
 @functools.cache

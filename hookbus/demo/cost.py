@@ -61,8 +61,9 @@ def added_cost(pair: Pair, policy: Policy) -> Cost:
 
 
 def _replay(pair: Pair, run_function: Callable[..., tuple[Any, str | None]]) -> Timings:
-    """Run the ground truth on a fresh copy of the data. Return the seconds of each call, or None if
-    it failed."""
+    """Run the ground truth on a fresh copy of the data. Return the seconds of each call, or None
+    for a call that failed.
+    """
     environment = pair.environment.model_copy(deep=True)
     runtime = FunctionsRuntime(pair.suite.tools)
     seconds: Timings = []

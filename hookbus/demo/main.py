@@ -22,7 +22,7 @@ from .timeline import telling_timelines
 
 
 def main(suite: str, attack: str, policies: Sequence[str], json_file: Path | None) -> None:
-    """Run the experiment, print it, and write every result to the file if one is given.
+    """Run the experiment, print its results, and write every result to the file if a file is given.
 
     Raises:
         HookError: if a suite, attack or policy is unknown, or the file cannot be written. In that

@@ -59,11 +59,11 @@ class Policy:
     """A policy: one row of the demo's table.
 
     Attributes:
-        name: its name for `--policy`.
-        says: its rule in one sentence.
+        name: the name for `--policy`.
+        says: the rule of the policy in one sentence.
         guards: creates the guards to register for one task.
         asks: whether a person answers questions. Otherwise, a call that needs approval is blocked.
-        has_rules: whether the person's approvals stand: they approve later calls of the same kind.
+        has_rules: whether the person's approvals also apply to later calls of the same kind.
     """
 
     name: str
@@ -112,14 +112,14 @@ POLICIES: Final = (
     ),
     Policy(
         "policy",
-        "a policy in Cedar for each suite; a person's approvals stand for equal destinations",
+        "a policy in Cedar for each suite, with standing approvals for equal destinations",
         lambda task: [cedar_of(task.suite)],
         asks=True,
         has_rules=True,
     ),
     Policy(
         "together",
-        "quarantine, the policy in Cedar, and approval of unknown recipients; approvals stand",
+        "quarantine, the policy in Cedar, approval of unknown recipients, standing approvals",
         lambda task: [cedar_of(task.suite), _provenance(task), quarantine()],
         asks=True,
         has_rules=True,

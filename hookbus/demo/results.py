@@ -27,7 +27,7 @@ MEASURES: Final = (
 
 @attrs.frozen
 class Row:
-    """One policy on one suite, or on all of them together.
+    """The results of one policy on one suite, or on all suites together.
 
     Attributes:
         suite: the name of the suite, or `"all"`.
@@ -112,7 +112,7 @@ class Experiment:
     Attributes:
         attack: the name of the attack.
         suites: the attacked suites.
-        policies: the policies. The runs without hooks are additional.
+        policies: the policies, not including the runs without hooks.
         outcomes: every run.
         costs: the time that a policy added, by names of suite and policy.
     """

@@ -1,5 +1,6 @@
-"""The experiment: run every pair without hooks and under each policy, and check it with AgentDojo's
-checkers."""
+"""Run the experiment: every pair runs without hooks and under each policy, and AgentDojo's checkers
+check each run.
+"""
 
 from __future__ import annotations
 
@@ -140,9 +141,7 @@ def hooked_runtime(bus: Bus) -> Iterator[None]:
 
 @contextlib.contextmanager
 def register_policy(bus: Bus, policy: Policy, task: Task, person: Person) -> Iterator[None]:
-    """Register the guards of a policy on the bus in a `with` block, and the person whom they may
-    ask.
-    """
+    """Register the guards of a policy and its approver on the bus in a `with` block."""
     with contextlib.ExitStack() as unregister:
         if policy.asks:
             store = person.store if policy.has_rules else None
@@ -192,8 +191,8 @@ def play_task(
         pairs: the pairs to run.
         policies: the policies to run them under.
         on_played: called after each run.
-        stores: where the rules of the user are kept, by the names of policies. Without a store, no
-            approval stands.
+        stores: where the rules of the user are kept, by the names of policies. Without a store,
+            each approval applies to one call only.
     """
     outcomes = []
     for pair in pairs:

@@ -46,7 +46,7 @@ def progress(screen: Console) -> Progress:
 
 
 def show_experiment(screen: Console, experiment: Experiment) -> None:
-    """Print what is measured, the table, and an explanation of the table."""
+    """Print the subject of the experiment, its table, and an explanation of the table."""
     _show(
         screen,
         Text(f"AgentDojo {VERSION}, attack {experiment.attack}", style="bold"),

@@ -1,4 +1,5 @@
-"""A person whose approvals stand: a rule approves later calls of the same kind."""
+"""An approver with standing approvals: each approval adds a rule for later calls of the same kind.
+"""
 
 from __future__ import annotations
 
@@ -43,12 +44,12 @@ class StandingApprover:
         return self.store.ask(request)
 
     async def ask_async(self, request: Request) -> Approved | Denied | Parked:
-        """Like `ask`. The tools of the demo are not async."""
+        """Call `ask`, because the tools of the demo are not async."""
         return self.ask(request)
 
 
 def rule_for(request: Request) -> Rule:
-    """Return the rule of a person: the same tool and destination, with any text."""
+    """Return a rule that approves calls of the same tool with the same destination and any text."""
     arguments: dict[str, Any] = request.arguments["arguments"]
     exact = {name: _exactly(value) for name, value in arguments.items()}
     opened = {name: "*" for name in arguments if name in WORDS}

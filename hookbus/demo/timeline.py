@@ -43,7 +43,7 @@ class Moment:
         call: the tool and its arguments, shortened.
         ending: the changes made by receivers, the guard that blocked the call and its reason, the
             error of the tool, or "ran".
-        is_blocked: whether it was blocked.
+        is_blocked: whether the call was blocked.
     """
 
     wanted_by: str
@@ -100,8 +100,8 @@ class _Story:
 def telling_timelines(
     suites: Sequence[AttackedSuite], policies: Sequence[Policy], outcomes: Iterable[Outcome]
 ) -> list[Timeline]:
-    """Return one attack under the last policy that blocked it, and under the first that hid the
-    goal from the agent.
+    """Return the timelines of one attack: under the last policy that blocked it, and under the
+    first policy that hid the goal from the agent.
 
     The attack is one that succeeds without hooks. The list is empty if no policy stopped an attack.
     """

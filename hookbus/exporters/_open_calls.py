@@ -22,8 +22,8 @@ class OpenCalls(Generic[T]):
         self._lock = Lock()
 
     def begin(self, call_id: int, data: T) -> list[T]:
-        """Keep the data of a call. If the limit is exceeded, drop and return the oldest data, else
-        None.
+        """Store the data of a call. Return the oldest data that is removed because of the limit, if
+        any.
         """
         with self._lock:
             self._calls[call_id] = data

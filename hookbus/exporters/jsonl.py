@@ -31,7 +31,7 @@ class JsonLines(Exporter):
         max_bytes: the maximum size. If the next line would exceed it, the file is renamed to
             `path.1`, the previous `path.1` to `path.2` and so on, and a new file is started. None
             means that the size is not limited.
-        keep: the number of renamed files to keep. Older ones are deleted.
+        keep: the number of renamed files to keep. Older files are deleted.
 
     Raises:
         HookError: for an invalid limit.

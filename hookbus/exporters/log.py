@@ -104,5 +104,5 @@ def _did(event: Event) -> str | None:
 
 
 def printable(text: str) -> str:
-    """Return a text in one line, with control characters escaped."""
+    """Return a string on one line, with control characters escaped."""
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)

@@ -69,8 +69,8 @@ class OpenTelemetry(Exporter):
     for `Invoked` events, it also measures `hookbus.receiver.duration` in seconds.
 
     Args:
-        tracer_provider: the provider for spans. Default: the global one.
-        meter_provider: the provider for metrics. Default: the global one.
+        tracer_provider: the provider for spans. Default: the global provider.
+        meter_provider: the provider for metrics. Default: the global provider.
         names: the operations of additional hooks, such as `{"search": "execute_tool"}`.
 
     Raises:
@@ -215,7 +215,7 @@ def _outside() -> Any:
 
 
 def _leave(call: _Call, ended: dict[str, Any], at: int | None = None) -> None:
-    """End a span. If it is the current span here, restore the previous one."""
+    """End a span. If it is the current span here, restore the previous span."""
     call.span.set_attributes(ended)
     call.span.end(at)
     if trace.get_current_span() is call.span:

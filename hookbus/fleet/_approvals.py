@@ -122,7 +122,7 @@ class Approvals(AskedInThread):
                 "ask", request.id, request.digest, written, self._answer_within
             )
         except HookError as error:
-            raise HookError(str(error)) from None  # raised here only, so it is safe to show
+            raise error.with_traceback(None) from None  # raised here only: safe to show
         if state == "pending":
             return Parked(id)
         answer = _answer(state, answered)

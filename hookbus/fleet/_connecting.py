@@ -12,7 +12,9 @@ from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from .. import HookError
+from .._ground.errors import service_error
 from .._ground.locks import Lock
+from ..exceptions import Failure
 
 try:
     import psycopg
@@ -97,7 +99,8 @@ class Server:
         Raises:
             HookError: if the function cannot be called, or the server does not answer in time.
         """
-        places = ", ".join(["%s::text[]" if isinstance(each, list) else "%s" for each in values])
+        # Arrays are sent in binary, because each quote of a text array needs an escape.
+        places = ", ".join(["%b::text[]" if isinstance(each, list) else "%s" for each in values])
         statement = f'SELECT * FROM "{self.schema}".{function}({places})'
         with self.connected() as connection:
             return connection.execute(statement.encode(), values).fetchall()
@@ -110,7 +113,7 @@ class Server:
             HookError: in place of every error of the server. It never contains the password.
         """
         if self._is_closed:
-            raise HookError(f"the fleet at {self.where} is closed")
+            raise service_error(f"the fleet at {self.where} is closed", "unsent")
         until = time.monotonic() + SECONDS
         connection = None
         try:
@@ -118,11 +121,11 @@ class Server:
             connection.until = until
             yield connection
         except _Late:
-            raise HookError(
-                f"the fleet at {self.where} did not answer within {SECONDS:g} seconds"
+            raise service_error(
+                f"the fleet at {self.where} did not answer within {SECONDS:g} seconds", "late"
             ) from None
         except psycopg.Error as error:
-            raise HookError(self._message(error)) from None
+            raise service_error(self._message(error), _failure_of(error)) from None
         finally:
             if connection is not None:
                 self._give_back(connection)
@@ -171,7 +174,8 @@ class Server:
         if isinstance(error, errors.InsufficientPrivilege):
             return (
                 f"the role {self.user} has no right to do this in the fleet {self.schema} at "
-                f"{self.where}: the owner grants it with Fleet.make(agents=..., operators=...)"
+                f"{self.where}: use the URL of an operator, or let the owner grant it with "
+                "Fleet.make(agents=..., operators=...)"
             )
         missing = (errors.InvalidSchemaName, errors.UndefinedFunction, errors.UndefinedTable)
         if isinstance(error, missing):
@@ -184,6 +188,18 @@ class Server:
         if password:
             text = text.replace(password, "***")
         return f"the fleet at {self.where} cannot be used: {text:.300}"
+
+
+def _failure_of(error: psycopg.Error) -> Failure:
+    """Return how the server failed."""
+    if isinstance(error, errors.ConnectionTimeout):
+        return "late"
+    if error.sqlstate is not None:
+        is_away = error.sqlstate.startswith(("08", "57P"))  # it shuts down, or has crashed
+        return "absent" if is_away else "refused"
+    if not isinstance(error, psycopg.OperationalError):
+        return "unsent"  # the values cannot be represented
+    return "refused" if "FATAL" in str(error) else "absent"
 
 
 _FOREIGN: Final[list[_Connection]] = []

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Final, Self
 
+from .. import HookError
 from ..journal import Record
 from ._connecting import Server
 
@@ -14,14 +15,13 @@ PAGE: Final = 200
 
 class Events:
     """An iterator over the events that a named reader has not committed yet, as a cursor of a
-    journal is.
+    journal is. A reader without a name gets all events, and cannot commit.
 
     The events of a run come in order. Iteration ends with the last event; iterate again to get
     later ones. An event appears when no transaction that began before it is still running.
     """
 
     def __init__(self, server: Server, name: str | None) -> None:
-        # Without a name it begins with the first event, and nothing is kept of it.
         self._server, self._name = server, name
         self._page: Iterator[tuple[tuple[str, int], Record]] = iter(())
         self.rewind()
@@ -43,12 +43,13 @@ class Events:
         """Commit all events up to the last one returned.
 
         Raises:
-            HookError: if the position cannot be written.
+            HookError: if the position cannot be written, or this reader has no name.
         """
-        self._server.call("commit_reader", self._name, *self._seen)
+        self._server.call("commit_reader", self._named(), *self._seen)
 
     def rewind(self) -> None:
-        """Continue after the last event that was committed by any reader with this name.
+        """Continue after the last event that was committed by any reader with this name, or with
+        the first event without a name.
 
         Raises:
             HookError: if the position cannot be read.
@@ -62,17 +63,22 @@ class Events:
         """Return the number of events that are not committed yet.
 
         Raises:
-            HookError: if they cannot be counted.
+            HookError: if they cannot be counted, or this reader has no name.
         """
-        return int(self._server.call("count_after", self._name)[0][0])
+        return int(self._server.call("count_after", self._named())[0][0])
 
     def forget(self) -> None:
         """Delete the reader. A new reader with the same name starts from the beginning.
 
         Raises:
-            HookError: if the change cannot be written.
+            HookError: if the change cannot be written, or this reader has no name.
         """
-        self._server.call("forget_reader", self._name)
+        self._server.call("forget_reader", self._named())
+
+    def _named(self) -> str:
+        if self._name is None:
+            raise HookError("this reader has no name, so it has no position: pass events(name)")
+        return self._name
 
 
 def _record(seq: int, id: str, body: str) -> Record:

@@ -226,14 +226,14 @@ class Fleet:
         self._shippings.append(shipping)
         return shipping
 
-    def events(self, name: str) -> Events:
+    def events(self, name: str | None = None) -> Events:
         """Return the events of all members that the reader with this name has not committed yet.
-        It can continue on any machine.
+        It can continue on any machine. Without a name, return all events that are kept.
 
         Raises:
             HookError: for an invalid name, or if this role is not an operator's.
         """
-        return Events(self._server, check_name("name", name))
+        return Events(self._server, None if name is None else check_name("name", name))
 
     def retain(self, days: float) -> int:
         """Drop events that were published before this number of days, except those that a reader

@@ -15,6 +15,7 @@ from typing import Any, Final
 from .. import Block, Bus, Connection, HookContext, HookError
 from .._ground.locks import Lock
 from .._ground.platform import run_at_fork
+from ..exceptions import Failure
 from ._connecting import Server
 
 ASK_SECONDS: Final = 0.5
@@ -46,6 +47,7 @@ class Membership:
         self._guards: dict[str, Connection] = {}
         self._joined = frozenset(hooks)
         self._lock, self._problem = Lock(), ""
+        self._failure: Failure = "late"  # while no request has failed
         self._beat_after = 0.0
         self._ask()
         for hook in self._joined:
@@ -79,10 +81,12 @@ class Membership:
             try:
                 self._ask()
                 self._beat()
-                self._problem = ""
+                self._problem, self._failure = "", "late"
             except Exception as error:  # whatever it is, the next attempt may succeed
                 if not self._problem:
                     _log.error("%s; (further failures are not logged until it is back)", error)
+                failure = error.failure if isinstance(error, HookError) else None
+                self._failure = failure or "malformed"
                 self._problem = str(error)
             ended.wait(ASK_SECONDS)
 
@@ -162,6 +166,7 @@ class Membership:
             return Block(
                 f"the fleet has not been reached for {silence:.0f} seconds (limit "
                 f"{self._blind:g}), so its kills and switches are not known", code="blind",
+                details={"failure": self._failure},
             )  # fmt: skip
         return None
 

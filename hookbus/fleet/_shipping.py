@@ -24,7 +24,7 @@ from ._connecting import SECONDS, Server
 IDLE_SECONDS: Final = 0.2
 RETRY_SECONDS: Final = 0.5
 
-BATCH: Final = 500
+BATCH: Final = 1000
 BATCH_CHARACTERS: Final = 1_000_000
 
 _log: Final = logging.getLogger("hookbus")
@@ -44,6 +44,7 @@ class Shipping:
         self._server, self._name, self._path, self._cursor = server, name, path, cursor
         self.shipped = 0
         self.problem: str | None = None
+        self._file = head(path).file
         self._lock = Lock()
         self._begin()
         _all.add(self)
@@ -101,8 +102,7 @@ class Shipping:
             ids, bodies = self._read_batch()
             if not ids:
                 return 0
-            file = head(self._path).file
-            [(stored,)] = self._server.call("publish", self._name(), file, ids, bodies)
+            [(stored,)] = self._server.call("publish", self._name(), self._file, ids, bodies)
             self._cursor.commit()
             self.shipped += stored
             return len(ids)

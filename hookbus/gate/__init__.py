@@ -1,4 +1,4 @@
-"""The gate: the tools of coding agents under the guards of one settings file."""
+"""The gate: the guards of a settings file check the tool calls of coding agents."""
 
 from ._agents import Tool
 

@@ -1,4 +1,4 @@
-"""Locate the agents' own settings: those of the user, and those of a project."""
+"""Locates the agents' own settings, of the user and of projects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAMES: Final = {
     ".github/copilot": ("settings",), ".config/opencode": ("plugin", "opencode.json"),
     ".opencode": ("plugin", "opencode.json"),
 }  # fmt: skip
-"""The prefixes of the names of settings, by folder. The folder is in the home folder or in a
+"""For each folder, the prefixes of the names of settings. The folder is in the home folder or in a
 project.
 """
 
@@ -22,29 +22,30 @@ _VARIABLES: Final = {
     "COPILOT_HOME": (".copilot", ""), "XDG_CONFIG_HOME": (".config/opencode", "opencode"),
     "GEMINI_CLI_HOME": (".gemini", ".gemini"),
 }  # fmt: skip
-"""The variables that replace one of these folders with another one: the folder, and the name inside
-the other one.
+"""For each environment variable that replaces one of these folders, the replaced folder and the
+path inside the variable's folder.
 """
 
 FILES: Final = tuple(f"{folder}/{name}" for folder, names in _NAMES.items() for name in names)
 """The prefixes of the paths of settings, in the home folder or in a project."""
 
 FILES_OF_PROJECTS: Final = ("opencode.json",)
-"""The prefixes of the names of settings that are in the folder of a project itself."""
+"""The prefixes of the names of settings directly in the folder of a project."""
 
 FOLDERS: Final = tuple(f"/{folder}/" for folder in _NAMES)
-"""The folders that have settings."""
+"""The folders that contain settings."""
 
 
 def find_settings(
     home: str, base: str, projects: Iterable[str], variables: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return the current prefixes of the paths of the agents' settings, with links resolved and
-    unresolved, as `folded` returns them. Compare each with a path that ends with a slash.
+    """Return the current path prefixes of the agents' settings, with resolved and with unresolved
+    links. The prefixes are normalized by `folded`, and must be compared with paths that end with a
+    slash.
 
     Args:
         home: the home folder of the agent's user.
-        base: the folder that relative paths are read from.
+        base: the folder from which relative paths are resolved.
         projects: folders that may contain project settings.
         variables: the environment variables of the agent.
     """
@@ -59,8 +60,8 @@ def find_settings(
 
 
 def _has_settings(project: str, folder: str, names: tuple[str, ...]) -> bool:
-    """Return whether a project has settings, or a link to their place. The other folders of a
-    project may be removed together with it.
+    """Return whether a folder of a project contains settings or is reached through a link. All
+    other folders may be removed together with the project.
     """
     whole = os.path.join(project, folder)
     is_link = os.path.realpath(whole) != os.path.join(os.path.realpath(project), folder)
@@ -89,5 +90,5 @@ def _entries_of(folder: str | os.DirEntry[str]) -> list[os.DirEntry[str]]:
 
 
 def folded(text: str) -> str:
-    """Return a path or a command in the form that case-insensitive file systems compare."""
+    """Normalize the case of a path or a command, as case-insensitive file systems do."""
     return text.casefold()

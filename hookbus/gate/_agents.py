@@ -1,4 +1,5 @@
-"""The coding agents: their events, the names of their tools, and the senders of their calls."""
+"""Defines the coding agents, with their events, the names of their tools, and the senders of their
+calls."""
 
 from __future__ import annotations
 
@@ -10,14 +11,14 @@ import attrs
 
 @attrs.frozen
 class Tool:
-    """A tool of a coding agent, the sender of its calls. There is one subclass for each agent.
+    """A tool of a coding agent, which is the sender of its calls. Each agent has a subclass.
 
     Attributes:
         agent: the name of the agent: `"claude"`, `"codex"`, `"gemini"`, `"cursor"`, `"copilot"` or
             `"opencode"`.
         name: the agent's own name for the tool.
         group: `"shell"`, `"read"`, `"write"`, `"edit"`, `"fetch"`, `"search"`, `"agent"` or
-            `"mcp"`; None if it is in no group.
+            `"mcp"`; None if the tool has no group.
     """
 
     agent: ClassVar[str] = ""
@@ -80,19 +81,21 @@ class Agent:
     """A coding agent.
 
     Attributes:
-        name: its name on the command line.
-        tool: the class of its tools.
-        events: the kind of each of its events, by name: before, after, failed, prompt, begin, end
+        name: the agent's name on the command line.
+        tool: the class of the agent's tools.
+        events: the kinds of the agent's events, by name: before, after, failed, prompt, begin, end
             or turn (the end of a turn). The gate ignores every other event.
-        tools: the names of its tools by group.
-        has_ids: whether its events contain an identifier of the call.
+        tools: the names of the agent's tools, by group.
+        has_ids: whether events contain an identifier of the call.
         folder: the environment variable that contains the session's project folder.
-        folder_arguments: the arguments of its shell tools that contain the working directory of
-            the command.
-        is_flat: whether an entry in its file is a single hook instead of a list of hooks.
+        folder_arguments: the arguments of shell tools that contain the working directory of the
+            command.
+        is_flat: whether an entry in the agent's settings file is a single hook instead of a list of
+            hooks.
         refuses_prompts: whether a refused prompt never reaches the model.
-        replaces_results: whether every result can be replaced, and not only those of MCP tools.
-        replaces_failures: whether the turn can be ended in place of the text of a failed tool.
+        replaces_results: whether every result can be replaced, and not only results of MCP tools.
+        replaces_failures: whether the gate can end the turn instead of passing on the text of a
+            failed tool.
     """
 
     name: str
@@ -230,7 +233,7 @@ AGENTS: Final = {each.name: each for each in _AGENTS}
 
 
 def kind_of(tool: Tool) -> str:
-    """Return the kind of a call to a tool, for receivers."""
+    """Return the kind of a tool call, for receivers."""
     return tool.group if tool.group in ("mcp", "agent") else "builtin"
 
 
@@ -238,7 +241,7 @@ def expand_rule(rule: Any) -> list[Any]:
     """Return a rule of `tool_policy` with the agents' names for `"group:NAME"`.
 
     Raises:
-        KeyError: for a name with a colon that is not a group.
+        KeyError: for a name with a colon that is not the name of a group.
     """
     if isinstance(rule, Mapping):
         return [{name: arguments} for tool, arguments in rule.items() for name in _names(tool)]

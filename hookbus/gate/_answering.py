@@ -29,7 +29,8 @@ from ._loading import Loaded, may_hand_on
 from ._wire import Request
 
 MARGIN_SECONDS: Final = 0.1
-"""How many seconds before the hook the server gives up, so that the agent gets its reason."""
+"""How many seconds the server's deadline is before the hook's deadline, so that the agent still
+gets the server's reason."""
 
 _WHERE: Final = "hookbus gate status, or the log of the server, says why"
 
@@ -37,13 +38,13 @@ _log = logging.getLogger("hookbus")
 
 
 class Answering:
-    """One event that is to be answered.
+    """An event that the server must answer.
 
     Args:
         loaded: the loaded guards and settings; None if loading failed.
-        problem: why loading failed, for the log.
+        problem: the reason if loading failed, for the log.
         request: the request of the hook.
-        writer: the connection to it.
+        writer: the connection to the hook.
     """
 
     def __init__(
@@ -71,18 +72,18 @@ class Answering:
         return self._event is not None and self._event.kind in ("after", "failed")
 
     def is_ending(self) -> bool:
-        """Return whether the event ends open calls whose second event has not arrived."""
+        """Return whether the event ends all open calls, whose second event has not arrived."""
         return self._event is not None and self._event.kind in ("end", "turn")
 
     def has_open_call(self) -> bool:
-        """Return whether the event belongs to a call that has begun here."""
+        """Return whether the event belongs to an open call of this server."""
         event, loaded = self._event, self._loaded
         if event is None or loaded is None or not self.is_second_half():
             return False
         return loaded.calls.sessions.find_call(event) is not None
 
     async def answer(self, reader: asyncio.StreamReader) -> Answer:
-        """Return the answer. If the hook ends first, the call is cancelled."""
+        """Return the answer to the event. If the hook ends first, the call is cancelled."""
         answering = asyncio.ensure_future(self._answer_in_time())
         gone = asyncio.ensure_future(reader.read(1))
         try:
@@ -130,7 +131,7 @@ class Answering:
             return self._close("the guards gave no answer in time")
 
     def _extend(self, seconds: float) -> None:
-        """Give this event more time, here and in the hook."""
+        """Extend the deadline of this event, in the server and in the hook."""
         ends = self._timeout.when()
         if ends is not None:
             self._timeout.reschedule(ends + seconds)

@@ -1,4 +1,4 @@
-"""The answers in the format of each agent: exit code, stdout and stderr for every outcome."""
+"""Creates answers in the format of each agent, as exit code, stdout and stderr."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._events import Event, comparable
 from ._hook import GO, REFUSED, Answer
 
 GOES_ON: Answer = GO, b"", b""
-"""The event continues unchanged."""
+"""The answer that lets an event continue unchanged."""
 
 
 def go_on(event: Event) -> Answer:
@@ -61,7 +61,8 @@ _CHANGED: Final[Mapping[str, Callable[[Mapping[str, Any]], Any]]] = {
     "copilot": lambda arguments: {"modifiedArgs": arguments},
     "opencode": lambda arguments: {"arguments": arguments},
 }
-"""The answers that make a tool run with other arguments, where these replace all arguments."""
+"""For each agent, the answer that makes a tool run with other arguments, which replace all
+arguments."""
 
 
 def let_run(event: Event, arguments: Mapping[str, Any], *, is_stdin_open: bool) -> Answer:
@@ -124,8 +125,8 @@ def replace_result(event: Event, value: Any) -> Answer:
 
 
 def has_place_for_result(event: Event) -> bool:
-    """Return whether the result of a tool can be replaced, or the turn ended instead. The text of a
-    failed tool is not a result.
+    """Return whether the gate can replace the result of a tool, or end the turn instead. The text
+    of a failed tool is not a result.
     """
     is_mcp = event.tool.startswith("mcp_")
     return event.kind == "failed" or event.agent.replaces_results or is_mcp
@@ -159,8 +160,8 @@ def withhold_result(event: Event, why: str) -> Answer:
 
 
 def refuse_result(event: Event, text: str) -> Answer:
-    """Return the answer that replaces a result with this refusal. The text of a failed tool cannot
-    be replaced, so the turn ends instead, if the agent supports this.
+    """Return the answer that replaces a result with the text of a refusal. The text of a failed
+    tool cannot be replaced, so the turn ends instead, if the agent supports this.
     """
     if event.kind == "failed" and not event.agent.replaces_failures:
         return GOES_ON

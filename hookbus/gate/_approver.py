@@ -1,4 +1,4 @@
-"""The approver of the gate: the store, or Claude Code's own prompt."""
+"""The approver of the gate, which uses the store of approvals or Claude Code's own prompt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..approvals._words import HandedOn
 from ._events import comparable
 
 BOUND: Final = ("agent", "cwd")
-"""The baggage that an approval is bound to, unless a guard names other values: any session and
+"""The baggage to which an approval is bound by default. It does not include the session or the
 prompt.
 """
 
@@ -25,9 +25,10 @@ class HandOver:
     """A call that the agent's own prompt may approve.
 
     Attributes:
-        arguments: the arguments that the agent sent, which are the ones that its user sees.
-        question: a future that is done when a guard asks.
-        result: a future that is done when the tool has run, so the user has agreed.
+        arguments: the arguments that the agent sent, and that its user sees.
+        question: a future that is done when a guard requires approval.
+        result: a future that is done when the tool has run, which means that the agent's user
+            approved the call.
     """
 
     arguments: Mapping[str, Any]
@@ -41,7 +42,8 @@ class HandOver:
         return cls(arguments, loop.create_future(), loop.create_future())
 
     def fits(self, request: Request) -> bool:
-        """Return whether the agent's user can be asked: once, and only about the sent arguments."""
+        """Return whether the agent can ask its user. It can ask only once, and only about the
+        arguments that it sent."""
         shown = request.arguments.get("arguments")
         if request.required:  # the agent does not prove the name of its user
             return False
@@ -50,21 +52,22 @@ class HandOver:
 
 
 HAND_OVER: Final[ContextVar[HandOver | None]] = ContextVar("hookbus_gate_hand_over", default=None)
-"""The data for handing the current call on to its agent; None if that is not possible."""
+"""The data for handing the current call on to its agent, or None if the agent cannot ask its
+user."""
 
 EXTEND: Final[ContextVar[Callable[[float], None] | None]] = ContextVar(
     "hookbus_gate_extend", default=None
 )
-"""Gives the current event more seconds."""
+"""Extends the deadline of the current event by a number of seconds."""
 
 
 class GateApprover:
-    """Asks the agent's user if that is configured and possible, else the store.
+    """Asks the agent's user if this is configured and possible, and otherwise the store.
 
     Args:
-        store: the store; None if there is none.
+        store: the store of approvals, or None.
         wait: the number of seconds that a call waits for an answer in the store.
-        key: the key of the digests if there is no store.
+        key: the key for digests if no store is configured.
     """
 
     name = Store.name

@@ -1,4 +1,5 @@
-"""The detached program that the hook starts: the server, unless one is running already."""
+"""The detached program that the hook starts. It runs the server, unless a server is already
+running."""
 
 import importlib.util
 import os
@@ -9,7 +10,7 @@ MOST_LOGGED = 1 << 20
 
 
 def lock(base: str) -> int | None:
-    """Lock a file and return it open, or return None if another process has locked it.
+    """Lock a file and return the open file, or return None if another process has locked it.
 
     Args:
         base: the path of the files of the server, without its extension.
@@ -36,7 +37,8 @@ def load(name: str, path: str, **more: Any) -> Any:
 
 
 def set_environment() -> None:
-    """Set an environment without variables that a project could set through its agent."""
+    """Set the environment of the server, without variables that a project could set through its
+    agent."""
     import pwd
 
     os.environ.update(PATH="/usr/local/bin:/usr/bin:/bin", LANG="C.UTF-8", HOME="/")
@@ -48,7 +50,7 @@ def set_environment() -> None:
 
 
 def main(settings: str) -> None:
-    """Serve until the server has been idle for long enough."""
+    """Serve until the server has been idle for a certain time."""
     os.umask(0o077)
     os.closerange(3, 4096)  # what the agent left open
     if os.fstat(2).st_size > MOST_LOGGED:

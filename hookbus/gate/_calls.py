@@ -1,4 +1,4 @@
-"""The calls and prompts of the agents: two events form one hookbus call."""
+"""Makes hookbus calls from the events of agents. Two events of an agent form one call of a tool."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _log = logging.getLogger("hookbus")
 
 @attrs.frozen
 class Denied:
-    """A call that must not run, or whose result must be withheld, for the reason in the text."""
+    """A call that must not run, or whose result must be withheld. The text states the reason."""
 
     text: str
 
 
 @attrs.frozen
 class HandedOn:
-    """A call about which the agent asks its user."""
+    """A call that the agent's own user must approve."""
 
     question: str
 
@@ -46,8 +46,8 @@ class Result:
     """The result of a call.
 
     Attributes:
-        raw: what the tool returned, as receivers saw it.
-        value: the value for the model; the same object if no receiver changed it.
+        raw: the tool's result, as receivers saw it.
+        value: the value for the model, which is the same object if no receiver changed the result.
     """
 
     raw: Any
@@ -59,7 +59,7 @@ class UnknownCall(Exception):
 
 
 _PLACES_OF_RESULTS: Final = {"gemini": "llmContent", "copilot": "textResultForLlm"}
-"""The location in a result of the text that the model reads."""
+"""The key in a result under which agents store the text for the model."""
 
 
 def _show_result(agent: str, raw: Any) -> Any:
@@ -85,7 +85,7 @@ class Calls:
     """The calls of all sessions.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus with the signals.
 
     Attributes:
         sessions: the sessions.
@@ -96,7 +96,7 @@ class Calls:
         self._gates = {name: _gate_of(name, bus) for name in AGENTS}
 
     def hookables(self) -> list[tuple[Any, Any]]:
-        """Return each hooked function of the vocabulary, with a sender."""
+        """Return the hookable function of each common hook, with a sender."""
         found = list[tuple[Any, Any]]()
         for name, agent in AGENTS.items():
             words = self._gates[name].vocabulary
@@ -105,7 +105,7 @@ class Calls:
         return found
 
     async def prompt(self, event: Event) -> Denied | None:
-        """Run the hooks of a prompt; return why it is refused, or None."""
+        """Run the hooks of a prompt. Return a `Denied` if the prompt is refused, or None."""
         given, agent, went = event.given["prompt"], event.agent.name, list[Any]()
         vocabulary = self._gates[agent].vocabulary
 
@@ -125,8 +125,8 @@ class Calls:
 
         Args:
             event: the event before the tool.
-            may_hand_on: whether the agent's user may be asked. Calls with an `around` are never
-                handed on, because it would run only after the tool.
+            may_hand_on: whether the agent may ask its user. Calls with an `around` receiver are
+                never handed on, because the receiver would run only after the tool.
         """
         session, given = self.sessions.get(event), event.given
         whose = given.get("agent_id")
@@ -217,7 +217,7 @@ async def _fail(opened: OpenCall, error: RuntimeError) -> Result | Denied:
 
 
 async def _until_asked(beginning: Any, opened: OpenCall) -> Go | Denied | HandedOn:
-    """Run the first half of a call until its tool may run, or until the agent's user is asked."""
+    """Run the first half of a call until its tool may run, or until the agent must ask its user."""
     begin = opened.begin = asyncio.ensure_future(beginning)
     hand_over = opened.hand_over
     waited: set[asyncio.Future[Any]] = {begin} | ({hand_over.question} if hand_over else set())
@@ -233,7 +233,7 @@ async def _until_asked(beginning: Any, opened: OpenCall) -> Go | Denied | Handed
 
 
 async def _resume(opened: OpenCall) -> Denied | None:
-    """Continue a call whose tool has run because the agent's user agreed."""
+    """Continue a call whose tool has run because the agent's user approved it."""
     if opened.hand_over is None or opened.begin is None:
         return None
     opened.hand_over.result.set_result(None)
@@ -246,7 +246,8 @@ async def _resume(opened: OpenCall) -> Denied | None:
 
 
 def _check_begun(begun: Go | Instead) -> Go | Denied:
-    """Return the first half. If a receiver answers in place of the tool, deny the call."""
+    """Return the outcome of the first half, or a `Denied` if a receiver answered in place of the
+    tool."""
     if isinstance(begun, Go):
         return begun
     value = begun.value

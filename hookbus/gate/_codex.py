@@ -1,4 +1,4 @@
-"""Patches as text, and the stdin of the shell of Codex."""
+"""Reads the paths in patches, and closes the stdin of commands for Codex."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _PATCH: Final = re.compile(
 )
 
 CLOSED: Final = "exec </dev/null\n"
-"""The first line of a command: nothing that is typed later can reach it, unless a program opens
-its terminal again, for example with `os.dup2(1, 0)`.
+"""The first line of a command with closed stdin. Later input cannot reach the command, unless a
+program opens its terminal again, for example with `os.dup2(1, 0)`.
 """
 
 _PLACES_OF_PATCHES: Final = {
     ("codex", "apply_patch"): "command", ("copilot", "apply_patch"): "input",
     ("opencode", "apply_patch"): "patchText", ("opencode", "patch"): "patchText",
 }  # fmt: skip
-"""The argument that is a patch, by agent and tool."""
+"""The argument that contains a patch, by agent and tool."""
 
 
 class UnreadablePatch(Exception):
-    """The text is not a patch whose paths can be determined."""
+    """The paths in a patch cannot be determined."""
 
 
 def find_patch(tool: Tool, arguments: Mapping[str, Any]) -> str | None:
@@ -50,7 +50,7 @@ def paths_in(patch: str) -> list[str]:
     """Return the paths that a patch names.
 
     Raises:
-        UnreadablePatch: if it is not a patch, or contains an unknown kind of line.
+        UnreadablePatch: if the text is not a patch, or contains an unknown kind of line.
     """
     if "*** Begin Patch" not in patch:
         raise UnreadablePatch("the patch has no beginning")
@@ -74,8 +74,8 @@ def _has_control_character(line: str) -> bool:
 
 
 def is_patch(command: str) -> bool:
-    """Return whether a command is one quoted here-document for `apply_patch`, and nothing else.
-    Codex applies it without a shell.
+    """Return whether a command consists of a single quoted here-document for `apply_patch`. Codex
+    applies such a patch without a shell.
     """
     found = _PATCH.match(command)
     return found is not None and found[2] not in found["patch"].splitlines()

@@ -12,14 +12,15 @@ from . import _hook as hook
 from ._agents import AGENTS, Agent
 
 MARK: Final = "hookbus/gate/hook.py"
-"""A text in the command of each of our entries. Other commands may have it too."""
+"""A text in the command of each of the gate's entries. Other commands may also contain this
+text."""
 
 NAME: Final = "hookbus"
 VERSION: Final = 1
-"""The version of the files of agents whose entries are flat."""
+"""The version of the settings files of agents with flat entries."""
 
 LONGEST_SECONDS: Final = 86_400
-"""The agent's own deadline, which fails open. The gate's deadline ends long before it."""
+"""The agent's own deadline, which fails open. The gate's deadline is much shorter."""
 
 _CLOSED: Final = "the gate did not run, so the event is blocked"
 _REFUSES: Final = (
@@ -28,7 +29,7 @@ _REFUSES: Final = (
 )
 _PASSES: Final = "exit 0"
 _KEYS: Final = ("command", "bash")
-"""The key of an entry that contains its command; for Copilot, it is `bash`."""
+"""The keys under which an entry may contain its command. Copilot uses `bash`."""
 
 
 def command_of(agent: str, event: str, settings: str, seconds: float) -> str:
@@ -39,20 +40,21 @@ def command_of(agent: str, event: str, settings: str, seconds: float) -> str:
 
 
 def hook_words(agent: str, settings: str, seconds: float) -> list[str]:
-    """Return the words that start the hook. The name of an event follows."""
+    """Return the words of the command that starts the hook. The name of an event must follow."""
     return [sys.executable, "-I", "-S", hook.FILE, agent, settings, f"{seconds:g}"]
 
 
 def starts_hook(words: list[str]) -> bool:
-    """Return whether these words have the form of `hook_words`, with any interpreter, folder of the
-    hook, agent, settings and deadline.
+    """Return whether `hook_words` could have returned these words, with any interpreter, folder of
+    the hook, agent, settings and deadline.
     """
     is_isolated = len(words) == 7 and os.path.isabs(words[0]) and words[1:3] == ["-I", "-S"]
     return is_isolated and words[3].endswith(f"/{MARK}") and words[4] in AGENTS
 
 
 def words_of(command: str) -> list[str]:
-    """Return the eight words that start the hook; none if the command is not the gate's."""
+    """Return the eight words of a command that starts the hook, or an empty list for any other
+    command."""
     try:
         words = shlex.split(command)[:8]
     except ValueError:
@@ -99,8 +101,8 @@ def inner_of(entry: Mapping[str, Any]) -> list[Any]:
 
 
 def is_as_installed(agent: Agent, event: str, entry: Any) -> bool:
-    """Return whether the gate's part of this entry is as `install` writes it, with any interpreter,
-    settings and deadline.
+    """Return whether the gate's part of this entry equals what `install` writes, with any
+    interpreter, settings and deadline.
     """
     (expected,) = inner_of(entry_of(agent, event, "", 0))
     for each in filter(is_ours, inner_of(entry)):
@@ -121,7 +123,7 @@ def hooks_in(agent: Agent, value: Any) -> dict[str, list[Any]]:
     """Return the entries of a settings file by event.
 
     Raises:
-        WrongShape: if they have a different structure.
+        WrongShape: if the hooks have a different structure.
     """
     if not isinstance(value, dict):
         raise WrongShape("it is not a JSON object")
@@ -149,17 +151,17 @@ def _is_entry(entry: Any) -> bool:
 
 
 def is_ours(each: Mapping[str, Any]) -> bool:
-    """Return whether a hook of an entry is the gate's."""
+    """Return whether a hook in an entry belongs to the gate."""
     return bool(words_of(command_in(each)))
 
 
 def command_in(each: Mapping[str, Any]) -> str:
-    """Return the command of a hook of an entry; an empty string if it has none."""
+    """Return the command of a hook in an entry, or an empty string."""
     return next((str(each[name]) for name in _KEYS if name in each), "")
 
 
 def ours_in(hooks: Mapping[str, list[Any]]) -> dict[str, list[str]]:
-    """Return the commands of the gate in a file, by event."""
+    """Return the gate's commands in a settings file, by event."""
     found = {
         event: [command_in(each) for entry in entries for each in inner_of(entry) if is_ours(each)]
         for event, entries in hooks.items()
@@ -168,7 +170,7 @@ def ours_in(hooks: Mapping[str, list[Any]]) -> dict[str, list[str]]:
 
 
 def add_ours(agent: Agent, value: Any, entries: Mapping[str, dict[str, Any]]) -> Any:
-    """Return the contents of a settings file with these entries of the gate added."""
+    """Return the contents of a settings file with additional entries of the gate."""
     hooks = hooks_in(agent, value)
     for event, entry in entries.items():
         listed = hooks.get(event, [])

@@ -1,4 +1,4 @@
-"""An event of a coding agent, read and checked."""
+"""Reads and checks the events of coding agents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ TOOLS: Final = ("before", "after", "failed")
 
 
 class WrongEvent(Exception):
-    """The event does not have the format that the agent documents. The message says why."""
+    """An event does not have the format that its agent documents. The message states the
+    problem."""
 
 
 @attrs.frozen
@@ -27,8 +28,8 @@ class Event:
 
     Attributes:
         agent: the agent.
-        kind: its kind, as in `Agent.events`; None for an event that the gate ignores.
-        name: the agent's name for it.
+        kind: the kind of the event, as in `Agent.events`; None for an event that the gate ignores.
+        name: the agent's name for the event.
         given: the event, with the field names that all agents share.
         variables: environment variables of the agent.
     """
@@ -73,11 +74,11 @@ CURRENT: Final[ContextVar[Event | None]] = ContextVar("hookbus_gate_event", defa
 def read_event(
     agent: Agent, expected: str, data: bytes, variables: Mapping[str, str] | None = None
 ) -> Event:
-    """Return an event.
+    """Parse and check an event.
 
     Args:
         agent: the agent that sent it.
-        expected: the name of the event that the hook is installed for; "" for any.
+        expected: the name of the event for which the hook is installed, or "" for any event.
         data: the bytes from stdin.
         variables: environment variables of the agent.
 
@@ -104,11 +105,11 @@ def read_event(
 
 def comparable(arguments: Mapping[str, Any]) -> str:
     """Return a string that is the same only for equal arguments. True differs from 1, but 1.0
-    equals 1, because an agent written in JavaScript has only one number type.
+    equals 1, because agents in JavaScript have only one number type.
 
     Raises:
-        TypeError: if they cannot be serialized to JSON.
-        ValueError: if they contain a number that JSON cannot represent.
+        TypeError: if the arguments cannot be serialized to JSON.
+        ValueError: if the arguments contain a number that JSON cannot represent.
     """
     plain = json.loads(json.dumps(arguments, allow_nan=False), parse_float=_whole_if_equal)
     return json.dumps(plain, sort_keys=True)

@@ -1,4 +1,5 @@
-"""Locate the settings files of the agents, and read and write them without losing data."""
+"""Locates the settings files of the agents, and reads and writes these files without losing
+data."""
 
 from __future__ import annotations
 
@@ -27,12 +28,13 @@ _FILES: Final = {
         "XDG_CONFIG_HOME", ".config", "opencode/plugins/hookbus.js", ".opencode/plugins/hookbus.js",
     ),
 }  # fmt: skip
-"""The variable that names a folder, its default in the home, and the files in it and in a project.
+"""For each agent, the variable that names its folder, the default folder in the home folder, and
+the paths of the file in this folder and in a project.
 """
 
 
 def file_of(agent: Agent, *, is_project: bool) -> Path:
-    """Return the settings file of an agent: the user's, or that of the current folder."""
+    """Return the path of an agent's settings file, of the user or of the current folder."""
     variable, folder, name, in_project = _FILES[agent.name]
     if is_project:
         return Path.cwd() / in_project
@@ -45,8 +47,8 @@ class Contents:
     """The contents of a file.
 
     Attributes:
-        value: the parsed JSON; an empty object if there is no file.
-        data: its bytes; None if there is no file.
+        value: the parsed JSON; an empty object if the file does not exist.
+        data: the bytes of the file; None if it does not exist.
     """
 
     value: Any
@@ -57,7 +59,7 @@ def read_contents(file: Path) -> Contents:
     """Return the contents of a file.
 
     Raises:
-        HookError: if it cannot be read, or if writing it again would lose data.
+        HookError: if the file cannot be read, or if writing it again would lose data.
     """
     data = read_bytes(file)
     if data is None:
@@ -73,7 +75,7 @@ def read_contents(file: Path) -> Contents:
 
 
 def read_json(file: Path) -> Any:
-    """Return the value in a file, or an empty object if there is none.
+    """Return the JSON value in a file, or an empty object if the file does not exist.
 
     Raises:
         HookError: as in `read_contents`.
@@ -82,7 +84,7 @@ def read_json(file: Path) -> Any:
 
 
 def read_bytes(file: Path) -> bytes | None:
-    """Return the bytes of a file, or None if there is none.
+    """Return the bytes of a file, or None if the file does not exist.
 
     Raises:
         HookError: if it cannot be read.
@@ -118,17 +120,17 @@ def _refuse_number(text: str) -> float:
 
 
 def write_json(file: Path, value: Any, *, read: bytes | None) -> None:
-    """Replace the contents of a file atomically, keeping its mode and owner. A symbolic link stays
-    one.
+    """Replace the contents of a file atomically, keeping its mode and owner. If the file is a
+    symbolic link, its target is replaced.
 
     Args:
         file: the file.
-        value: its new contents.
-        read: the bytes that it had when it was read; None if it did not exist.
+        value: the new contents.
+        read: the bytes that the file had when it was read; None if it did not exist.
 
     Raises:
-        HookError: if it has changed since then, or the value cannot be written.
-        OSError: if it cannot be written. In both cases, the file is unchanged.
+        HookError: if the file has changed since then, or the value cannot be written.
+        OSError: if the file cannot be written. In both cases, its contents are unchanged.
     """
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     write_text(file, text, read=read)
@@ -165,8 +167,8 @@ def remove_file(file: Path, *, read: bytes | None) -> None:
     """Remove a file.
 
     Raises:
-        HookError: if it has changed since it was read.
-        OSError: if it cannot be removed.
+        HookError: if the file has changed since it was read.
+        OSError: if the file cannot be removed.
     """
     _check_unchanged(file, read)
     file.unlink()

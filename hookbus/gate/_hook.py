@@ -1,10 +1,10 @@
-"""What `hook.py` does for each event: it asks the server of the gate, and blocks the event if it
-cannot.
+"""Implements `hook.py`, which asks the gate's server about each event, and blocks the event if the
+server cannot be asked.
 
-It imports nothing of hookbus, and only modules that are built into Python or load as quickly,
-because an agent starts it for every call. When an agent starts it, it exits with 77 for allowed and
-78 for refused, which no other program uses by accident. The shell around it converts these to 0 and
-2.
+Because an agent starts the hook for every call, this module imports nothing from hookbus, and only
+modules that are built into Python or load as quickly. The hook exits with 77 for an allowed event
+and with 78 for a refused event, because no other program is likely to use these codes. The shell
+command in the agent's settings converts the codes to 0 and 2.
 """
 
 import _signal  # type: ignore[import-not-found]
@@ -14,7 +14,8 @@ import sys
 import time
 
 FILE = f"{__file__[:-8]}hook.py"
-"""The file that is started. Its path is in the settings of agents, so it stays the same."""
+"""The file that agents start. Its path is in the settings of agents, so the name must not
+change."""
 
 GO, REFUSED = 77, 78
 MOST_BYTES = 64 << 20
@@ -26,7 +27,8 @@ GUARDED = (
     "AfterTool", "BeforeAgent", "preToolUse", "postToolUse", "postToolUseFailure", "chat.message",
     "beforeSubmitPrompt", "userPromptSubmitted", "tool.execute.before", "tool.execute.after",
 )  # fmt: skip
-"""The events that a failure blocks. Others continue: a gate must not keep a session from ending."""
+"""The events that a failure blocks. Other events continue, so that the gate never prevents a
+session from ending."""
 
 _ENDS = b'{"continue": false, "stopReason": "%s"}'
 _RESULT = b'{"modifiedResult": {"resultType": "success", "textResultForLlm": "%s"}}'
@@ -53,7 +55,7 @@ Answer = tuple[int, bytes, bytes]
 
 
 class Closed(Exception):
-    """The event gets no answer; the message says why."""
+    """The event gets no answer. The message states the reason."""
 
 
 def close_event(agent: str, event: str, why: str) -> Answer:
@@ -68,7 +70,7 @@ def close_event(agent: str, event: str, why: str) -> Answer:
 
 
 def folder() -> str:
-    """Return the folder of this user's sockets, which is created if it does not exist.
+    """Return the folder of this user's sockets, after creating the folder if it does not exist.
 
     Raises:
         Closed: if another user owns it or can access it.
@@ -88,7 +90,7 @@ def folder() -> str:
 
 
 def place(settings: str) -> str:
-    """Return the common path, without extension, of the server's files for these settings."""
+    """Return the path of the server's files for these settings, without an extension."""
     number = 0xCBF29CE484222325  # FNV-1a: the modules with better hashes take too long to import
     for byte in encode(sys.executable) + b"\0" + encode(settings):
         number = (number ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
@@ -101,10 +103,10 @@ def encode(text: str) -> bytes:
 
 
 def connect(path: str) -> _socket.socket | None:
-    """Return a connection to this user's server, or None if no server is listening.
+    """Return a connection to the user's server, or None if no server is listening.
 
     Raises:
-        Closed: if it is another user's.
+        Closed: if the server belongs to another user.
     """
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
@@ -119,7 +121,7 @@ def connect(path: str) -> _socket.socket | None:
 
 
 def find_peer(connection: _socket.socket) -> int:
-    """Return the id of the user whose program is at the other end of a connection."""
+    """Return the id of the user whose program has the other end of a connection."""
     if sys.platform == "darwin":
         level, credentials = 0, 1  # SOL_LOCAL, LOCAL_PEERCRED: a version, then the user
         found = connection.getsockopt(level, credentials, 76)
@@ -153,10 +155,10 @@ def ask(agent: str, settings: str, seconds: float, event: str, given: bytes) -> 
         settings: the absolute path of the settings.
         seconds: the time limit for the event.
         event: the name of the event.
-        given: the event, as bytes.
+        given: the bytes of the event.
 
     Raises:
-        Closed: if there is no complete answer.
+        Closed: if no complete answer arrives.
     """
     variables = [
         name + b"=" + posix.environ[name] for name in PASSED_ON if name in posix.environ
@@ -188,7 +190,7 @@ def _exchange(connection: _socket.socket, request: bytes) -> Answer | None:
     """Send a request and return the answer, or None if the server did not accept the request.
 
     Raises:
-        Closed: if the server accepted it but did not answer completely.
+        Closed: if the server accepted the request but did not answer completely.
     """
     is_taken, received = False, b""
     try:
@@ -250,7 +252,7 @@ def read_stdin() -> bytes:
     """Return the data from stdin.
 
     Raises:
-        Closed: if it is too long or empty.
+        Closed: if the data is too long or empty.
     """
     found = bytearray()
     while part := posix.read(0, 1 << 20):

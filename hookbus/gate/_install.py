@@ -73,18 +73,18 @@ ALL_CANNOT: Final = ("what a command does once it runs", "the model itself")
 
 
 def list_limits(agent: str) -> list[str]:
-    """Return descriptions of what the gate of an agent cannot check."""
+    """Return descriptions of the actions of an agent that the gate cannot check."""
     return [*CANNOT[agent], *ALL_CANNOT]
 
 
 @attrs.frozen
 class State:
-    """Whether a gate answers.
+    """The state of a gate's server.
 
     Attributes:
-        line: the error line that it prints; empty if it answers.
-        version: the version of hookbus that answers.
-        last: when each agent last used it, in seconds since 1970.
+        line: the error message of the hook, or an empty string if the server answers.
+        version: the version of hookbus that the server runs.
+        last: the time of each agent's last event, in seconds since 1970.
     """
 
     line: str
@@ -93,7 +93,7 @@ class State:
 
 
 def check(settings: Path) -> State:
-    """Return whether the gate of these settings answers."""
+    """Ask the server for these settings whether it answers, and return the state of the gate."""
     words = [*hook_words("", str(settings), 10), ""]
     ended = subprocess.run(words, input=b"{}", capture_output=True, check=False)
     if ended.returncode == hook.GO:
@@ -106,8 +106,8 @@ def install(agent: Agent, settings: Path, seconds: float, *, is_project: bool) -
     """Add the entries of the gate to the settings file of an agent, and return the file.
 
     Raises:
-        HookError: if the gate does not answer, or if changing the file would lose data. The file
-            is then unchanged.
+        HookError: if the gate does not answer, or if changing the file would lose data. In this
+            case, the file is unchanged.
         OSError: if the file cannot be written.
     """
     file = file_of(agent, is_project=is_project)
@@ -132,7 +132,7 @@ def install(agent: Agent, settings: Path, seconds: float, *, is_project: bool) -
 
 
 def _read_plugin(file: Path) -> bytes | None:
-    """Return the bytes of the plugin of the gate; None if there is no file.
+    """Return the bytes of the gate's plugin, or None if the file does not exist.
 
     Raises:
         HookError: if the file is another plugin.
@@ -145,10 +145,10 @@ def _read_plugin(file: Path) -> bytes | None:
 
 def uninstall(agent: Agent, *, is_project: bool) -> Path | None:
     """Remove the entries of the gate from the settings file of an agent, and the file itself if
-    it contains nothing else. Return the file, or None if it has no such entries.
+    it contains nothing else. Return the file, or None if it contains no such entries.
 
     Raises:
-        HookError: if changing the file would lose data. The file is then unchanged.
+        HookError: if changing the file would lose data. In this case, the file is unchanged.
         OSError: if the file cannot be written.
     """
     file = file_of(agent, is_project=is_project)
@@ -173,7 +173,7 @@ def uninstall(agent: Agent, *, is_project: bool) -> Path | None:
 
 
 def agent_named(name: str) -> Agent:
-    """Return an agent.
+    """Return the agent with this name.
 
     Raises:
         HookError: if there is no agent with this name.
@@ -186,10 +186,10 @@ def agent_named(name: str) -> Agent:
 
 
 def stop(settings: Path) -> bool:
-    """End the servers of these settings, and return whether one ran.
+    """End the servers for these settings, and return whether a server was running.
 
     Raises:
-        HookError: if one is another user's.
+        HookError: if a server belongs to another user.
     """
     try:
         paths = [f"{hook.place(str(settings))}.sock", *find_older(str(settings))]

@@ -20,13 +20,15 @@ from ._events import CURRENT
 
 _PACKAGE: Final = Path(__file__).parent.parent
 _COMMANDS: Final = {"command", "cmd", "script", "code", "arg", "argv"}
-"""Words in the names of arguments that are commands, in MCP tools and in tools without a group."""
+"""Words by which arguments that contain commands are recognized, for MCP tools and tools without a
+group."""
 
 _PATHS: Final = {
     "path", "file", "folder", "dir", "directory", "uri", "url", "src", "dst", "dest", "source",
     "destination", "target", "location", "filename", "name", "from", "to", "cwd",
 }  # fmt: skip
-"""The last words in the names of arguments that are paths, and never the contents of a file."""
+"""Words at the end of the names of arguments that contain paths, and never the contents of a
+file."""
 
 _CHANGES: Final = {"write", "edit", "move", "rename", "delete", "remove", "replace", "mv", "rm"}
 """Words in the names of tools that may remove or move a whole folder."""
@@ -37,12 +39,13 @@ _ANSWERS: Final = re.compile(
     r"(?:(?:[ \t]|\\\n)+['\"]?-\S*)*(?:[ \t]|\\\n)+['\"]?(?:serve|run)\b",
     re.DOTALL,
 )
-"""The commands that end the gate, or answer a request: `serve` shows the page, which does."""
+"""The commands that can end the gate or answer a request for approval. `serve` can, because it
+serves the page."""
 
 _FILE_URI: Final = re.compile(r"(?i)file:(?://(?:localhost)?(?=/))?")
 _STREAM: Final = re.compile(r"/dev/(?:std(?:in|out|err)|fd/\d+)")
-"""The standard streams of the program that opens them. In this process, they are those of the
-server.
+"""The paths of a program's own standard streams. In this process, they would lead to the server's
+streams.
 """
 
 _OWN_PROCESS: Final = re.compile(
@@ -58,10 +61,10 @@ _TERMINAL: Final = re.compile(
 _TO_STREAM: Final = re.compile(
     r"(?:(?<![<0>])>{1,2}\|?|\btee(?:[ \t]+-a)?)[ \t]*/dev/std(?:out|err)(?![^\s;&|)'\"`])"
 )
-"""Writing to a stream, which does not give a command a terminal to read from."""
+"""Matches writing to a stream, which does not give a command access to a terminal."""
 
 _WORD: Final = re.compile(r"""(?s)(?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\s;&|<>()`'"\\]|['"])+""")
-"""A word of a command, as a shell reads quotes and backslashes."""
+"""Matches a word of a command, with quotes and backslashes as in a shell."""
 
 _QUOTED: Final = re.compile(r"""(?s)'[^']*'|"(?:\\.|[^"\\])*"|\\.""")
 _QUOTE: Final = re.compile(r"""['"\\]""")
@@ -74,8 +77,8 @@ class _Where:
     """The folders of one call.
 
     Attributes:
-        base: the folder that relative paths are read from.
-        settings: how the paths of the agents' settings begin.
+        base: the folder from which relative paths are resolved.
+        settings: the prefixes of the paths of the agents' settings.
     """
 
     base: str
@@ -91,12 +94,12 @@ class _Where:
 
 
 class GateItself:
-    """The gate's own files, which it protects from agents.
+    """The gate's own files, which the gate protects from agents.
 
     Args:
-        files: the settings, the rules and the journal; agents may read them.
-        folders: the folders of plugins; agents may read them, too.
-        secrets: the store of approvals, and the people who may approve; no agent may read them.
+        files: the settings, the rules and the journal, which agents may read.
+        folders: the folders of plugins, which agents may read, too.
+        secrets: the store of approvals and the file of people, which agents must not read.
     """
 
     def __init__(
@@ -110,7 +113,7 @@ class GateItself:
         self._texts = sorted({folded(text) for text in (*forms, *FILES)})
 
     def judge(self, tool: Tool, ctx: HookContext) -> Block | None:
-        """Block a call that names what the gate protects."""
+        """Return a `Block` for a call that names a protected file or command, or None."""
         arguments, base = ctx.kwargs["arguments"], ctx.baggage.get("cwd")
         if not isinstance(base, str) or not os.path.isabs(base):
             return Block("the event has no absolute cwd, so its paths are not known", code="gate")
@@ -203,20 +206,22 @@ def _may_take_folder(tool: Tool) -> bool:
 
 
 def _words_of(name: str) -> list[str]:
-    """Return the words of the name of an argument, without a plural: `bashCommands` has two."""
+    """Return the words in an argument's name, without a plural `s`. For example, `bashCommands` has
+    the words `bash` and `command`."""
     last = name.rpartition(".")[2].partition("[")[0]
     parts = re.split(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])", last)
     return [each.casefold().removesuffix("s") for each in parts if each]
 
 
 def _is_contents(text: str) -> bool:
-    """Return whether a text is too long for a path, or has several lines."""
+    """Return whether a text is too long for a path or has several lines, so that it must be
+    contents."""
     return len(text) > _LONGEST_PATH or "\n" in text
 
 
 def _paths(text: str, base: str) -> set[str]:
-    """Return the paths that programs may take a text for: some remove `x/..` before they follow
-    links, and some after.
+    """Return the paths that programs may resolve a text to. Some programs remove `x/..` before they
+    follow links, and some after.
     """
     found = set[str]()
     for each in _readings(text):
@@ -233,7 +238,7 @@ def _paths(text: str, base: str) -> set[str]:
 
 
 def _readings(text: str) -> set[str]:
-    """Return a text as a path without `~`, and without the form of an address."""
+    """Return the paths for a text with a leading `~` or `file:`."""
     if not text:
         return set()
     address = _FILE_URI.match(text)
@@ -271,8 +276,8 @@ def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _words(text: str) -> set[str]:
-    """Return the words in a command that may be paths: without the quotes that a shell removes, and
-    parts of words, such as the value of an option or a quoted command.
+    """Return the words in a command that may be paths, without quotes. Parts of words are included,
+    such as the value of an option or a quoted command.
     """
     plain = _with_home(text)
     whole = {_unquoted(each) for each in _WORD.findall(plain)}

@@ -1,5 +1,6 @@
-"""Scripted models on the loopback interface, one for the API of each agent: they call one tool,
-then say "done". `hookbus gate try` and the tests run the real agents on them.
+"""Scripted models on the loopback interface, with one class for the API of each agent. A model
+calls one tool, and then answers "done". `hookbus gate try` and the tests run the real agents with
+these models.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ from types import TracebackType
 from typing import Any, Self
 
 Event = tuple[str | None, dict[str, Any]]
-"""One event of a stream: its name, if it has one, and its data."""
+"""An event of a stream, with its name or None, and its data."""
 
 
 class Model:
-    """A server, in a `with` block.
+    """The server of a model. Use it in a `with` block.
 
     Args:
         name: the tool to call.
-        arguments: its arguments.
+        arguments: the arguments of the call.
 
     Attributes:
         results: the results of the tool, as the agent sent them to the model.
@@ -52,7 +53,7 @@ class Model:
 
 
 def _every(body: Mapping[str, Any], *names: str) -> list[dict[str, Any]]:
-    """Return the objects in lists at a path of names, at every level."""
+    """Return all objects in lists at a path of names, at every level."""
     found = [dict(body)]
     for name in names:
         lists = [each.get(name) for each in found]
@@ -61,7 +62,7 @@ def _every(body: Mapping[str, Any], *names: str) -> list[dict[str, Any]]:
 
 
 class ClaudeModel(Model):
-    """The messages API."""
+    """A model with Anthropic's messages API."""
 
     def events(self, body: Mapping[str, Any]) -> Iterator[Event]:
         """Return the events that answer a request."""
@@ -90,7 +91,7 @@ class ClaudeModel(Model):
 
 
 class CodexModel(Model):
-    """The responses API."""
+    """A model with OpenAI's responses API."""
 
     def events(self, body: Mapping[str, Any]) -> Iterator[Event]:
         """Return the events that answer a request."""
@@ -109,7 +110,7 @@ class CodexModel(Model):
 
 
 class GeminiModel(Model):
-    """The stream of the Gemini API."""
+    """A model with the streaming Gemini API."""
 
     def events(self, body: Mapping[str, Any]) -> Iterator[Event]:
         """Return the events that answer a request."""
@@ -126,7 +127,8 @@ class GeminiModel(Model):
 
 
 class ChatModel(Model):
-    """The chat completions API, which Copilot and OpenCode use for custom providers."""
+    """A model with the chat completions API, which Copilot and OpenCode use for custom
+    providers."""
 
     def events(self, body: Mapping[str, Any]) -> Iterator[Event]:
         """Return the events that answer a request."""
@@ -151,7 +153,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing; the agents have their own logs."""
+        """Log nothing, because the agents have their own logs."""
 
     def do_HEAD(self) -> None:
         self._send("text/plain", b"")

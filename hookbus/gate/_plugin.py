@@ -33,7 +33,8 @@ def is_plugin(text: str) -> bool:
 
 
 def words_in_plugin(text: str) -> list[str]:
-    """Return the words that start the hook, or [] if the plugin does not start it for OpenCode."""
+    """Return the words of the command that starts the hook, or an empty list if the plugin does not
+    start the hook for OpenCode."""
     try:
         words = json.loads(_line_of_words(text) or "")
     except (ValueError, RecursionError):
@@ -50,6 +51,6 @@ def _line_of_words(text: str) -> str | None:
 
 
 def is_plugin_as_installed(text: str) -> bool:
-    """Return whether `install` would write this text for any interpreter and settings."""
+    """Return whether the text equals what `install` writes, with any interpreter and settings."""
     words = words_in_plugin(text)
     return bool(words) and text == _with_words(words)

@@ -1,4 +1,4 @@
-"""The resident server of the gate: it answers the events of the agents of one user."""
+"""The resident server of the gate, which answers the events of one user's agents."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def serve(settings: str, locked: int, *, idle: float = IDLE_SECONDS) -> None:
 
     Args:
         settings: the absolute path of the settings.
-        locked: the locked file, which is closed once another server may start.
+        locked: the locked file. Closing it allows another server to start.
         idle: the number of seconds without an event or open call after which the server exits.
     """
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING, stream=sys.stderr)
@@ -48,7 +48,7 @@ class Server:
     Args:
         settings: the absolute path of the settings.
         locked: the locked file.
-        idle: the number of seconds that it may be idle.
+        idle: the number of seconds that the server may be idle.
     """
 
     settings: str
@@ -88,7 +88,7 @@ class Server:
             await self._close()
 
     def _listen(self) -> socket.socket:
-        """Return the socket. It appears under its name once it listens."""
+        """Return the listening socket. Its file gets its name only after the socket listens."""
         listening, new = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), f"{self.path}.new"
         with contextlib.suppress(FileNotFoundError):
             os.unlink(new)
@@ -110,7 +110,8 @@ class Server:
         return 0 if self.loaded is None else self.loaded.calls.sessions.count_open()
 
     def _step_back(self) -> None:
-        """Let another server start. This one answers only events of its open calls."""
+        """Let another server start. From now on, this server answers only events of its open
+        calls."""
         if not self.is_retired:
             self.is_retired = True
             old = f"{self.path.removesuffix('.sock')}.{os.getpid()}.old"

@@ -1,4 +1,4 @@
-"""The sessions of the agents, and their calls whose second event has not arrived yet."""
+"""Keeps the sessions of the agents, and the open calls, whose second event has not arrived yet."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ._approver import HandOver
 from ._events import Event
 
 MOST: Final = 1_000
-"""The number of sessions to remember."""
+"""The maximum number of sessions to remember."""
 
 NEW: Final = ("startup", "clear")
-"""The ways in which a session without a past begins."""
+"""The reasons for the start of a session that has no earlier events."""
 
 PLACED: Final = (*NEW, "resume")
-"""The ways in which a session begins in the current folder of its user."""
+"""The reasons for the start of a session in the user's current folder."""
 
 
 @attrs.define(eq=False)
@@ -30,10 +30,10 @@ class OpenCall:
 
     Attributes:
         halves: the open calls of the same agent or sub-agent.
-        key: its key in them.
+        key: the key of the call in `halves`.
         tool, sent, became: the name, the arguments as they were sent, and as receivers left them,
             as `comparable` texts.
-        began: the time when it began, in seconds.
+        began: the time when the call began, in seconds.
         hand_over: the data for asking the agent's user, or None.
         begin: the first half of the call.
     """
@@ -53,14 +53,15 @@ class Session:
     """One session of an agent.
 
     Attributes:
-        folder: the folder where it began: the one in the agent's environment variable, or else in
-            the event with which it began or was resumed. None if this server has seen neither,
-            because the folder of any later event can be the model's choice.
-        is_whole: whether this server has seen its beginning.
-        is_prompted: whether this server has allowed a prompt of it.
-        halves: its calls, by sub-agent; None is the main one.
-        open: those that have begun, by their key.
-        barred: why no further call may run, by what could not be refused: "prompt" or "result".
+        folder: the folder in which the session began. It comes from the agent's environment
+            variable, or from the event that began or resumed the session. It is None if this server
+            has seen neither, because a model may have chosen the folder of a later event.
+        is_whole: whether this server has seen the beginning of the session.
+        is_prompted: whether this server has allowed a prompt of the session.
+        halves: the calls of the session, by sub-agent; None stands for the main agent.
+        open: the open calls, by their key.
+        barred: the reasons why no further call may run, by what the gate could not refuse: "prompt"
+            or "result".
     """
 
     folder: str | None = None
@@ -71,7 +72,7 @@ class Session:
     barred: dict[str, str] = attrs.field(factory=dict)
 
     async def close(self, whose: Iterable[str | None]) -> None:
-        """Cancel the calls of some sub-agents whose second event never arrived."""
+        """Cancel the open calls of some sub-agents, whose second event never arrived."""
         for each in whose:
             halves = self.halves.pop(each, None)
             if halves is None:
@@ -114,13 +115,14 @@ class Sessions:
         session.is_whole |= event.given.get("source") in NEW
 
     async def end(self, event: Event) -> None:
-        """Cancel the calls of a session whose second event never arrived."""
+        """Cancel the open calls of a session, whose second event never arrived."""
         session = self._kept.pop(event.session, None)
         if session is not None:
             await session.close([*session.halves])
 
     async def end_turn(self, event: Event) -> None:
-        """Cancel the calls of a turn whose second event never arrived, except of sub-agents."""
+        """Cancel the open calls of a turn, whose second event never arrived, except calls of
+        sub-agents."""
         session = self._kept.get(event.session)
         if session is not None and not event.given.get("agent_id"):
             await session.close([None])
@@ -137,10 +139,10 @@ class Sessions:
                    for each in session.open.values())  # fmt: skip
 
     def find_call(self, event: Event) -> OpenCall | None:
-        """Return the call that an event after a tool belongs to.
+        """Return the open call to which an event after a tool belongs, or None.
 
-        Without an id, it is the oldest of the same tool with the same arguments, as they were sent
-        or as receivers left them.
+        If the events have no id, this is the oldest call to the same tool with the same arguments,
+        as the agent sent them or as receivers changed them.
         """
         session, given = self._kept.get(event.session), event.given
         if session is None:
@@ -153,7 +155,8 @@ class Sessions:
         return fits[0] if fits else None
 
     def take_call(self, event: Event) -> OpenCall | None:
-        """Remove and return the call of an event, so that no other event gets it."""
+        """Remove and return the open call of an event, so that no other event gets the same
+        call."""
         call = self.find_call(event)
         if call is not None:
             del self._kept[event.session].open[call.key]

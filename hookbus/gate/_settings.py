@@ -1,4 +1,4 @@
-"""The table `[gate]` of a hookbus.toml, checked before use."""
+"""Reads and checks the table `[gate]` of a hookbus.toml."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ._agents import GROUPS, expand_rule
 DEADLINE_SECONDS: Final = 10.0
 LONGEST_SECONDS: Final = 86_400.0
 HERE: Final = "."
-"""In `paths_within`: the folder where the session began."""
+"""Stands in `paths_within` for the folder in which the session began."""
 
 _SECONDS: Final = f"a number of seconds from 0 to {LONGEST_SECONDS:g}"
 
@@ -31,7 +31,7 @@ class GateSettings:
 
     Attributes:
         rules: the file of `tool_policy`.
-        paths_within: the folders that paths must be in.
+        paths_within: the folders that must contain all paths.
         redact: the arguments of `guards.redact`, or None.
         rate_limit: the number of calls for each session, or None.
         wait: the number of seconds that a call waits for a person, in addition to the deadline.
@@ -115,11 +115,12 @@ def read_gate_settings(file: Path) -> GateSettings:
 
 
 def load_rules(file: Path) -> guards.tool_policy:
-    """Return the guard in a file of rules, where `"group:NAME"` stands for the agents' own names.
+    """Create the guard from a file of rules, in which `"group:NAME"` stands for the agents' own
+    names of tools.
 
     Raises:
-        HookError: if the file cannot be read, has a wrong rule, or could have been written by
-            another user.
+        HookError: if the file cannot be read or contains an invalid rule, or if another user could
+            have written it.
     """
     given = read_trusted_toml(file)
     try:

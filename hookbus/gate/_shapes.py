@@ -1,4 +1,4 @@
-"""Convert events of Cursor and GitHub Copilot CLI to the names that the other agents use.
+"""Converts events of Cursor and GitHub Copilot CLI to the names that the other agents use.
 
 Cursor's documentation (https://cursor.com/docs/hooks): "All hooks receive a base set of fields":
 `conversation_id`, `hook_event_name`, `workspace_roots`; `preToolUse` has `tool_name`, `tool_input`,
@@ -42,7 +42,7 @@ def with_common_names(agent: str, expected: str, given: Given) -> Given:
 
     Args:
         agent: the name of the agent.
-        expected: the name of the event that the hook is installed for; "" for any.
+        expected: the name of the event for which the hook is installed, or "" for any event.
         given: the event as the agent sent it.
     """
     change = _CHANGES.get(agent)
@@ -98,7 +98,7 @@ def _renamed(given: Given, names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _parsed(text: Any) -> Any:
-    """Return the value of a JSON string; the string itself if it is not JSON."""
+    """Parse a JSON string, or return the string itself if it is not JSON."""
     try:
         return parse_json(text)
     except (TypeError, ValueError, RecursionError):
@@ -109,8 +109,8 @@ def parse_json(text: str) -> Any:
     """Return the value of a JSON text.
 
     Raises:
-        ValueError: if it is not JSON, or has a number that JSON does not have.
-        RecursionError: if it is nested too deeply.
+        ValueError: if the text is not JSON, or contains a number that JSON does not allow.
+        RecursionError: if the value is nested too deeply.
     """
     return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
 

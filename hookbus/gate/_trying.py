@@ -1,4 +1,4 @@
-"""`try`: runs an installed agent to check whether its calls reach the gate."""
+"""Runs an installed agent to check whether its calls reach the gate, for `hookbus gate try`."""
 
 from __future__ import annotations
 
@@ -19,25 +19,26 @@ import attrs
 from ._models import ChatModel, ClaudeModel, CodexModel, GeminiModel, Model
 
 SECONDS: Final = 120.0
-"""The time limit of an agent."""
+"""The time limit for an agent, in seconds."""
 
 _BLOCKED: Final = "blocked by gate_itself"
 _KEYS: Final = (
     "ANTHROPIC_", "AWS_", "AZURE_", "CLAUDE_CODE_USE_", "COPILOT_PROVIDER_", "GEMINI_API_", "GH_",
     "GITHUB_", "GOOGLE_", "OPENAI_", "OPENCODE_CONFIG", "OPENROUTER_",
 )  # fmt: skip
-"""The prefixes of variables that contain keys, or name another model."""
+"""The prefixes of environment variables that contain keys, or that select another model."""
 
 
 @attrs.frozen
 class Start:
-    """How an agent is started on a scripted model.
+    """Describes how to start an agent with a scripted model.
 
     Attributes:
         model: the class of the model.
         tool: the agent's name for its shell, and the name of the argument with the command.
-        words: the words after the program, from the address of the model.
-        variables: the environment, from the address of the model and an empty folder.
+        words: returns the words after the program, given the address of the model.
+        variables: returns the environment variables, given the address of the model and an empty
+            folder.
     """
 
     model: type[Model]
@@ -107,8 +108,8 @@ STARTS: Final = {
 
 
 def find_gap(name: str) -> str:
-    """Run an agent on a scripted model that calls its shell with a command that `gate_itself`
-    always blocks. Return why the gate is not live, or an empty string.
+    """Run an agent with a scripted model, which calls the agent's shell with a command that
+    `gate_itself` always blocks. Return the reason why the gate is not live, or an empty string.
 
     Args:
         name: the name of the agent.

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import ModuleType
 
 Stamp = tuple[int, int, int, int, int]
-"""The two change times of a file, its size, its number, and its device. No program can set back the
-second time, which also changes if the file is moved or renamed.
+"""A file's modification time and change time, its size, inode number and device. No program can set
+the change time back, which also changes if the file is moved or renamed.
 """
 
 _PACKAGE = Path(__file__).parent.parent
@@ -20,10 +20,11 @@ _BESIDE = re.compile(r"(-wal|-shm|-journal|-(spool|damaged)-[0-9a-f]{16}(-\d+)?)
 
 
 class Watch:
-    """The files that a server is loaded from. Add each file before reading it.
+    """The files from which a server has loaded its code and settings. Add each file before reading
+    it.
 
     Attributes:
-        written: the databases that the server itself writes. They do not count.
+        written: the databases that the server itself writes, which are ignored.
     """
 
     def __init__(self) -> None:
@@ -41,7 +42,7 @@ class Watch:
         self._folders[os.fspath(folder)] = self._below(folder)
 
     def has_changed(self) -> bool:
-        """Return whether any file was changed, created or removed since it was added."""
+        """Return whether any file has been changed, created or removed since it was added."""
         return any(_stamp(path) != stamp for path, stamp in self._files.items()) or any(
             self._below(folder) != stamps for folder, stamps in self._folders.items()
         )
@@ -82,6 +83,6 @@ def files_of(modules: Iterable[ModuleType]) -> list[str]:
 
 
 def modules_since(before: Iterable[str]) -> list[ModuleType]:
-    """Return the modules that were imported after the given ones."""
+    """Return the modules that were imported after the given modules."""
     known = set(before)
     return [module for name, module in list(sys.modules.items()) if name not in known]

@@ -1,4 +1,4 @@
-"""The messages between the hook and the server."""
+"""Defines the messages between the hook and the server."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ class Request:
     """A request from a hook.
 
     Attributes:
-        act: `"gate"` for an event, `"forward"` for one that another server passes on, or `"stop"`.
-        python, settings: the interpreter of the hook, and the settings.
-        agent, event, seconds: as the hook got them. Without an agent, the request only asks whether
-            the gate answers.
+        act: `"gate"` for an event, `"forward"` for an event that another server passes on, or
+            `"stop"`.
+        python, settings: the interpreter of the hook, and the path of the settings.
+        agent, event, seconds: the arguments of the hook. Without an agent, the request only asks
+            whether the server answers.
         variables: environment variables of the agent.
-        given: the event.
+        given: the bytes of the event.
     """
 
     act: str
@@ -45,12 +46,12 @@ class Request:
 
 
 def find_older(settings: str) -> list[str]:
-    """Return the sockets of the servers that answer only for the calls that they began."""
+    """Return the sockets of older servers, which answer only events of calls that began there."""
     return glob.glob(f"{glob.escape(hook.place(settings))}.*.old")
 
 
 def make_stop_request(settings: str) -> bytes:
-    """Return the request that ends the server."""
+    """Return a request that ends the server."""
     head = b"\0".join(map(hook.encode, [sys.executable, settings, "", "", "10"]))
     return b"hookbus stop 1 %d 0\n" % len(head) + head
 
@@ -82,5 +83,5 @@ def format_answer(code: int, out: bytes, err: bytes) -> bytes:
 
 
 def is_own_user(writer: asyncio.StreamWriter) -> bool:
-    """Return whether the program at the other end belongs to this user."""
+    """Return whether the program at the other end of a connection belongs to this user."""
     return hook.find_peer(writer.get_extra_info("socket")) == os.getuid()

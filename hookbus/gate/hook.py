@@ -1,8 +1,9 @@
-"""The program that a coding agent starts for each event: `_hook.py`, from its cached bytecode.
+"""The program that a coding agent starts for each event. It runs `_hook.py` from its cached
+bytecode.
 
-Python caches no bytecode of the file that it starts, and to compile `_hook.py` takes as long as
-half the start of an interpreter. Whatever fails here ends with neither 77 nor 78, so that the shell
-around the hook blocks the event.
+Python does not cache the bytecode of the file that it starts, and compiling `_hook.py` would take
+half as long as starting an interpreter. A failure in this file exits with neither 77 nor 78, so
+that the shell command in the agent's settings blocks the event.
 """
 
 import sys

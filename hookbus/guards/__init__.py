@@ -37,7 +37,8 @@ _MODULES = {
     "redact": "_redact", "remote": "_remote", "retry": "_arounds", "schema": "_schema",
     "timeout": "_arounds", "together": "_together", "tool_policy": "_tool_policy",
 }  # fmt: skip
-"""The module of each name. A module is loaded on first use, because each needs its own libraries.
+"""The module of each public name. Modules are imported on first use, because they need different
+libraries.
 """
 
 

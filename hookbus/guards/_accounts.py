@@ -1,4 +1,5 @@
-"""The counts of limits and budgets, in this process or in a storage that processes share."""
+"""Counts calls, tokens and money for limits and budgets, in this process or in a storage that
+processes share."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ STORAGE_SECONDS: Final = 5.0
 
 
 class Counts(Protocol):
-    """The counts of a fleet. Each method is one transaction and raises HookError if it fails."""
+    """The counts of a fleet. Each method is a single transaction, and raises HookError if the
+    transaction fails."""
 
     def count(self, limit: str, key: str, calls: int, seconds: float) -> bool:
         """Count a call if fewer than `calls` were counted in the last `seconds`."""
@@ -25,11 +27,12 @@ class Counts(Protocol):
         self, limit: str, key: str, amount: tuple[int, Decimal],
         most: tuple[int | None, Decimal | None],
     ) -> tuple[str | None, str]:  # fmt: skip
-        """Reserve an amount and return its id, or None and the limit: "tokens" or "money"."""
+        """Reserve an amount. Return the reservation's id and an empty string, or None and the
+        exceeded limit: "tokens" or "money"."""
         ...
 
     def settle(self, id: str, used: tuple[int, Decimal]) -> None:
-        """Replace a reservation by what was used."""
+        """Replace a reservation by the amount that was used."""
         ...
 
 
@@ -47,14 +50,15 @@ def counts_of(storage: Any) -> Counts | None:
 
 
 def digest_of(key: str) -> str:
-    """Return the name under which a session, user or tool is counted. A storage need not know it.
+    """Return the digest under which a session, user or tool is counted, so that the storage does
+    not contain its name.
     """
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @attrs.frozen
 class Amount:
-    """Tokens and dollars. As a limit, None means unlimited."""
+    """An amount of tokens and dollars. In a limit, None means unlimited."""
 
     tokens: Any = 0
     money: Any = Decimal()
@@ -85,7 +89,7 @@ class Reserved:
 
 
 class LocalAccounts:
-    """Accounts in this process."""
+    """Accounts for the limits of one guard in this process."""
 
     def __init__(self, most: Amount) -> None:
         self._most, self._lock = most, Lock()
@@ -101,7 +105,7 @@ class LocalAccounts:
         return Reserved(account, amount, model)
 
     def settle(self, reserved: Reserved, used: Amount) -> None:
-        """Replace a reservation by what was used."""
+        """Replace a reservation by the amount that was used."""
         with self._lock:
             self._used[reserved.account] += used - reserved.amount
 
@@ -127,19 +131,20 @@ class SharedAccounts:
         return Reserved(account, amount, model, id)
 
     def settle(self, reserved: Reserved, used: Amount) -> None:
-        """Replace a reservation by what was used.
+        """Replace a reservation by the amount that was used.
 
         Raises:
-            HookError: if the storage cannot be used. Then the whole reservation stays.
+            HookError: if the storage cannot be used. In this case, the whole reservation remains
+                charged.
         """
         self._counts.settle(reserved.id, (used.tokens, used.money))
 
 
 def check_storage(storage: Any) -> Counts | None:
-    """Return the counts of a storage, or None without one.
+    """Return the counts of a storage, or None without a storage.
 
     Raises:
-        HookError: if it is not a fleet.
+        HookError: if the storage is not a fleet.
     """
     counts = counts_of(storage)
     if counts is None and storage is not None:

@@ -21,7 +21,7 @@ class retry(ReadyGuard):
 
     Args:
         on: the exception type to retry on, or a tuple of types. A `HookError` is never retried,
-            because a block or a configuration error would occur again.
+            because the same block or configuration error would occur again.
         attempts: the maximum number of attempts, including the first.
         wait_initial, wait_max: the first and the longest delay in seconds, with random jitter.
         hook: the hook to retry: a name, several names, or a glob. It must not be a stream.
@@ -63,10 +63,11 @@ class retry(ReadyGuard):
 class fallback(ReadyGuard):
     """Retries a call that raised an exception, using other arguments.
 
-    If a guard blocks one of the alternatives, that block is final.
+    If a guard blocks one of the alternatives, no further alternative is tried.
 
     Args:
-        patches: the arguments to replace in each alternative, such as `{"model": "small"}`.
+        patches: a mapping for each alternative, with the arguments to replace, such as `{"model":
+            "small"}`.
         hook: the hook to retry: a name, several names, or a glob. It must not be a stream.
 
     Raises:
@@ -110,7 +111,7 @@ class timeout(ReadyGuard):
     """Cancels a call after a time limit and raises `TimeoutError`.
 
     Args:
-        seconds: the time limit for the method and all inner arounds.
+        seconds: the time limit for the method and all inner `around` receivers.
         hook: the hook to limit. It must be an `async def`, because sync code cannot be cancelled.
 
     Raises:

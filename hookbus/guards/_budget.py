@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any, Final, Literal
 
 from .. import Block, HookBlocked, HookContext, HookError
+from .._ground.errors import details_of
 from ._accounts import (
     STORAGE_SECONDS,
     Amount,
@@ -52,8 +53,9 @@ class budget(ReadyGuard):
 
     Before a call, it reserves the estimated input, one token per two bytes, and
     `options["max_tokens"]` or the model's own `max_tokens`. A call without either is blocked. After
-    the call, it charges the amount in the result's `usage`. A call that raises, is cancelled or
-    reports no usage is charged its full reservation. A call that did not run is not charged.
+    the call, it charges the amount that the result's `usage` reports. If a call raises an
+    exception, is cancelled or reports no usage, the full reservation is charged. A call that did
+    not run is not charged.
 
     Args:
         tokens: the maximum number of tokens, input and output together.
@@ -61,11 +63,12 @@ class budget(ReadyGuard):
             known price is blocked.
         per: `"session"` or `"user"`, as set by `with baggage(session=..., user=...)`. All calls
             without a session (or user) share one budget.
-        storage: a `hookbus.fleet.Fleet`, to share the budget between processes and machines. What a
-            process that was killed had reserved stays reserved. If it is None, the budget is one of
-            this process, for this guard only.
+        storage: a `hookbus.fleet.Fleet`, to share the budget between processes and machines.
+            Reservations of a killed process remain charged. If it is None, the budget applies only
+            to this guard in this process.
         hook: the hook to limit: a name, several names, or a glob. Each hook needs the arguments
-            `model`, `messages` and `options`. A call nested in an equal call is not charged again.
+            `model`, `messages` and `options`. A nested call with the same model, messages and
+            options is not charged again.
 
     Raises:
         HookError: for an invalid amount, or if neither amount is given.
@@ -123,7 +126,9 @@ class budget(ReadyGuard):
             try:
                 reserved = self._accounts.reserve(account, most, _name_of(model))
             except HookError as error:
-                return Block(f"the budget is not known: {error}", code="budget")
+                return Block(
+                    f"the budget is not known: {error}", code="budget", details=details_of(error)
+                )
             if isinstance(reserved, str):
                 return Block(f"limit of {reserved} per {self._per} reached", code="budget")
             ctx.state.setdefault(self._key, []).append(reserved)
@@ -157,7 +162,8 @@ class budget(ReadyGuard):
         return result
 
     def _ended(self, ctx: HookContext, error: BaseException | None, result: Any = None) -> None:
-        """Charge an attempt that ended: the usage that it reports, or else its reservation."""
+        """Charge an attempt that has ended, by the usage that it reports or, without a report, by
+        its reservation."""
         if isinstance(error, HookBlocked) and error.hook == ctx.hook:
             return  # it did not run
         if not ctx.state.get(self._key):
@@ -198,7 +204,8 @@ def _estimated(messages: Any) -> int:
 
 
 def _written(value: Any) -> Any:
-    """Return the content to count for a message that is not JSON: its parts, or else its repr."""
+    """Return the content to count for a message that is not JSON: its parts, or its repr if it has
+    no parts."""
     parts = parts_of(value) or list(getattr(value, "__dict__", {}).items())
     if not parts:
         return repr(value)

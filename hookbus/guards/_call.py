@@ -1,4 +1,4 @@
-"""Find the tool that a call invokes, and its arguments."""
+"""Finds the tool that a call invokes, and the tool's arguments."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ _LABELS: Final = {
     frozenset({"model", "messages"}): frozenset({"model", "caller"}),
     frozenset({"agent", "input"}): frozenset({"agent"}),
 }
-"""The parameters by which a standard hook is recognized, and those that identify the call."""
+"""For each standard hook, the parameters by which it is recognized, and the parameters that
+identify the call."""
 
 
 def tool_of(ctx: HookContext) -> tuple[Any, Any]:
-    """Return the name of the called tool, and its arguments.
+    """Return the name and the arguments of the called tool.
 
     A hookable with the parameters `name` and `arguments` calls tools. Any other hookable is itself
-    the tool, and its parameters, without the sender, are the arguments.
+    the tool, and all of its parameters except the sender are the arguments.
     """
     values = ctx.kwargs
     if "name" in values and "arguments" in values:
@@ -31,15 +32,16 @@ def tool_of(ctx: HookContext) -> tuple[Any, Any]:
 
 
 def principal_in(baggage: Mapping[str, Any]) -> str:
-    """Return the principal of a call: the user, else the session, else `anonymous`."""
+    """Return the principal of a call: the user; without a user, the session; otherwise,
+    `anonymous`."""
     user, session = baggage.get("user"), baggage.get("session")
     return str(user if user is not None else "anonymous" if session is None else session)
 
 
 def contents_of(ctx: HookContext) -> Any:
-    """Return all the data of a call by name: the arguments of the tool, and further parameters of
-    the hookable that are plain data and do not identify the call. Other objects, such as a
-    connection or a framework's call object, are left out.
+    """Return all data of a call by name: the arguments of the tool, and all other parameters of the
+    hookable that are plain data and do not identify the call. Other objects, such as a connection
+    or a framework's call object, are left out.
     """
     arguments, values = tool_of(ctx)[1], ctx.kwargs
     if not ("name" in values and "arguments" in values):
@@ -56,7 +58,8 @@ _DATA: Final = (str, bytes, PurePath, dict, list, tuple, set)
 
 
 def labels_of(ctx: HookContext) -> frozenset[str]:
-    """Return the parameters that identify a call. All other parameters are its contents."""
+    """Return the parameters that identify a call. All other parameters are the contents of the
+    call."""
     names = frozenset(ctx.kwargs)
     return frozenset().union(*(each for marks, each in _LABELS.items() if marks <= names))
 
@@ -73,7 +76,8 @@ def parameters_of(ctx: HookContext) -> Collection[str] | None:
 
 def declaration_of(ctx: HookContext) -> Any:
     """Return the declaration of the called tool's parameters: a JSON schema, a pydantic model, or a
-    mapping or list of parameters. Return None if there is none, or it accepts additional ones.
+    mapping or list of parameters. Return None if the tool declares no parameters or accepts
+    additional parameters.
     """
     tool = ctx.kwargs.get("tool")
     schemas = getattr(tool, "__dict__", {}).get("__hookbus_schemas__", {})
@@ -84,8 +88,8 @@ def declaration_of(ctx: HookContext) -> Any:
 
 
 def whole_declaration_of(ctx: HookContext) -> Any:
-    """Return the declaration of the called tool's parameters, even if it accepts additional ones,
-    or None.
+    """Return the declaration of the called tool's parameters, or None. Tools that accept additional
+    parameters are included.
     """
     tool = ctx.kwargs.get("tool")
     schemas = getattr(tool, "__dict__", {}).get("__hookbus_schemas__", {})
@@ -105,7 +109,7 @@ def whole_declaration_of(ctx: HookContext) -> Any:
 
 
 def declared_by(tool: Any) -> Any:
-    """Return the declaration of the parameters of any framework's tool, or None."""
+    """Return the declaration of the parameters of a tool from any framework, or None."""
     for read in _READERS if tool is not None else ():
         try:
             declared = read(tool)
@@ -133,7 +137,7 @@ _READERS: Final[tuple[Callable[[Any], Any], ...]] = (
     lambda tool: tool.parameters() if callable(tool.parameters) else tool.parameters,  # FastMCP
     lambda tool: _signature(tool) if isinstance(tool, FunctionType) else None,
 )
-"""The attributes in which the tools of each framework declare their parameters."""
+"""The attributes in which the tools of frameworks declare parameters."""
 
 
 def _declared(declaration: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Serialize values to JSON, to compare calls and to validate them with pydantic models."""
+"""Serializes values to JSON, to compare calls and to validate values with pydantic models."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def as_json(value: Any) -> str:
 
 
 def _size(value: Any, sizes: dict[int, tuple[int, Any]]) -> int:
-    """Return the number of values in the JSON form of a value. An object that is referenced several
-    times counts several times.
+    """Return the number of values in the JSON form of a value. An object counts once for each
+    reference.
     """
     if type(value) in PLAIN or isinstance(value, (str, int, float)):
         return 1

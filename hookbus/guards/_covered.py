@@ -1,4 +1,4 @@
-"""Select the arguments that a guard checks, by globs of their names."""
+"""Selects the arguments that a guard checks, by globs for their names."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ NOTED: Final = 50
 """The maximum number of unmatched arguments to remember for `report`."""
 
 LOOKED_AT: Final = 4096
-"""The number of leading characters of a value that are matched against `form`."""
+"""The number of leading characters of a value that `form` is matched against."""
 
 _COVERED, _USUAL = "covered", "usual"
 
 _State = tuple[str, str]
-"""Whether a glob matches a name or one of its parents, and the name itself."""
+"""Whether a glob matches a name or one of its parents, together with the name itself."""
 
 
 class Covered:
-    """The arguments that globs match, at any depth, ignoring case.
+    """Selects arguments whose names match globs, at any depth and ignoring case.
 
     Args:
         names: the globs.
-        usual: globs of names that are checked by default.
-        form: a pattern of values that look as if they should be checked.
+        usual: the globs to use by default.
+        form: a regular expression for values that look as if they should be checked.
 
     Raises:
         HookError: if no globs are passed, or if a glob is invalid.
@@ -46,8 +46,8 @@ class Covered:
         self._passed: dict[str, None] = {}
 
     def of(self, arguments: Any) -> Iterator[tuple[str, Any]]:
-        """Yield the path and the value of each match: keys of mappings, items, and fields of
-        objects. None is skipped.
+        """Yield the path and the value of each matching item of a mapping or list and each matching
+        field of an object. None values are skipped.
 
         Raises:
             HookError: as `walk` does, and for any object that cannot be inspected.
@@ -55,7 +55,7 @@ class Covered:
         known: dict[tuple[_State, str], _State] = {}
 
         def step(above: _State, name: str) -> _State:
-            """Match a name once, even if many mappings contain it."""
+            """Match a name only once, even if many mappings contain this name."""
             state = known.get((above, name))
             if state is None:
                 state = known[above, name] = self._step(above, name)
@@ -87,7 +87,8 @@ class Covered:
         return any(each.match(folded) for each in self._globs)
 
     def _should(self, cover: str, value: Any) -> bool:
-        """Return whether a value that no glob matches looks as if it should be checked."""
+        """Return whether a value looks as if it should be checked, although no glob matches its
+        name."""
         if isinstance(value, (bytes, PurePath)):
             value = fsdecode(value)
         if not isinstance(value, str) or self._form is None:

@@ -1,7 +1,6 @@
-"""A time limit for scanning untrusted data.
+"""Limits the time for scanning untrusted data.
 
-It counts only the CPU time of the scanning thread, so a call is not blocked because the machine is
-busy.
+Only the CPU time of the scanning thread counts, so a busy machine does not cause blocked calls.
 """
 
 from __future__ import annotations
@@ -24,7 +23,8 @@ CHARACTERS_A_SECOND: Final = 2_000_000
 """The minimum speed of a step that cannot be interrupted."""
 
 SHARE: Final = 0.9
-"""The last step starts within this share of the limit, so that it ends within the limit."""
+"""The share of the limit within which the last step must start, so that it ends within the
+limit."""
 
 ITEM_SECONDS: Final = 0.001
 CHARACTER_SECONDS: Final = 0.000_002
@@ -45,7 +45,7 @@ class Deadline:
         """Return the remaining seconds.
 
         Raises:
-            TimeoutError: if none remain.
+            TimeoutError: if no time remains.
         """
         remaining = self._until - time.thread_time()
         if remaining <= 0:
@@ -59,10 +59,11 @@ class Deadline:
 
 
 class Allowance:
-    """The time limit of one call with its arguments, its result, and any number of items.
+    """The time limit for one call, including its arguments, its result, and any number of stream
+    items.
 
     Args:
-        seconds: the limit for all of these together. Each item adds some time, up to this limit.
+        seconds: the limit for the whole call. Each item adds some time, up to this limit.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -85,10 +86,10 @@ class Allowance:
 
 
 def checked(timeout: Any) -> float:
-    """Return a timeout as a number of seconds.
+    """Check a timeout, and return it as a number of seconds.
 
     Raises:
-        HookError: if it is not a valid timeout.
+        HookError: if the timeout is not valid.
     """
     if not is_number(timeout) or not 0 < timeout < math.inf:
         raise HookError(f"timeout={timeout!r:.40} must be a number of seconds greater than 0")

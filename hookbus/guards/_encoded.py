@@ -1,4 +1,4 @@
-"""Decode the encoded parts of a text."""
+"""Decodes the encoded parts of a text."""
 
 from __future__ import annotations
 
@@ -26,14 +26,16 @@ _QUOTED: Final = r"=(?:[0-9A-Fa-f]{2}|\r?\n)"
 _UTF7: Final = r"\+[A-Za-z0-9/+]"
 _MARKED: Final = re.compile("|".join([_PERCENT, _ENTITY, _ESCAPE, _QUOTED, _UTF7]))
 _SPLITS: Final = re.compile(r"[v-y{|}~]")
-"""Characters that ascii85 does not use. Base85 does not use quotes, so a word with both is neither.
+"""Characters that ascii85 does not use. Base85 does not use quotes, so a word that contains both is
+in neither encoding.
 """
 
 _RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{12,}+={0,6}")
 _LINES: Final = re.compile(
     r"(?<![A-Za-z0-9+/_=-])(?:[A-Za-z0-9+/_-]{20,}+[ \t]*\r?\n[ \t]*)++[A-Za-z0-9+/_-]*+={0,2}"
 )
-"""An encoding split into lines, as in mail and PEM. The last line may be short."""
+"""Matches encoded data that is split into lines, as in mail and PEM. The last line may be
+shorter."""
 
 _BASE85: Final = re.compile(r"[0-9A-Za-z!#$%&()*+\-;<=>?@^_`{|}~]{12,}+")
 _ASCII85: Final = re.compile(r"(?:<~)?[!-uz]{12,}+(?:~>)?")
@@ -74,12 +76,13 @@ def views(
 
 
 def is_splitting(word: str) -> bool:
-    """Return whether quotes split a word into pieces. Such a word is JSON or HTML, not encoded."""
+    """Return whether quotes split a word into pieces. Such a word is JSON or HTML instead of
+    encoded data."""
     return '"' in word and _SPLITS.search(word) is not None
 
 
 def pieces(word: str, is_split: bool = False) -> Iterator[tuple[int, int]]:
-    """Yield the positions of the parts of a word, each of which may be encoded."""
+    """Yield the positions of those parts of a word that may be encoded."""
     if not (is_split or is_splitting(word)):
         yield 0, len(word)
         return
@@ -126,7 +129,7 @@ _MARKS: Final[list[tuple[re.Pattern[str], Decode]]] = [
     (re.compile(_QUOTED), quopri.decodestring),
     (re.compile(_UTF7), lambda piece: piece.encode("ascii").decode("utf-7")),
 ]
-"""The decoder for each form that a piece contains."""
+"""The decoders, each with a pattern for the pieces that it decodes."""
 
 
 def _base64(run: str) -> bytes:
@@ -140,7 +143,7 @@ def _base32(run: str) -> bytes:
 
 
 def _chunked(decode: Decode, run: str, deadline: Deadline) -> Iterator[str]:
-    """Yield the decoded form of a run, decoded in chunks, if all of it is text."""
+    """Decode a run in chunks, and yield the decoded text if the whole run decodes to text."""
     parts, at, size = [], 0, 40
     while at < len(run):
         part = run[at : at + size]
@@ -155,7 +158,7 @@ def _chunked(decode: Decode, run: str, deadline: Deadline) -> Iterator[str]:
 
 
 def _plain(decode: Decode, run: str) -> str | None:
-    """Return the decoded form of a run if it is text and differs from the run."""
+    """Return the decoded run if it is text and differs from the run, or None."""
     try:
         decoded = decode(run)
     except ValueError:

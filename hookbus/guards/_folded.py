@@ -1,4 +1,5 @@
-"""Normalize a text to its visible form: replace look-alike letters, digits, dashes and spaces."""
+"""Normalizes a text to its visible form, by replacing look-alike letters, digits, dashes and
+spaces."""
 
 from __future__ import annotations
 
@@ -9,13 +10,13 @@ from functools import lru_cache
 from itertools import accumulate
 
 Place = Callable[[int, int], tuple[int, int]]
-"""Maps a span of the normalized text to the span of the original."""
+"""Maps a span of the normalized text to the span of the original text."""
 
 
 def folded(text: str) -> tuple[str, Place]:
-    """Return the normalized string, and a function that maps its positions to the original.
+    """Return the normalized string, and a function that maps its positions to the original string.
 
-    Normalization works character by character, so joining texts first gives the same result.
+    Each character is normalized separately, so texts can be joined before or after normalization.
     """
     if text.isascii():
         return text, _same

@@ -1,4 +1,4 @@
-"""Find secrets and personal data in a text, plain or encoded."""
+"""Finds secrets and personal data in a text, plain or encoded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _LIBRARY: Final = (
     "ibm_cloud_iam ibm_cos_hmac mailchimp openai private_key pypi_token sendgrid slack "
     "softlayer square_oauth stripe telegram_token twilio"
 )
-"""The detect-secrets plugins that match a known form. None of them uses entropy or keywords."""
+"""The detect-secrets plugins that match a known format. None of these plugins uses entropy or
+keywords."""
 
 _KEY: Final = r"[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
 _SECRETS: Final = (
@@ -46,12 +47,12 @@ _IBAN: Final = r"(?<![^\W_])[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]){11,30}"
 
 
 SEPARATOR: Final = "\n\0\n"
-"""Separates texts that are scanned together. Only a pattern without an end mark can match across
-it.
+"""Separates texts that are scanned together. Only patterns without an end marker can match across
+this separator.
 """
 
 TOGETHER: Final = 50_000
-"""The number of characters of short texts that are scanned together."""
+"""The maximum total length of short texts that are scanned together."""
 
 
 class Finding(NamedTuple):
@@ -74,7 +75,7 @@ class Finder:
         has_patterns: whether there are additional patterns.
 
     Raises:
-        HookError: for an invalid pattern, or if there is nothing to find.
+        HookError: for an invalid pattern, or if no option selects anything to find.
     """
 
     def __init__(self, secrets: bool, personal: bool, patterns: Iterable[str]) -> None:
@@ -96,7 +97,7 @@ class Finder:
         self, text: str, deadline: Deadline, start: int = 0, *, depth: int = 2,
         is_split: bool = False,
     ) -> list[Finding]:  # fmt: skip
-        """Return the matches in a text from a position on, in order and without overlaps.
+        """Return the matches in a text after a start position, in order and without overlaps.
 
         Args:
             text: the text to scan.
@@ -151,7 +152,7 @@ class Finder:
         return made
 
     def open_from(self, text: str, start: int, deadline: Deadline) -> int:
-        """Return the position from which a text may contain the start of a match that continues."""
+        """Return the position from which the end of a text may be the start of a longer match."""
         plain, place = folded(text)
         begin = start if plain is text else len(folded(text[:start])[0])
         of_forms = self._forms.open_from(plain, begin, deadline)
@@ -220,7 +221,7 @@ def _library() -> Iterator[str]:
 
 
 def _proved(match: Any, is_valid: Callable[[str], bool]) -> Iterator[tuple[int, int]]:
-    """Yield the longest prefix of a run of letters and digits that passes the checksum."""
+    """Yield the longest prefix of a run of letters and digits whose checksum is valid."""
     text = match.string
     signs = [i for i in range(*match.span()) if text[i].isalnum()]
     for count in range(len(signs), 12, -1):

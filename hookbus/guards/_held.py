@@ -1,4 +1,4 @@
-"""Buffer the end of a stream's text while it may be part of a match."""
+"""Buffers the end of a stream's text while it may be part of a match."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HELD: Final = 16_384
 """The maximum number of buffered characters of a stream."""
 
 CONTEXT: Final = 64
-"""The number of characters already sent that are kept as context for the next scan."""
+"""The number of sent characters that are kept as context for the next scan."""
 
 AT_ONCE: Final = 256
 SHARE: Final = 8
@@ -89,7 +89,8 @@ class Held:
         return self._finder.of(text, deadline, start, is_split=self._is_split)
 
     def _word_from(self, text: str, start: int) -> int:
-        """Return the start of the last word, or of its last piece, which may continue."""
+        """Return the start of the last word, or of its last piece, because the rest of the stream
+        may continue it."""
         words = deque(WORD.finditer(text, start), maxlen=1)
         last = words[0] if words else None
         if last is None or last.end() < len(text):
@@ -99,7 +100,7 @@ class Held:
         return last.start()
 
     def _is_in_split_word(self, text: str, start: int, end: int) -> bool:
-        """Return whether a position is inside a word that is split by quotes before it."""
+        """Return whether a position is inside a word that quotes before this position split."""
         for word in WORD.finditer(text, start):
             if word.start() < end < word.end() or (end == word.end() == len(text)):
                 was_split = self._is_split and word.start() == start

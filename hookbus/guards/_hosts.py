@@ -1,4 +1,4 @@
-"""Allow only public hosts in the addresses of arguments (SSRF protection)."""
+"""Allows only public hosts in the addresses of arguments (SSRF protection)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ without `@` in a query or fragment that directly follows the host.
 """
 
 _FORM: Final = re.compile(r"(?i:https?|wss?|ftp)://|(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\Z")
-"""The form of a value that is probably an address."""
+"""Matches a value that is probably an address."""
 
 _LABEL: Final = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
 _NUMBER: Final = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
@@ -64,8 +64,8 @@ class _Name(NamedTuple):
 
 
 class _LookUps:
-    """The host names of one call by argument path (`names`), and the names that this attempt has
-    resolved (`done`, which is None until the guards have allowed the attempt).
+    """The host names in a call with the paths of their arguments (`names`), and the names that this
+    attempt has resolved (`done`). `done` is None until the guards have allowed the attempt.
     """
 
     def __init__(self) -> None:
@@ -74,16 +74,16 @@ class _LookUps:
 
     @property
     def is_due(self) -> bool:
-        """Whether the guards have allowed the call and a name is still to be resolved."""
+        """Whether the guards have allowed the call but a host name is not yet resolved."""
         return self.done is not None and not self.names.keys() <= self.done
 
 
 class public_hosts(ReadyGuard):
     """A guard that allows only public hosts in arguments: `http` and `https` URLs, or host names.
 
-    It resolves a host name after all other guards have allowed the call, and after any approval.
-    Every address of the name must be public or allowed. If the name cannot be resolved, the call is
-    blocked. The tool resolves the name again and may get another address.
+    The guard resolves host names after all other guards have allowed the call, and after any
+    approval. Every address of the name must be public or allowed. If the name cannot be resolved,
+    the call is blocked. The tool resolves the name again and may get another address.
 
     Args:
         arguments: globs of argument names at any depth, ignoring case. Everything under a matching
@@ -93,7 +93,7 @@ class public_hosts(ReadyGuard):
         hook: the hook to check: a name, several names, or a glob.
 
     Raises:
-        HookError: for an invalid glob or name.
+        HookError: for an invalid glob or host name.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class public_hosts(ReadyGuard):
         """Check one address directly, such as the target of a redirect.
 
         Raises:
-            HookError: if it is not the address of a public or allowed host.
+            HookError: if the host of the address is neither public nor allowed.
         """
         found = self._judged(url)
         why = found if found is None or isinstance(found, str) else self._leads(found)
@@ -163,7 +163,7 @@ class public_hosts(ReadyGuard):
         return self._look_up_async if ctx.is_async else self._look_up
 
     def _look_up(self, lookups: _LookUps) -> Block | None:
-        """Resolve the names that are still unresolved, and return the block, if any."""
+        """Resolve all remaining names. Return a `Block` if a name must be refused, or None."""
         if not lookups.is_due:
             return None
         try:
@@ -181,7 +181,7 @@ class public_hosts(ReadyGuard):
             return Block("a host name could not be resolved in time", code="host")
 
     def _started(self, lookups: _LookUps) -> Future[Block | None]:
-        """Resolve names in a separate thread, which may outlive the call."""
+        """Start to resolve names in a separate thread, which may outlive the call."""
         future: Future[Block | None] = Future()
         names = {name: path for name, path in lookups.names.items() if name not in lookups.done}
         lookups.done |= names.keys()
@@ -200,7 +200,7 @@ class public_hosts(ReadyGuard):
         return future
 
     def _judged(self, value: Any) -> str | _Name | None:
-        """Return why an address is refused, or the host name to resolve."""
+        """Return the reason why an address is refused, or the host name to resolve, or None."""
         if isinstance(value, bytes):
             value = value.decode("latin-1")
         if not isinstance(value, str):
@@ -220,7 +220,7 @@ class public_hosts(ReadyGuard):
         return None if self._may(address) else "does not lead to a public host"
 
     def _leads(self, name: _Name) -> str | None:
-        """Resolve a name and return why it is refused."""
+        """Resolve a name, and return the reason if the name is refused, or None."""
         try:
             found = socket.getaddrinfo(name.host, name.port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError):
@@ -249,7 +249,8 @@ def is_public(address: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _address(host: str, is_bracketed: bool) -> str | None:
-    """Return a host as an IP address, or None if it is a name. Raise ValueError for neither."""
+    """Return a host as an IP address, or None if it is a name. Raise ValueError if it is neither an
+    address nor a name."""
     if is_bracketed:
         return str(ipaddress.IPv6Address(host))
     labels = host.split(".")

@@ -1,4 +1,5 @@
-"""Walk through a value: keys, fields and items at any depth, without changing or consuming it."""
+"""Walks through the keys, fields and items of a value at any depth, without changing or consuming
+the value."""
 
 from __future__ import annotations
 
@@ -14,12 +15,12 @@ MOST: Final = 1_000_000
 """The maximum number of values to visit in one call."""
 
 SECONDS: Final = 1.0
-"""The CPU time allowed for walking through the values of one call. A call is not blocked because
-the machine is busy.
+"""The maximum CPU time in seconds for walking through the values of one call. A busy machine does
+not cause blocked calls.
 """
 
 SHOWN: Final = 60
-"""The number of characters of a key to show in a path."""
+"""The maximum number of characters of a key to show in a path."""
 
 
 class Leaf(NamedTuple):
@@ -27,9 +28,9 @@ class Leaf(NamedTuple):
 
     Attributes:
         state: the state computed from the initial state and the names on the path to the leaf.
-        path: its position, such as `files[0].name`.
-        value: the value.
-        is_opaque: whether it is an object that cannot be inspected.
+        path: the position of the leaf, such as `files[0].name`.
+        value: the value of the leaf.
+        is_opaque: whether the value is an object that cannot be inspected.
     """
 
     state: Any
@@ -39,7 +40,7 @@ class Leaf(NamedTuple):
 
 
 _leaf: Final[Any] = tuple.__new__
-"""Creates a `Leaf` in half the time that calling the class takes."""
+"""Creates a `Leaf` twice as fast as calling the class."""
 
 
 def walk(
@@ -50,9 +51,10 @@ def walk(
 
     Args:
         arguments: a mapping of names to values.
-        state: the state at the top.
+        state: the initial state.
         step: computes the state below a name from the state above it and the name.
-        wants: selects the properties of objects to read, by name. None reads none.
+        wants: selects the properties of objects to read, by name. If it is None, no property is
+            read.
 
     Raises:
         HookError: if the arguments are not a mapping with string keys, or are too deep or too

@@ -1,4 +1,4 @@
-"""Stop a model that repeats the same calls."""
+"""Stops a model that repeats the same calls."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class no_loops(ReadyGuard):
 
     A repeat is another call to the same tool with the same arguments, compared as canonical JSON,
     or another round of a cycle of up to four calls. Calls that other guards block also count. Calls
-    of tools that do not exist count if the framework reports them. A call whose arguments cannot be
+    to unknown tools count if the framework reports these calls. A call whose arguments cannot be
     serialized to JSON never counts as a repeat.
 
     Args:
-        repeats: the number of times in a row that the same call or the same cycle is allowed.
+        repeats: how many times in a row the same call or the same cycle is allowed.
         per: `"session"` or `"user"`, as set by `with baggage(session=..., user=...)`. All calls
             without a session (or user) count as one session.
-        hook: the hook to check: a name, several names, or a glob. A call nested in an equal call
-            does not count.
+        hook: the hook to check: a name, several names, or a glob. A nested call with the same tool
+            and arguments does not count.
 
     Raises:
         HookError: for an invalid number or `per`.

@@ -1,7 +1,8 @@
-"""Detect calls nested in an equal call: the same call, passed through several layers.
+"""Detects nested calls that are the same call, passed through several layers.
 
-An outer server passes a model's call on to a server mounted in it, and a client passes it on to a
-server in the same process. A guard that counts or asks handles only the outermost of these calls.
+For example, an outer server passes a model's call on to a mounted server, and a client passes a
+call on to a server in the same process. A guard that counts calls or requires approval handles only
+the outermost of these calls.
 """
 
 from __future__ import annotations
@@ -22,24 +23,24 @@ from ._ready import ReadyGuard, live
 
 
 class Frame:
-    """One call as one guard saw it.
+    """A call as a single guard saw it.
 
     Attributes:
         guard: the guard.
         call_id: the id of the call.
-        sender: the identity of its sender.
-        name: the name of its tool.
-        session: its session.
-        content: its arguments, if the guard counted the call or asked about it: a digest, or a copy
-            to compute the digest from later.
-        asked: the question of the guard, the digest of the baggage that the answer is bound to,
-            and the other subjects of the question.
-        inner: the nested call found inside it; there is at most one.
+        sender: the identity of the call's sender.
+        name: the name of the called tool.
+        session: the session of the call.
+        content: the arguments, if the guard counted the call or required approval: a digest, or a
+            copy from which the digest is computed later.
+        asked: the guard's question, the digest of the baggage for which an answer is valid, and the
+            other subjects of the question.
+        inner: the nested call inside this call, if any.
         is_counted: whether the guard has counted an attempt that has not started yet. The guard may
             be called again before that, after a person has approved the call.
-        is_running: whether its body is running.
-        above: the frame that was current when its body started.
-        outer: the equal call around it, if it is nested.
+        is_running: whether the body of the call is running.
+        above: the frame that was current when the body started.
+        outer: the enclosing call, if this call is nested.
     """
 
     __slots__ = ("above", "asked", "call_id", "content", "guard", "inner", "is_counted",
@@ -65,16 +66,16 @@ _CURRENT: Final[ContextVar[Frame | None]] = ContextVar("hookbus_guards_frame", d
 
 
 class Outermost:
-    """Detects, for one guard, which calls are nested in an equal call.
+    """Detects, for one guard, nested calls that are the same call, passed through another layer.
 
     A call is nested if the nearest call around it that the guard checked was counted, is running,
     and has the same arguments in canonical JSON and the same tool. The outer name may have a
-    prefix, such as `bank_pay` around `pay`. Each attempt has one nested call. The same tool of the
-    same sender is a recursion, and counts.
+    prefix, such as `bank_pay` around `pay`. Each attempt has one nested call. A call to the same
+    tool of the same sender is a recursive call, and counts.
 
     Args:
-        guard: the guard. Its hooks get an `around`.
-        hooks: further hooks whose calls may enclose others.
+        guard: the guard. An `around` receiver is added to its hooks.
+        hooks: additional hooks whose calls may enclose other calls.
 
     Attributes:
         running: the frames whose bodies are running, if `hooks` are passed.
@@ -89,13 +90,14 @@ class Outermost:
     def takes(
         self, ctx: HookContext, *, again: bool = False, call: tuple[Any, Any] | None = None
     ) -> bool:
-        """Count a call. Return False if it is nested, or was counted before its approval.
+        """Count a call. Return False if the call is nested, or was already counted before its
+        approval.
 
         Args:
-            ctx: the call, in `pre`.
-            again: whether a nested call stays nested when the guard checks it again. Otherwise each
-                attempt after the first counts.
-            call: the tool and its arguments. None reads them from `ctx`.
+            ctx: the context of the call, in the phase `pre`.
+            again: whether a nested call remains nested when the guard checks the call again.
+                Otherwise, each attempt after the first counts.
+            call: the tool and its arguments. If it is None, they are read from `ctx`.
         """
         frame, (name, arguments) = self._frame(ctx), call or tool_of(ctx)
         content = _content_of(arguments)
@@ -116,20 +118,21 @@ class Outermost:
     def apply(
         self, ctx: HookContext, answer: Block | Ask | None, *, about: object = None
     ) -> Block | Ask | None:
-        """Return the answer of a guard that asks, or None if the enclosing call was approved.
+        """Return the guard's answer, or None if a nested call needs no approval of its own.
 
-        A guard must pass through this method every answer with which the call may run. A call that
-        it asks about is counted; calls inside any other call are not nested.
+        A guard must pass every answer with which the call may run through this method. A call for
+        which the guard requires approval is counted. Calls inside any other call are not nested
+        calls.
 
-        The guard need not ask if the call is nested, even if the guard checks it again, and if it
-        asked the same about the outer call, for the same baggage. A counted call needs its own
-        answer. If only the question or the baggage differs, the approval of the outer call decides.
+        A nested call needs no approval if the guard asked the same question about the enclosing
+        call, for the same baggage. A counted call needs its own approval. If only the question or
+        the baggage differs, the approval of the enclosing call decides.
 
         Args:
-            ctx: the call, in `pre`.
+            ctx: the context of the call, in the phase `pre`.
             answer: the answer.
-            about: the other subjects of the question. A call in which they differ needs its own
-                answer.
+            about: the other subjects of the question. A nested call with other subjects needs its
+                own approval.
         """
         if not isinstance(answer, Ask):
             self._frame(ctx).content = None
@@ -185,7 +188,7 @@ class Outermost:
 
 
 class _Body:
-    """The body of a call while it runs; for a stream, from item to item."""
+    """Tracks the body of a call while it runs. For a stream, this is the time between two items."""
 
     __slots__ = ("_frame", "_running", "_token")
 
@@ -207,7 +210,8 @@ class _Body:
 
 
 def _is_same_question(frame: Frame) -> bool:
-    """Return whether the guard asked the same about the outer call, for the same baggage."""
+    """Return whether the guard asked the same question about the enclosing call, for the same
+    baggage."""
     outer = frame.outer
     if outer is None or outer.asked is None or frame.asked is None:
         return False
@@ -222,14 +226,14 @@ async def _run_async(body: _Body, call_next: Callable[..., Any]) -> Any:
 
 
 def _content_of(arguments: Any) -> Content:
-    """Return a copy of the current arguments if copying is quick, or else their digest."""
+    """Return a copy of the current arguments if copying is quick, and otherwise their digest."""
     if type(arguments) is dict and all(type(each) in PLAIN for each in arguments.values()):
         return arguments.copy()
     return digest(arguments)
 
 
 def _are_equal(frame: Frame, content: Content) -> bool:
-    """Return whether the arguments of a call equal this content, compared as canonical JSON."""
+    """Return whether the arguments of a call and this content are equal as canonical JSON."""
     if isinstance(frame.content, dict):
         frame.content = digest(frame.content)
     if frame.content is None or content is None:

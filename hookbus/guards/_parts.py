@@ -1,4 +1,4 @@
-"""List the parts of one value: its keys, fields, items and other attributes."""
+"""Lists the parts of a value: keys, fields, items and other attributes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ATOMS: Final = (
     str, bytes, bytearray, memoryview, Number, type(None), date, datetime, time_of_day, timedelta,
     tzinfo, UUID, PurePath, range, type, IPv4Address, IPv6Address, IPv4Network, IPv6Network,
 )  # fmt: skip
-"""Values without parts, except for attributes of an instance of a subclass."""
+"""The types of values without parts, except for attributes of an instance of a subclass."""
 
 PLAIN: Final = (str, int, float, bool, bytes, type(None))
 
@@ -38,7 +38,7 @@ NOTHING: Final[Iterable[Part]] = ()
 
 
 def parts_of(value: Any) -> Iterable[Part] | None:
-    """Return the parts of a value with their names; keys and items have no name. Return `NOTHING`
+    """Return the parts of a value with their names. Keys and items have no name. Return `NOTHING`
     for a value without parts, and None for an object that cannot be inspected.
     """
     kind = type(value)
@@ -79,7 +79,7 @@ class Aside:
 
 
 class Property:
-    """A property of an object that is read on request only: its code may be slow."""
+    """A property of an object, which is read only on request because its code may be slow."""
 
     __slots__ = ("_owner",)
 
@@ -87,7 +87,8 @@ class Property:
         self._owner = owner
 
     def read(self, name: str) -> Any:
-        """Return its value. If reading fails, return this object, which cannot be inspected."""
+        """Return the value of the property. If reading it fails, return this object, which cannot
+        be inspected."""
         try:
             return getattr(self._owner, name)
         except Exception:
@@ -104,7 +105,7 @@ def _parts_of_mapping(value: Mapping[Any, Any]) -> Iterator[Part]:
 
 
 def _name_of(key: Any) -> str | None:
-    """Return the name that a tool may read from a key, or None if the key is not a name."""
+    """Return the name by which a tool may read a key, or None if the key is not a name."""
     if isinstance(key, Enum):
         key = key.value
     if isinstance(key, str):
@@ -113,7 +114,7 @@ def _name_of(key: Any) -> str | None:
 
 
 def _parts_of_atom(value: Any) -> Iterable[Part]:
-    """Return the value of an instance of an atom's subclass, and its attributes."""
+    """Return the value and the attributes of an instance of a subclass of an atomic type."""
     own = {**getattr(value, "__dict__", {})} if not isinstance(value, type) else {}
     if isinstance(value, Enum):
         own = {"": value.value, **dict(_own_of_enum(value))}
@@ -125,8 +126,8 @@ def _parts_of_atom(value: Any) -> Iterable[Part]:
 
 
 def bare(value: Any) -> Any:
-    """Return the real content of a string or bytes, ignoring overrides of a subclass. Any other
-    value is returned unchanged.
+    """Return the real content of a string or bytes, ignoring overrides in subclasses. Return any
+    other value unchanged.
     """
     if isinstance(value, str):
         return str.__str__(value)
@@ -138,12 +139,12 @@ def _own_of_enum(value: Enum) -> list[Part]:
 
 
 def _attributes(value: Any, is_known: bool) -> list[Part]:
-    """Return the attributes of a container, besides its contents.
+    """Return the attributes of a container, without its contents.
 
     Args:
         value: the container.
-        is_known: whether its contents are known not to be in an attribute. If so, every attribute
-            counts. Otherwise, attributes that cannot be inspected are treated as internal.
+        is_known: whether no attribute stores the contents. In this case, every attribute is
+            checked. Otherwise, attributes that cannot be inspected are treated as internal.
     """
     own = _own(value, ())
     return [(name, each if is_known else Aside(each)) for name, each in own.items()]
@@ -168,7 +169,8 @@ def _items(value: Any, *, has_fields: bool) -> Iterable[Any] | None:
 
 
 def fields_of(value: Any) -> dict[str, Any] | None:
-    """Return the fields of an object by name, or None if objects of its kind are not supported."""
+    """Return the fields of an object by name, or None if the type of the object is not
+    supported."""
     kind = type(value)
     names: Iterable[str] = ()
     if hasattr(kind, "model_fields") or hasattr(kind, "__fields__"):
@@ -207,7 +209,7 @@ def _mangled(name: str, kind: type) -> str:
 
 
 def _properties(value: Any) -> Iterator[Part]:
-    """Yield the public properties of an object with fields, to be read on request."""
+    """Yield the public properties of an object with fields, which are read only on request."""
     for kind in type(value).__mro__:
         if kind.__module__.partition(".")[0] in ("builtins", "pydantic", "typing"):
             continue
@@ -217,7 +219,7 @@ def _properties(value: Any) -> Iterator[Part]:
 
 
 def _urls() -> tuple[type, ...]:
-    """Return the URL classes that the program has loaded. Their string form has all of their
+    """Return the URL classes that the program has loaded. Their string form contains all of their
     content.
     """
     several = [getattr(modules.get(name), kind, None) for name, kind in _ADDRESSES]

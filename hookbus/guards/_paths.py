@@ -1,4 +1,4 @@
-"""Allow only paths inside given folders (path traversal protection)."""
+"""Allows only paths inside given folders (path traversal protection)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _paths: Any = os.path
 
 ARGUMENTS: Final = ("*path*", "*file*", "*folder*", "*dir*", "cwd", "src", "dst")
 STEPS: Final = 40
-"""Up to this depth the folders of a path are resolved one by one, each once per call."""
+"""The maximum depth of a path whose folders are resolved one by one, so that each folder is
+resolved only once per call."""
 
 _SPECIAL: Final = "/\\.~$%:"
 _SLASHES: Final = frozenset("\u2044\u2215\u29f8\u2571\u2216\u29f5\u29f9\u2572")
@@ -30,10 +31,10 @@ _SLASHES: Final = frozenset("\u2044\u2215\u29f8\u2571\u2216\u29f5\u29f9\u2572")
 _FORM: Final = re.compile(
     r"(?:~|\.{1,2})?[/\\]\S|[A-Za-z]:[/\\]|file:|(?:[\w.-]+/)+[\w-]+\.\w{1,8}\Z"
 )
-"""The form of a value that is probably a path."""
+"""Matches a value that is probably a path."""
 
 _USUAL: Final = re.compile(r"(?!//)[\w./+=,@#-](?:[\w./+=,@#() -]*[\w./+=,@#)-])?", re.ASCII)
-"""The form of a path that all programs on Unix interpret in the same way."""
+"""Matches a path that all programs on Unix interpret in the same way."""
 
 _ODD_ON_UNIX: Final = {
     "is an address or names a drive": re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//"),
@@ -51,8 +52,8 @@ _ODD: Final = {
 class paths_within(ReadyGuard):
     """A guard that allows only paths inside the given folders, after resolving links.
 
-    A relative path is resolved as `open` does, from the working directory of the process. With
-    `with baggage(cwd=...)` it is resolved from that absolute folder instead. A path that programs
+    A relative path is resolved from the working directory of the process, as `open` does. Inside
+    `with baggage(cwd=...)`, it is resolved from that absolute folder. A path that programs
     could interpret differently counts as outside: for example URLs, and paths with
     percent-encoding, `~`, `$`, backslashes, control characters, or characters that look like
     slashes or dots. On Windows, backslashes and absolute paths with a drive or a share are allowed,
@@ -111,11 +112,11 @@ class Within:
         self.findings = self._covered.findings
 
     def block(self, contents: Any, base: str | None = None) -> Block | None:
-        """Return the block of a call with a path outside the folders, or None.
+        """Return a `Block` if a path in the contents is outside the folders, or None.
 
         Args:
             contents: the arguments of the call.
-            base: the folder that relative paths are resolved from. None means the working
+            base: the folder from which relative paths are resolved. None means the working
                 directory of the process.
         """
         places, seen = _Places(self._folders, self._shares, base), set[str]()
@@ -134,13 +135,13 @@ class Within:
 
 
 def base_of(ctx: HookContext) -> str | None:
-    """Return the absolute folder in the baggage that a call's relative paths start from."""
+    """Return the absolute folder in the baggage from which a call's relative paths are resolved."""
     found = ctx.baggage.get("cwd")
     return found if type(found) is str and _paths.isabs(found) else None
 
 
 class _Places:
-    """Resolves the paths of one call. Each folder is resolved once.
+    """Resolves the paths of one call. Each folder is resolved only once.
 
     Args:
         folders: the allowed folders.
@@ -154,7 +155,7 @@ class _Places:
         self._followed: dict[str, str | None] = {}
 
     def outside(self, value: Any) -> str | None:
-        """Return why a value is outside, or None."""
+        """Return the reason why a value is outside the folders, or None."""
         if type(value) is not str and isinstance(value, (bytes, os.PathLike)):
             value = os.fsdecode(value)
         if type(value) is not str:
@@ -209,7 +210,8 @@ def _followed(text: str) -> str | None:
 
 
 def _is_in(whole: str, folder: str) -> bool:
-    """Return whether an absolute path is a folder or inside it, in any spelling of its name."""
+    """Return whether an absolute path is a folder or inside the folder, in any spelling of the
+    folder's name."""
     if whole == folder or whole.startswith(folder + _paths.sep):
         return True
     head, rest = whole[: len(folder)], whole[len(folder) :]
@@ -222,7 +224,7 @@ def _is_in(whole: str, folder: str) -> bool:
 
 
 def odd(text: str) -> str | None:
-    """Return why programs may interpret a path differently, or None."""
+    """Return the reason why programs may interpret a path differently, or None."""
     if len(text) > 4096:
         return "is too long for a path"
     if _USUAL.fullmatch(text) and not _is_windows():

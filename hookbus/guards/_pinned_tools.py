@@ -1,4 +1,4 @@
-"""Detect tools that change after they were first used ("rug pulls")."""
+"""Detects tools that change after they were first used ("rug pulls")."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from ._ready import Hooks, ReadyGuard
 MOST_TOOLS: Final = 10_000
 _SHOWN: Final = 200
 _RECENT_NS: Final = 2_000_000_000
-"""For how long after a change another change may leave the times of a file as they are."""
+"""The time after a change, in nanoseconds, within which another change may not alter the file's
+times."""
 
 
 class pinned_tools(ReadyGuard):
     """A guard that stores the declaration of each tool at its first call, and detects changes.
 
-    It compares the name, the description and the schema of the parameters, as the frameworks and
-    MCP servers declare them. The file has one line of JSON for each tool. To accept a change,
-    remove the line of the tool; its next call stores the new declaration.
+    It compares the name, the description and the parameter schema that the framework or MCP server
+    declares. The file has one line of JSON for each tool. To accept a change, remove the line of
+    the tool. The tool's next call stores the new declaration.
 
     Args:
         path: the file. It is created if it does not exist.
@@ -57,9 +58,7 @@ class pinned_tools(ReadyGuard):
         self.on("pre", judge, role="guard")
 
     def new(self) -> list[str]:
-        """Return the tools that this guard has stored, because their first call was in this
-        process.
-        """
+        """Return the tools whose declarations this guard has stored in this process."""
         return list(self._new)
 
     def _judge_of(self) -> Any:
@@ -112,7 +111,8 @@ class pinned_tools(ReadyGuard):
         return Ask(f"{text}; {question}", code="pinned", details=details)
 
     def _unnamed_mark(self, ctx: HookContext) -> str | None:
-        """Return the mark of a tool's declaration without its name, which a layer may prefix."""
+        """Return the mark of a tool's declaration without the tool's name, because a layer may add
+        a prefix to the name."""
         declared = self._declared(tool_of(ctx)[0], ctx)
         return None if declared is None else _mark_of("", declared)
 
@@ -131,7 +131,7 @@ class pinned_tools(ReadyGuard):
 
 @attrs.frozen
 class _Contents:
-    """What a file of pinned tools contained.
+    """The contents of a file of pinned tools.
 
     Attributes:
         marks: the mark of each tool.
@@ -145,8 +145,8 @@ class _Contents:
 
 
 class Pins:
-    """The file of pinned tools. Lines are only appended, and the first line of a tool counts, so
-    that several processes can share it.
+    """The file of pinned tools. Lines are only appended, and the first line for a tool is valid, so
+    several processes can share the file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -155,8 +155,8 @@ class Pins:
         self._read()
 
     def compare(self, name: str, mark: str, declared: Mapping[str, Any]) -> tuple[str, bool]:
-        """Return the mark that is pinned for a tool, after pinning a new tool, and whether it was
-        new.
+        """Return the pinned mark of a tool, and whether the tool was new. A new tool is pinned
+        first.
 
         Raises:
             HookError: if the file cannot be read or written.
@@ -178,7 +178,7 @@ class Pins:
         return found.marks[name], is_new and found.marks[name] == mark
 
     def find(self, name: str) -> str | None:
-        """Return the mark that is pinned for a tool, or None.
+        """Return the pinned mark of a tool, or None.
 
         Raises:
             HookError: if the file cannot be read.
@@ -192,7 +192,7 @@ class Pins:
             raise HookError(f"{self._path} cannot be used: {error.strerror}") from None
 
     def _read(self) -> _Contents:
-        """Return the contents of the file, which is read again only if it has changed."""
+        """Return the contents of the file. The file is read again only if it has changed."""
         status, last = self._status(), self._last  # before reading: a later change is noticed
         if status is not None and status == last.status:
             return last
@@ -230,7 +230,7 @@ _DESCRIPTIONS: Final[tuple[Callable[[Any], Any], ...]] = (
     lambda tool: tool.metadata.description,  # LlamaIndex
     lambda tool: tool.__doc__,  # a function
 )
-"""Where the tools of each framework have their description."""
+"""The attributes in which the tools of frameworks store their description."""
 
 
 def _description_of(tool: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Decide by Cedar policies which calls are allowed."""
+"""Decides by Cedar policies which calls are allowed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ._outermost import Outermost
 from ._ready import FIRST, Hooks, ReadyGuard
 
 NOTED: Final = 1000
-"""The number of tools, and of classes of senders, to remember."""
+"""The maximum number of tools, and of sender classes, to remember."""
 
 
 @attrs.frozen
@@ -41,10 +41,10 @@ class Rule:
     """A policy of `guards.policy`.
 
     Attributes:
-        id: its `@id`, or else its file name and line number.
-        decided: the number of decisions in this process that it determined.
-        file: its file, or None if the source is a string.
-        line: the line on which it begins.
+        id: the policy's `@id`; without one, its file name and line number.
+        decided: the number of decisions in this process that the policy determined.
+        file: the file of the policy, or None if the source is a string.
+        line: the line on which the policy begins.
     """
 
     id: str
@@ -56,10 +56,10 @@ class Rule:
 class policy(ReadyGuard):
     """A guard that decides by Cedar policies. Requires `hookbus[policy]`.
 
-    The principal is `Agent::"<user>"`, from the baggage: the user, else the session, else
-    `anonymous`. The action is `Action::"<hook>"`, the resource `Tool::"<name>"`, or
-    `Hook::"<hook>"` for a hookable that is itself the tool. `context.arguments` contains the final
-    arguments, and `context.baggage` the baggage.
+    The principal is `Agent::"<user>"`, with the user from the baggage. Without a user it contains
+    the session, and otherwise `anonymous`. The action is `Action::"<hook>"`, the resource
+    `Tool::"<name>"`, or `Hook::"<hook>"` for a hookable that is itself the tool.
+    `context.arguments` contains the final arguments, and `context.baggage` the baggage.
 
     A call that no `permit` matches is blocked, and a `forbid` that matches wins. A call is also
     blocked if the evaluation of any policy fails, if it has an argument that the schema does not
@@ -67,8 +67,8 @@ class policy(ReadyGuard):
 
     Args:
         source: the policies: a string, a file, or a folder with `*.cedar` files.
-        schema: `"tools"` makes the types of arguments from the signatures of hookables and from
-            what the tools of frameworks declare. Otherwise, a mapping of tool names to functions,
+        schema: `"tools"` derives the types of arguments from the signatures of hookables and the
+            declarations of frameworks' tools. Otherwise, a mapping of tool names to functions,
             pydantic models, JSON schemas or mappings of parameters to types; or a Cedar schema, or
             the tools that an MCP server lists, as a string or a file.
         entities: a mapping of names to roles, a list of Cedar entities, or a JSON file.
@@ -78,8 +78,8 @@ class policy(ReadyGuard):
         hook: the hook to check: a name, several names, or a glob.
 
     Attributes:
-        problem: why the earlier policies remain in force, or None.
-        rules: the policies, each with the number of its decisions.
+        problem: the reason why the earlier policies remain in force, or None.
+        rules: the policies, each with the number of decisions that it determined.
 
     Raises:
         HookError: with file and line, for a policy that is wrong or can never match; or if there is
@@ -113,7 +113,7 @@ class policy(ReadyGuard):
 
     @property
     def problem(self) -> str | None:
-        """Why the earlier policies remain in force, or None."""
+        """The reason why the earlier policies remain in force, or None."""
         self._live.current()
         return self._live.problem
 

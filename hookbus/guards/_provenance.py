@@ -1,4 +1,4 @@
-"""Track where the values of a call came from (taint tracking)."""
+"""Tracks where the values of a call came from (taint tracking)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ._ready import Hooks, ReadyGuard, Sessions, glob, globs
 from ._words import folded, stands_in
 
 REMEMBERED: Final = 100
-"""The number of results that are remembered for a session."""
+"""The maximum number of results to remember for a session."""
 
 CHARACTERS: Final = 262_144
-"""The number of characters of these results that are kept for a session."""
+"""The maximum total length of the results to remember for a session."""
 
 VALUES: Final = 10_000
-"""The number of values from trusted fields that are kept for a session."""
+"""The maximum number of values from trusted fields to remember for a session."""
 
 _NUMBER: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 
@@ -36,11 +36,12 @@ class provenance(ReadyGuard):
 
     The user's words are the inputs of `agent_run` and `agent_stream` in the session that
     `with baggage(session=...)` sets, and all words passed to `trust`. If an input is a list of
-    messages, only those with the role `user` count. The input of a run nested in another call does
-    not count, because a model wrote it for a sub-agent. A string comes from the user if the user
-    wrote it as a whole, ignoring the case of ASCII letters. A number comes from the user if the
-    user wrote that number. A value comes from a trusted result if it equals the complete value of a
-    trusted field. Any other value requires approval; without an approver, the call is blocked.
+    messages, only those with the role `user` count. The input of a run that is nested in another
+    call does not count, because a model wrote this input for a sub-agent. A string comes from the
+    user if the user wrote it as a whole, ignoring the case of ASCII letters. A number comes from
+    the user if the user wrote that number. A value comes from a trusted result if it equals the
+    complete value of a trusted field. Any other value requires approval; without an approver, the
+    call is blocked.
 
     Args:
         sinks: the arguments to check: a mapping of tool globs to globs of argument names, at any
@@ -48,8 +49,8 @@ class provenance(ReadyGuard):
         trusted: a mapping of tool globs to globs of result fields that only the user and the
             operator can write, at any depth, such as `{"get_contacts": ["email"]}`. A tool glob
             alone, or the field `"*"`, trusts all values.
-        hook: the hook to check: a name, several names, or a glob. A call nested in an equal call
-            that was approved does not need a second approval.
+        hook: the hook to check: a name, several names, or a glob. A nested call with the same tool
+            and arguments does not need a second approval.
 
     Raises:
         HookError: for an invalid glob, or if `sinks` is empty.
@@ -103,7 +104,7 @@ class provenance(ReadyGuard):
     def _unaccounted(
         self, name: str, arguments: Any, session_words: _Said, deadline: Deadline
     ) -> tuple[str | None, Any]:
-        """Return the path and the value of the first argument that is not accounted for."""
+        """Return the path and the value of the first argument with an untrusted source, or None."""
         seen = set[str]()
         for tool, covered in self._sinks:
             for path, value in covered.of(arguments) if tool.match(name) else ():
@@ -141,8 +142,8 @@ class provenance(ReadyGuard):
     def _is_inside(self, ctx: HookContext, session: Any) -> bool:
         """Return whether a run is nested in another call.
 
-        A thread without a context has no session and no enclosing call. So a run without a session
-        that starts while a call is in flight counts as nested.
+        A thread without a context has no session and no enclosing call. Therefore, a run without a
+        session that starts while a call is in flight counts as nested.
         """
         if self._outermost.around(ctx) is not None:
             return True
@@ -153,14 +154,14 @@ class provenance(ReadyGuard):
 
 
 def _trusted(tools: Any) -> list[tuple[Pattern[str], Covered | None]]:
-    """Return tool globs and the trusted fields of their results. None means all fields."""
+    """Return globs of tools, each with the trusted fields of results. None means all fields."""
     if not isinstance(tools, Mapping):
         return [(glob(each, "trusted="), None) for each in globs(tools, "trusted=")]
     return [(glob(tool, "trusted="), Covered(names)) for tool, names in tools.items()]
 
 
 def _leaves(result: Any, fields: list[Covered | None]) -> Iterator[tuple[bool, Any]]:
-    """Yield the values in a result, and whether each is trusted."""
+    """Yield each value in a result, and whether the value is trusted."""
     is_all = any(each is None for each in fields)
 
     def step(is_trusted: bool, name: str) -> bool:
@@ -172,7 +173,7 @@ def _leaves(result: Any, fields: list[Covered | None]) -> Iterator[tuple[bool, A
 
 
 class _Said:
-    """The words of a session: those of the user, and those of tools."""
+    """The words of a session, from the user and from tools."""
 
     def __init__(self) -> None:
         self._words: list[str] = []
@@ -189,14 +190,14 @@ class _Said:
                 self._numbers.update(_numbers(words))
 
     def trust(self, value: Any) -> None:
-        """Add a value of a trusted field, which accounts for equal values only."""
+        """Add a value of a trusted field, which is the source of equal values only."""
         if (key := _whole(value)) is not None:
             self._trusted.setdefault(key)
             if len(self._trusted) > VALUES:
                 del self._trusted[next(iter(self._trusted))]
 
     def brought(self, tool: str, texts: Iterable[str]) -> None:
-        """Add the untrusted text of a result. A long text is truncated."""
+        """Add the untrusted text of a result, truncated if it is long."""
         text = folded("\n".join(texts)[:CHARACTERS])
         if len(self._results) == REMEMBERED:
             self._size -= len(self._results[0][1])
@@ -206,7 +207,7 @@ class _Said:
             self._size -= len(self._results.popleft()[1])
 
     def accounts_for(self, value: Any, deadline: Deadline) -> bool:
-        """Return whether these words account for a value, which must be a string or a number.
+        """Return whether a value, which must be a string or a number, comes from these words.
 
         Raises:
             TimeoutError: if the time limit is exceeded.
@@ -230,7 +231,7 @@ class _Said:
 
 
 def _whole(value: Any) -> str | Decimal | None:
-    """Return the form of a value to compare, or None if it is neither a string nor a number."""
+    """Normalize a string or number for comparison. Return None for any other value."""
     if isinstance(value, str):
         return folded(value)
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
@@ -244,8 +245,8 @@ def _words(value: Any, is_users: bool = True) -> Iterator[str]:
 
     Args:
         value: a string, a list, a message, a part of one, or a mapping with `messages`.
-        is_users: whether strings and mappings without a role count as the user's. Other objects
-            without a role never do.
+        is_users: whether strings and mappings without a role count as words of the user. Other
+            objects without a role never count.
     """
     if isinstance(value, str):
         yield from [value] if is_users else ()

@@ -1,12 +1,12 @@
-"""Remove instructions from tool results (prompt injection), recognized by their form alone.
+"""Removes instructions from tool results (prompt injection), recognized only by their form.
 
 The forms below are common ways to turn data into instructions: a tagged block, a fake chat message,
 a request to ignore earlier text or to do something first, a to-do, an alarm such as `IMPORTANT!!`,
 or text addressed to an AI. An instruction in plain prose has none of these forms and is not
 removed.
 
-The removal extends to the end of the paragraph, because the request follows the form that announces
-it. Harmless text in such a form is also removed. The demo counts how often that happens.
+The removal extends to the end of the paragraph, because such a form usually precedes the actual
+request. Harmless text in such a form is also removed. The demo counts such false positives.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from ._folded import folded
 from ._ready import LAST, Hooks, ReadyGuard, Unseen
 
 TOGETHER: Final = 100
-"""The number of texts of a result that are scanned together."""
+"""The maximum number of texts of a result that are scanned together."""
 
 MARK: Final = "[instructions removed]"
-"""Marks a removal, so that no reader mistakes the text for the complete one."""
+"""Replaces removed text, so that no reader mistakes the rest for the complete text."""
 
 # All forms run in linear time: repeats are possessive or have a unique start.
 _TAG: Final = re.compile(r"<\s*+(/?)([a-z][\w:-]*+)[^<>]*+>", re.IGNORECASE)
@@ -74,7 +74,8 @@ _ANNOUNCEMENTS: Final = (
 _FORMS: Final = [
     (words, re.compile(form, re.IGNORECASE | re.MULTILINE)) for words, form in _ANNOUNCEMENTS
 ]
-"""Each form, with the words of which a text must contain at least one."""
+"""Each form, with its keywords. A text that contains none of the keywords is not matched against
+the form."""
 
 
 class quarantine(ReadyGuard):
@@ -85,8 +86,8 @@ class quarantine(ReadyGuard):
     the class. Items of a stream and messages of exceptions are not scanned.
 
     Args:
-        timeout: the limit for cleaning a result, in seconds of CPU time. After that, the result is
-            withheld.
+        timeout: the time limit for cleaning a result, in seconds of CPU time. A result that takes
+            longer is withheld.
         hook: the hook to clean: a name, several names, or a glob.
 
     Raises:
@@ -103,7 +104,7 @@ class quarantine(ReadyGuard):
         """Return a text with instructions replaced by `[instructions removed]`.
 
         Raises:
-            TimeoutError: if that takes more than `timeout` seconds of CPU time.
+            TimeoutError: if the replacement takes more than `timeout` seconds of CPU time.
         """
         return _cleaned(text, Deadline(checked(timeout)))
 
@@ -169,7 +170,7 @@ def _tagged_blocks(text: str, deadline: Deadline) -> Iterable[tuple[int, int]]:
 
 
 def _announced(text: str, deadline: Deadline) -> Iterable[tuple[int, int]]:
-    """Yield the positions of announcements, each with the rest of its paragraph."""
+    """Yield the span of each announcement, which extends to the end of the paragraph."""
     lowered = text.lower()
     for words, form in _FORMS:
         if not any(word in lowered for word in words):

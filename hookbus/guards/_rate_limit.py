@@ -1,4 +1,4 @@
-"""Limit the number of calls."""
+"""Limits the number of calls."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final, Literal
 
 from .. import Block, HookContext, HookError
+from .._ground.errors import details_of
 from .._ground.locks import Lock
 from .._ground.numbers import is_number
 from ._accounts import STORAGE_SECONDS, Counts, Storage, counts_of, digest_of
@@ -20,7 +21,7 @@ FOREVER: Final = 30 * 24 * 3600
 """The time in seconds for which a call counts for its session, user or tool."""
 
 SWEPT: Final = 1_000
-"""Above this number of sessions, users or tools, those without recent calls are dropped."""
+"""The number of sessions, users or tools above which counts without recent calls are dropped."""
 
 
 class rate_limit(ReadyGuard):
@@ -34,8 +35,8 @@ class rate_limit(ReadyGuard):
         storage: the storage of the counts: a URI of the library limits, such as
             `"redis://localhost:6379"`, or a `hookbus.fleet.Fleet`, to share the counts between
             processes. If it is None, calls are counted in this process, for this guard only.
-        hook: the hook to count: a name, several names, or a glob. All hooks share one count. A call
-            nested in an equal call is not counted again.
+        hook: the hook to count: a name, several names, or a glob. All hooks share one count. A
+            nested call with the same tool and arguments is not counted again.
 
     Raises:
         HookError: for an invalid number or storage.
@@ -83,7 +84,8 @@ class rate_limit(ReadyGuard):
             try:
                 is_free = self._hit(key)
             except HookError as error:
-                return Block(f"the number of calls is not known: {error}", code="limit")
+                reason = f"the number of calls is not known: {error}"
+                return Block(reason, code="limit", details=details_of(error))
             return None if is_free else Block(self._said, code="limit")
 
         judge.findings = unnamed.findings  # type: ignore[attr-defined]
@@ -93,7 +95,8 @@ class rate_limit(ReadyGuard):
 class _Window:
     """The times of the latest calls in this process, for each key.
 
-    The memory storage of the library limits has its own locks, which could deadlock a forked child.
+    It replaces the memory storage of the library limits, whose locks could deadlock a forked child
+    process.
     """
 
     def __init__(self, calls: int, seconds: int) -> None:
@@ -119,7 +122,7 @@ class _Window:
         return is_free
 
     def _sweep(self, now: float) -> None:
-        """Drop the keys without recent calls."""
+        """Drop all keys without recent calls."""
         since = now - self._seconds
         self._times = {key: each for key, each in self._times.items() if each and each[-1] > since}
         self._swept = max(SWEPT, 2 * len(self._times))
@@ -149,7 +152,8 @@ def _elsewhere(calls: int, seconds: int, name: str, storage: Any) -> Callable[[s
 
 
 def _in_fleet(counts: Counts, calls: int, seconds: int, name: str) -> Callable[[str], bool]:
-    """Return a function that counts a call in a fleet. Threads do not wait for each other."""
+    """Return a function that counts a call in a fleet. Threads do not wait for each other in this
+    function."""
     return lambda key: counts.count(name, digest_of(key), calls, float(seconds))
 
 

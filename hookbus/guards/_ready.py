@@ -19,7 +19,8 @@ from .._ground.keywords import named_options
 from .._ground.locks import Lock
 
 FIRST: Final = 1e6
-"""The priority of receivers that run before all others. Those with the negated value run last."""
+"""The priority of receivers that run before all others. Receivers with the negated value run
+last."""
 
 LAST: Final = -FIRST
 
@@ -39,7 +40,7 @@ T = TypeVar("T")
 
 
 class ReadyGuard:
-    """Receivers that belong together: `bus.register` connects all of them, or none.
+    """A group of receivers. `bus.register` connects either all of them or none.
 
     Args:
         hook: the hook to check: a name, several names, or a glob such as `"send_*"`, which also
@@ -48,7 +49,7 @@ class ReadyGuard:
     Attributes:
         hooks: the names and globs.
         receivers: the functions, each with its signal and options.
-        remembers: whether the guard judges a call by earlier calls.
+        remembers: whether the guard's decision depends on earlier calls.
 
     Raises:
         HookError: for an invalid hook name or glob.
@@ -85,10 +86,10 @@ class ReadyGuard:
 
 
 class Unnamed:
-    """Counts calls without a session or user. They share one count.
+    """Counts calls without a session or user, which all share one count.
 
     Args:
-        per: the baggage key whose value a call is counted under.
+        per: the baggage key by whose value calls are counted.
     """
 
     def __init__(self, per: str) -> None:
@@ -101,7 +102,8 @@ class Unnamed:
             self.in_threads += threading.current_thread() is not threading.main_thread()
 
     def findings(self) -> list[str]:
-        """Return the number of these calls and how to pass the baggage to threads, for `report`."""
+        """Return a finding for `report` with the number of these calls, and advice on how to set
+        the baggage."""
         if not self.calls:
             return []
         counted = f"calls without a {self.per} are counted together, {self.calls} so far"
@@ -123,7 +125,7 @@ class Unseen:
             self._kinds.setdefault(type(value).__name__[:60])
 
     def findings(self) -> list[str]:
-        """Return the classes, for `report`."""
+        """Return findings with the classes, for `report`."""
         return [f"objects of class {each} were not checked: they cannot be inspected"
                 for each in self._kinds]  # fmt: skip
 
@@ -140,7 +142,7 @@ class Sessions(Generic[T]):
         self._kept: OrderedDict[str, T] = OrderedDict()
 
     def of(self, session: Any) -> T:
-        """Return the state of a session. All calls without a session share one."""
+        """Return the state of a session. All calls without a session share one state."""
         name = f"{type(session).__name__} {session}"
         with self._lock:
             found = self._kept.setdefault(name, self._make())
@@ -151,8 +153,8 @@ class Sessions(Generic[T]):
 
 
 def either(plain: Callable[..., Any], awaited: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an `around` made of two functions of `call_next` and `ctx`: one for sync, one for
-    async hooks. Streams use the sync function.
+    """Return an `around` receiver that combines a function for sync hooks and a function for async
+    hooks. Both take `call_next` and `ctx`. Streams use the sync function.
     """
 
     def around(sender: Any, call_next: Callable[..., Any], ctx: HookContext) -> Any:
@@ -162,27 +164,27 @@ def either(plain: Callable[..., Any], awaited: Callable[..., Any]) -> Callable[.
 
 
 def live(around: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark an `around` that passes on each item of a stream as it arrives.
+    """Mark an `around` receiver that passes on each item of a stream as it arrives.
     """
     around.__dict__["__hookbus_live__"] = True
     return around
 
 
 def remembering(receiver: Callable[..., Any]) -> None:
-    """Mark a receiver that judges a call by earlier calls."""
+    """Mark a receiver whose decision depends on earlier calls."""
     receiver.__dict__["__hookbus_remembers__"] = True
 
 
 def is_remembering(receiver: Any) -> bool:
-    """Return whether a receiver judges a call by earlier calls."""
+    """Return whether a receiver's decision depends on earlier calls."""
     return getattr(receiver, "__hookbus_remembers__", False) is True
 
 
 def library(name: str, guard: str, *, extra: str = "guards") -> Any:
-    """Import a module of the extra `guards`, or of another one.
+    """Import a module that the extra `guards`, or another extra, installs.
 
     Raises:
-        HookError: if it is not installed.
+        HookError: if the module is not installed.
     """
     try:
         return import_module(name)
@@ -192,8 +194,8 @@ def library(name: str, guard: str, *, extra: str = "guards") -> Any:
 
 
 def shown(value: Any) -> str:
-    """Return an invalid setting for a message. A URL is not shown, because it may contain a
-    password."""
+    """Return the text of an invalid setting for an error message. URLs are not shown, because they
+    may contain passwords."""
     return f"an address, {type(value).__name__}" if "://" in str(value) else f"{value!r:.40}"
 
 
@@ -201,7 +203,7 @@ def glob(text: Any, what: str) -> Pattern[str]:
     """Return a compiled, case-sensitive glob.
 
     Raises:
-        HookError: if it is not a string or is empty.
+        HookError: if the glob is not a string or is empty.
     """
     if not isinstance(text, str) or not text:
         raise HookError(f"{what}: {shown(text)} is not a glob; write a string such as 'read_*'")
@@ -212,7 +214,7 @@ def globs(values: Any, what: str) -> list[str]:
     """Return a list of globs, from one glob or several.
 
     Raises:
-        HookError: if one of them is invalid.
+        HookError: if any glob is invalid.
     """
     several = [values] if isinstance(values, str) else values
     if not isinstance(several, Iterable) or isinstance(several, Mapping):

@@ -1,4 +1,4 @@
-"""Keep secrets and personal data out of calls and their results."""
+"""Removes secrets and personal data from calls and their results."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class redact(ReadyGuard):
     stream and the message of its exception.
 
     The guard scans strings, bytes, paths, long numbers, mappings, collections, pydantic models,
-    dataclasses, attrs objects and namespaces. `report` lists classes whose objects it cannot scan.
-    If the guard fails, the call is blocked, or its stream ends.
+    dataclasses, attrs objects and namespaces. `report` lists the classes of objects that the guard
+    cannot scan. If the guard fails, the call is blocked, or its stream ends.
 
     Args:
         secrets: whether to redact keys and tokens, in the formats of detect-secrets and some
@@ -33,16 +33,17 @@ class redact(ReadyGuard):
         personal: whether to redact card numbers and IBANs with a valid checksum, and e-mail
             addresses.
         patterns: additional regular expressions. Searching for them counts toward `timeout`.
-        reversible: globs of tools that get the original values. If there are globs, a value is
-            replaced by a token such as `<card-9f2c41d07ab3>`, which is valid in the session that
-            `with baggage(session=...)` sets. Otherwise it is replaced by its kind, such as
+        reversible: globs of tools that get the original values. If globs are given, a value is
+            replaced with a token such as `<card-9f2c41d07ab3>`, which is valid in the session that
+            `with baggage(session=...)` sets. Otherwise, a value is replaced with its kind, such as
             `<card>`.
-        timeout: the limit in seconds of CPU time for the arguments, result and exception of a call
-            together. After that, the call is blocked. Each item of a stream adds some time.
+        timeout: the time limit for the arguments, result and exception of a call together, in
+            seconds of CPU time. A call that takes longer is blocked. Each item of a stream adds
+            some time.
         hook: the hook to redact: a name, several names, or a glob.
 
     Raises:
-        HookError: for an invalid pattern or number, or if there is nothing to find.
+        HookError: for an invalid pattern or number, or if no option selects anything to find.
     """
 
     def __init__(
@@ -66,12 +67,13 @@ class redact(ReadyGuard):
         self.on("around", either(self._run, self._run_async), priority=FIRST)
 
     def text(self, text: str, session: Any = None, *, timeout: float | None = None) -> str:
-        """Return a text with secrets and personal data replaced, with the tokens of a session.
+        """Return a text in which secrets and personal data are replaced, with the tokens of a
+        session.
 
         Args:
             text: the text.
             session: the session whose tokens to use, if there are tokens.
-            timeout: the time limit in seconds. None uses the limit of the guard.
+            timeout: the time limit in seconds. None means the limit of the guard.
 
         Raises:
             TimeoutError: if the time limit is exceeded.
@@ -188,7 +190,7 @@ def cleaned(
     value: Any, finder: Finder, tokens: _Tokens, deadline: Deadline,
     unseen: Callable[[Any], object] = id,
 ) -> Any:  # fmt: skip
-    """Return a redacted value, or the same object if there is nothing to redact."""
+    """Return a redacted value, or the same object if it contains nothing to redact."""
 
     def clean(texts: list[str]) -> list[str]:
         found = finder.of_each(texts, deadline)
@@ -214,7 +216,7 @@ class _Tokens:
         return "".join([*parts, text[at:]]) if parts else text
 
     def restored(self, text: str) -> str:
-        """Return a text with the tokens of this session replaced by their values."""
+        """Return a text in which the tokens of this session are replaced with their values."""
         parts = text.split("<")
         for i, part in enumerate(parts[1:], 1):
             name, is_there, rest = part.partition(">")
@@ -235,14 +237,15 @@ class _Tokens:
 
 
 _MEMBERS: Final = ("errno", "strerror", "filename", "filename2", "msg", "text", "reason")
-"""Attributes where built-in exceptions keep strings besides their arguments and `__dict__`."""
+"""The attributes in which built-in exceptions store strings, besides their arguments and
+`__dict__`."""
 
 
 def clean_error(error: BaseException, clean: Callable[[Any], Any]) -> None:
     """Redact the strings of an exception, its causes and its contexts, in place.
 
     Raises:
-        HookError: instead of the exception, if such a string remains in it.
+        HookError: instead of the exception, if a string in it cannot be redacted.
     """
     seen: set[int] = set()
     several: list[BaseException | None] = [error]

@@ -21,13 +21,14 @@ class remote(ReadyGuard):
     """A guard that asks a policy server about each call, over HTTP, in the format of OpenID AuthZEN
     1.0. Requires `hookbus[remote]`.
 
-    Only a well-formed permit allows a call. Everything else blocks it before the deadline: a denial
-    with the reason and code of the server, anything else with a reason that describes the problem,
-    `code="remote"`, and `details["problem"]`: `absent`, `late`, `refused`, `malformed` or `unsent`.
+    Only a well-formed permit allows a call. Everything else blocks the call before the deadline. A
+    denial has the reason and code of the server. Any other block has a reason that describes the
+    problem, `code="remote"`, and `details["failure"]`: `absent`, `late`, `refused`, `malformed` or
+    `unsent`.
 
     The server gets the actual arguments, including those that `bus.redact` removes from events,
-    because it must judge the call that runs. A call with a value that JSON cannot represent exactly
-    is blocked and not sent.
+    because the decision must apply to the call that actually runs. A call with a value that JSON
+    cannot represent exactly is blocked and not sent.
 
     Args:
         url: the address of the server, such as `"https://policy.example"`. The guard posts to
@@ -36,11 +37,12 @@ class remote(ReadyGuard):
         deadline: the maximum time to wait for each decision, in seconds.
         only: globs for the names of the tools to ask about. Other tools are allowed, even while the
             server cannot be reached.
-        patches: whether a permit may change the arguments. All other guards judge the changed
-            arguments. If the call that finally runs differs, the server is asked about it, too.
+        patches: whether a permit may change the arguments. All other guards check the changed
+            arguments. If a later receiver changes the call again, the server is also asked about
+            the final call.
         max_bytes: the maximum length of a question and of an answer.
-        ca: a file of CA certificates to verify the server's certificate with, instead of those of
-            the system.
+        ca: a file of CA certificates with which to verify the server's certificate, instead of the
+            system's CA certificates.
         hook: the hook to check: a name, several names, or a glob.
 
     Raises:
@@ -109,8 +111,8 @@ class remote(ReadyGuard):
         return patch
 
     def _call_of(self, ctx: HookContext) -> bytes | Block | None:
-        """Return what to ask, None if the server is not asked about this tool, or a block if the
-        question cannot be sent.
+        """Return the description of the call for the question. Return None if the server is not
+        asked about this tool, or a `Block` if the question cannot be sent.
         """
         name = tool_of(ctx)[0]
         if isinstance(name, str) and not any(each.match(name) for each in self._only):
@@ -123,7 +125,7 @@ class remote(ReadyGuard):
     def _ask(
         self, ctx: HookContext, call: bytes, permit: Callable[[Decision], Any], **more: Any
     ) -> Any:
-        """Return the verdict, or an awaitable of it on an async hook."""
+        """Return the verdict, or an awaitable that returns the verdict on an async hook."""
         if ctx.is_async:
             return self._ask_async(ctx, call, permit, more)
         try:
@@ -145,12 +147,12 @@ class remote(ReadyGuard):
         return Block(decision.reason, code=decision.code, details={"server": self._place})
 
     def _unanswered(self, error: NoAnswer) -> Block:
-        details = {"server": self._place, "problem": error.problem}
+        details = {"server": self._place, "failure": error.failure}
         return Block(error.reason, code="remote", details=details)
 
 
 def _checked_address(url: Any) -> str:
-    """Return the part of an address that is safe to show, or raise for an invalid address."""
+    """Check an address, and return the part that is safe to show."""
     needs = "remote() needs the address of a policy server, such as 'https://policy.example'"
     place = place_of(url, needs, name="remote()", instead="token=")
     if "?" in url or "#" in url:

@@ -23,27 +23,27 @@ _KEYS: Final = ("deny", "ask", "allow")
 """The lists, in order of precedence."""
 
 NOTED: Final = 1000
-"""The number of called tool names, and of argument names, to remember."""
+"""The maximum number of called tools, and of argument names, to remember."""
 
 
 class tool_policy(ReadyGuard):
     """A guard with an allow list, a deny list and an ask list of tools.
 
-    It checks deny first, then ask, then allow. The first list with a matching rule decides. A rule
-    of `deny` or `ask` for an argument that the tool does not have can never match. Such a rule
-    blocks the call, but only if the guard knows the tool's parameters. An `allow` rule never blocks
-    a call. A rule for a glob of tools applies only to tools that have the argument; it blocks a
-    call only if the tool is known to have a parameter with a similar name.
+    It checks deny first, then ask, then allow. The first list with a matching rule decides. A
+    `deny` or `ask` rule for an argument that the tool does not have can never match. If the guard
+    knows the tool's parameters, such a rule blocks the call. An `allow` rule never blocks a call. A
+    rule for a glob of tools applies only to tools that have the argument. It blocks calls to other
+    tools only if the tool is known to have a parameter with a similar name.
 
     Args:
         allow, deny, ask: one or more rules. A rule is a glob of tool names, such as `"read_*"`, or
             a mapping of such a glob to globs of argument values, which must all match, such as
             `{"bash": {"command": "rm *"}}`. Globs are case-sensitive. A value that is not a string
-            matches in `deny` and `ask`, but not in `allow`.
+            matches `deny` and `ask` rules, but not `allow` rules.
         default: the decision for a call that no list matches: `"ask"`, `"block"` or `"allow"`. If a
             call would need approval but its tool does not exist, the call is blocked.
-        hook: the hook to check: a name, several names, or a glob. A call nested in an equal call
-            that was approved does not need a second approval.
+        hook: the hook to check: a name, several names, or a glob. A nested call with the same tool
+            and arguments does not need a second approval.
 
     Raises:
         HookError: for an invalid rule, for a rule that is in two lists, or for a policy without
@@ -88,7 +88,8 @@ class tool_policy(ReadyGuard):
         """Create the guard from the contents of a file.
 
         Raises:
-            HookError: with the name of the file, if it contains an unknown key or an invalid rule.
+            HookError: if the file contains an unknown key or an invalid rule; the message names the
+                file.
         """
         known = (*_KEYS, "default")
         for key in contents:
@@ -121,7 +122,8 @@ class tool_policy(ReadyGuard):
         return found
 
     def _findings(self) -> list[str]:
-        """Return the rules that are wrong according to the calls so far, for `report`."""
+        """Return findings for `report` about rules that cannot match, judging by the calls so
+        far."""
         return [each for each in self.unused_rules()
                 if "names the argument" in each or "did you mean" in each]  # fmt: skip
 
@@ -182,8 +184,8 @@ class _Rule:
         self.parameters: dict[str, None] = {}
 
     def note(self, arguments: Iterable[Any]) -> list[str]:
-        """Record the arguments of a call to a matching tool. Return the rule's arguments that the
-        call lacks.
+        """Record the arguments of a call to a matching tool. Return the arguments of the rule that
+        the call does not have.
         """
         self.is_met = True
         for name in arguments:
@@ -192,7 +194,7 @@ class _Rule:
         return [name for name in self._arguments if name not in arguments]
 
     def misnamed(self, missing: Iterable[str], known: Collection[str]) -> str | None:
-        """Return a description of an argument of the rule that a tool does not have, or None."""
+        """Return a description of the rule's argument that a tool does not have, or None."""
         is_of_one = not any(each in self.tool for each in "*?[")
         for name in missing:
             near = did_you_mean(name, list(known))
@@ -205,7 +207,7 @@ class _Rule:
 
         Args:
             tools: the existing tool names.
-            parameters: the parameters of the matching tools, or None if no tool matches.
+            parameters: the parameter names of the matching tools, or None if no tool matches.
         """
         if parameters is None:
             yield f"matches no tool{did_you_mean(self.tool, list(tools))}"
@@ -216,7 +218,7 @@ class _Rule:
                     yield f"names the argument {name!r}, which no tool that it matches has{near}"
 
     def has(self, arguments: Mapping[Any, Any], *, is_strict: bool) -> bool:
-        """Return whether the arguments of a call to a matching tool match. A value that is not a
+        """Return whether the arguments of a call match the rule's globs. A value that is not a
         string matches unless `is_strict` is true.
         """
         for argument, matches in self._arguments.items():
@@ -230,12 +232,12 @@ class _Rule:
 
     @property
     def names(self) -> Collection[str]:
-        """The names of the arguments that the rule has globs for."""
+        """The names of the arguments for which the rule has globs."""
         return self._arguments
 
 
 def _met(rule: _Rule, tools: Iterable[str] | Mapping[str, Collection[str]]) -> Any:
-    """Return the parameters of the tools that a rule matches, or None if it matches none."""
+    """Return the parameters of the tools that a rule matches, or None if it matches no tool."""
     met = [name for name in tools if rule.matches.match(name)]
     if not isinstance(tools, Mapping):
         return rule.names if met else None

@@ -1,4 +1,4 @@
-"""Return a copy of a value with its strings changed at any depth, or the same object."""
+"""Copies values with changed strings, at any depth."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ Note = Callable[[Any], object]
 
 
 def changed(value: Any, change: Change, depth: int = 0, unseen: Note = id) -> Any:
-    """Return a value with its strings changed, including keys, bytes, paths and long numbers.
+    """Return a value with changed strings, including keys, bytes, paths and long numbers, or the
+    same object if nothing changes.
 
-    It scans mappings, lists, tuples, sets, deques, collections of other classes, pydantic models,
-    dataclasses, attrs objects and namespaces. Other objects are returned unchanged.
+    The function scans mappings, lists, tuples, sets, deques, collections of other classes, pydantic
+    models, dataclasses, attrs objects and namespaces. Other objects are returned unchanged.
 
     Args:
         value: the value to scan.
         change: returns the replacement of a string.
         depth: the nesting depth of the value.
-        unseen: called with each object that cannot be scanned.
+        unseen: called with every object that cannot be scanned.
 
     Raises:
         HookError: if the value is nested too deeply, two keys would become equal, or a string that
@@ -89,7 +90,7 @@ def _mapping(value: Mapping[Any, Any], change: Change, depth: int, unseen: Note)
 
 
 def _with_own(value: Any, change: Change, depth: int, unseen: Note) -> Any:
-    """Return an instance of a subclass of str or a container with its attributes changed."""
+    """Return an instance of a subclass of str or of a container with changed attributes."""
     old = {} if type(value) in _WITHOUT else _kept(value)
     return _with_fields(value, old, change, depth + 1, unseen) if old else value
 
@@ -114,7 +115,8 @@ def _object(value: Any, change: Change, depth: int, unseen: Note) -> Any:
 
 
 def _only_if_same(value: Any, parts: list[Any], change: Change, depth: int, unseen: Note) -> Any:
-    """Return the value if its strings need no change, or else a list of the changed parts."""
+    """Return the value if its strings need no change, and otherwise a list of the changed parts.
+    Raise HookError for an enum or an exception that would change."""
     new = [changed(each, change, depth, unseen) for each in parts]
     if _same(parts, new):
         return value
@@ -144,7 +146,8 @@ def _with_fields(value: Any, old: dict[str, Any], change: Change, depth: int, un
 
 
 def _fields(value: Any) -> dict[str, Any] | None:
-    """Return the fields of an object by name, or None if objects of its kind are not supported."""
+    """Return the fields of an object by name, or None if the type of the object is not
+    supported."""
     kind = type(value)
     if hasattr(kind, "model_fields") and hasattr(kind, "model_copy"):
         return {**_kept(value), **dict(value)}
@@ -162,7 +165,8 @@ def _fields(value: Any) -> dict[str, Any] | None:
 
 
 def _kept(value: Any) -> dict[str, Any]:
-    """Return the attributes of an object besides its fields, such as those of `__post_init__`."""
+    """Return the attributes of an object that are not fields, such as attributes that
+    `__post_init__` sets."""
     slots = [getattr(kind, "__slots__", ()) for kind in type(value).__mro__]
     names = [name for each in slots for name in ([each] if isinstance(each, str) else each)]
     attributes = {
@@ -175,7 +179,7 @@ def _kept(value: Any) -> dict[str, Any]:
 
 
 def _is_set(value: Any, name: str) -> bool:
-    """Return whether a slot has a value, without computing one."""
+    """Return whether a slot has a value, without computing a value."""
     for kind in type(value).__mro__:
         if isinstance(slot := kind.__dict__.get(name), MemberDescriptorType):
             try:

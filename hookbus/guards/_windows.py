@@ -1,4 +1,4 @@
-"""Find Windows paths that programs may interpret differently."""
+"""Finds Windows paths that programs may interpret differently."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NO_NAME: Final = re.compile('[<>"|?*]')
 
 
 def why_odd(path: str) -> str | None:
-    """Return why a path is ambiguous on Windows, or None.
+    """Return the reason why a path is ambiguous on Windows, or None.
 
     An absolute path begins with a drive and a slash, or with a server and a share. Forward slashes
     and backslashes are treated alike.

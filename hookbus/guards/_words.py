@@ -1,4 +1,4 @@
-"""Search a text for a whole word, ignoring the case of ASCII letters."""
+"""Searches a text for a whole word, ignoring the case of ASCII letters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from ._deadline import Deadline
 
 MARKS: Final = 32
-"""No real text has more combining marks in a row than this."""
+"""The maximum number of consecutive combining marks in a real text."""
 
 _LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
 _BEFORE: Final = re.compile(r"[\w@.+-]")
@@ -26,7 +26,7 @@ def folded(text: str) -> str:
 
 
 def _has_many_marks(text: str) -> bool:
-    """Return whether a text has too many combining marks on one letter. Such a text is not
+    """Return whether a text has too many consecutive combining marks. Such a text is not
     normalized to composed characters, because that takes quadratic time.
     """
     marks = "".join(sign for sign in set(text) if unicodedata.combining(sign))
@@ -34,7 +34,8 @@ def _has_many_marks(text: str) -> bool:
 
 
 def stands_in(word: str, text: str, deadline: Deadline) -> bool:
-    """Return whether a text contains a word, address or name that is not part of a longer one.
+    """Return whether a text contains a word, address or name as a whole, and not only as part of a
+    longer one.
 
     Raises:
         TimeoutError: if the time limit is exceeded.

@@ -1,4 +1,4 @@
-"""Append to the chain: one commit at a time, by one thread at a time."""
+"""Appends to the chain, with one commit and one thread at a time."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ _INSERTS: Final = {
     rows: f"INSERT INTO chain VALUES {', '.join([_ROW] * rows)}"
     for rows in (1024, 128, 16, 1)
 }
-"""The maximum number of rows per statement. Other threads can run between two statements."""
+"""Statements for different numbers of rows. They are limited so that other threads can run between
+two statements."""
 
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT)
 
 
 class Chain:
-    """The hash chain of a file. Other processes may append to the same file.
+    """The hash chain of a journal file. Other processes may append to the same file.
 
     Attributes:
         run: the run of this process.
-        is_committed: whether the last interrupted commit was written nevertheless.
+        is_committed: whether the last commit was written although it was interrupted.
     """
 
     is_committed = _has_begun = False
@@ -54,16 +55,17 @@ class Chain:
     def commit(
         self, do: Work, *, is_full: bool, position: int | None = None, run: Run | None = None
     ) -> None:
-        """Run work and append its rows in one transaction, all or nothing.
+        """Run work and append its rows in a single transaction.
 
         Args:
-            do: the work.
+            do: the function that uses the file and returns the rows to append.
             is_full: whether the commit must survive a power failure.
-            position: the position in the run's spool up to which the chain then has the records.
-            run: the run that the rows belong to, if it is not that of this chain.
+            position: the position in the run's spool up to which the chain has the records after
+                this commit.
+            run: the run to which the rows belong; None means the run of this chain.
 
         Raises:
-            HookError: with a message that says why it failed.
+            HookError: if the transaction fails; the message states the reason.
         """
         try:
             self._commit(do, "FULL" if is_full else "NORMAL", position, run or self.run)
@@ -79,7 +81,8 @@ class Chain:
             raise HookError(worded) from None
 
     def leave(self, *, keeps_position: bool) -> None:
-        """Record that the run ended normally. Keep its position if a spool of it remains."""
+        """Record that the run ended normally. Keep the run's position in its spool if the spool
+        remains."""
         if self.run.number:
             with suppress(sqlite3.Error, HookError):  # then the run counts as crashed
                 self.run.leave(self._connected(), keeps_position=keeps_position)

@@ -1,4 +1,5 @@
-"""The chain: the columns of a row, and the hash that links each record to the previous one."""
+"""Defines the columns of the chain's rows, and the hash that links each record to the previous
+record."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 MOST: Final = 1_000_000
-"""The maximum number of characters in a record. A longer record is truncated, and `left_out` says
-so.
+"""The maximum number of characters in a record. A longer record is truncated, which `left_out`
+states.
 """
 
 _CORE: Final = (
@@ -24,8 +25,8 @@ encoded: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 Columns = tuple[
     str, str, float, int, str | None, str | None, float | None, int | None, str | None
 ]
-"""The indexed fields of a record: its type, hook, time and call; the outcome of a call; a receiver;
-seconds; the attempt of a durable hook; the session.
+"""The indexed fields of a record: type, hook, time, call, outcome of the call, receiver, seconds,
+attempt of a durable hook, and session.
 """
 
 
@@ -37,8 +38,8 @@ class Row(NamedTuple):
 
 
 def row_of(data: dict[str, Any]) -> Row:
-    """Return the row of a record. If its data cannot be serialized or is too long, a note replaces
-    it.
+    """Return the row of a record. If the record's data cannot be serialized or is too long, a note
+    replaces the data.
     """
     try:
         text = encoded(data)
@@ -74,5 +75,5 @@ def _without(data: Mapping[str, Any], why: str) -> tuple[str, dict[str, Any]]:
 
 
 def _kept(name: str) -> str:
-    """Return a name that SQLite can store: lone surrogates are escaped."""
+    """Escape lone surrogates in a name, so that SQLite can store the name."""
     return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode()

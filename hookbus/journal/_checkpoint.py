@@ -24,10 +24,10 @@ class Checkpoint:
     Attributes:
         file: the random id of the journal.
         seq: the number of records at that time.
-        hash: the hash of the last record, in hexadecimal. It depends on that record and all earlier
-            ones.
+        hash: the hash of the last record, in hexadecimal. It depends on this record and on all
+            earlier records.
         signature: an Ed25519 signature in base64, or None.
-        is_dropped: whether `retain` returned this checkpoint for the records that it dropped.
+        is_dropped: whether `retain` returned this checkpoint for dropped records.
     """
 
     file: str

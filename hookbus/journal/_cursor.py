@@ -1,4 +1,4 @@
-"""Cursors: the position of a reader, kept in the journal."""
+"""Cursors, which store the positions of readers in the journal."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ._writer import Writer
 class Cursor:
     """An iterator over the records that a named reader has not committed yet.
 
-    Iteration ends with the last record; iterate again to get later records. A reader that stops
-    before it calls `commit` gets the same records again; detect duplicates by their `id`. `retain`
+    Iteration ends with the last record. Iterate again to get later records. A reader that stops
+    before it calls `commit` gets the same records again. Detect duplicates by their `id`. `retain`
     never drops a record that a cursor has not committed.
     """
 
@@ -53,7 +53,7 @@ class Cursor:
         raise StopIteration
 
     def commit(self) -> None:
-        """Commit all records up to the last one returned.
+        """Commit all records up to the last record that was returned.
 
         Raises:
             HookError: if the position cannot be written.

@@ -1,4 +1,4 @@
-"""Durable hooks: a method starts only after its intent is on disk."""
+"""Durable hooks, whose methods start only after the intent of the call is on disk."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OF_INTENT: Final = ("arguments", "values")
 
 
 class Durable:
-    """The `around` receiver that makes hooks durable, whether they are sync, async or streams."""
+    """The `around` receiver that makes sync, async and streaming hooks durable."""
 
     __hookbus_live__ = True  # it passes on each item of a stream as it arrives
 
@@ -44,7 +44,7 @@ class Durable:
 
 
 class Attempt:
-    """One attempt at a call: its intent and its outcome."""
+    """One attempt at a call, with its intent and its outcome."""
 
     def __init__(self, writer: Writer, bus: Bus, ctx: HookContext) -> None:
         self._writer, self._bus, self._ctx = writer, bus, ctx
@@ -54,7 +54,7 @@ class Attempt:
         self._known: dict[str, Any] = {}
 
     def begin(self) -> Block | None:
-        """Write the intent to disk. If that fails, return a block for the call."""
+        """Write the intent to disk. If writing fails, return a `Block` for the call."""
         try:
             self._writer.settle(self._intend())
         except HookError as error:
@@ -79,7 +79,7 @@ class Attempt:
         """Write the outcome to disk.
 
         Raises:
-            HookError: if that fails after the method returned.
+            HookError: if writing fails after the method has returned.
         """
         if error is not None and not isinstance(error, (Exception, CallPaused)):
             self._leave(error)
@@ -113,7 +113,8 @@ class Attempt:
         return Block(f"the call cannot be recorded: {error}", code="journal")
 
     def _leave(self, error: BaseException) -> None:
-        """Let another thread write the outcome, so that a cancellation or interrupt can continue.
+        """Let another thread write the outcome, so that the cancellation or interrupt does not
+        wait.
         """
         if self._intent is not None:
             self._intent.is_withdrawn = True  # if it is not written yet
@@ -144,7 +145,8 @@ class Attempt:
         return row_of(self._known | about | facts)
 
     def _described(self) -> dict[str, Any]:
-        """Return the common fields of the records, with the arguments as the bus reports them."""
+        """Return the common fields of the records. The arguments are reported as in the events of
+        the bus."""
         ctx = self._ctx
         known: dict[str, Any] = {
             "call_id": ctx.call_id, "parent_id": None, "hook": ctx.hook, "at": time.time()

@@ -1,4 +1,4 @@
-"""The file of a journal: its tables, its views, and how to open it."""
+"""Creates and opens the file of a journal, with its tables and views."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _log: Final = logging.getLogger("hookbus")
 
 
 def made(path: str | os.PathLike[str]) -> Path:
-    """Return the absolute path of a journal to write. A missing file is created.
+    """Return the absolute path of a journal for writing, and create the file if it is missing.
 
-    If another process has locked a new file, this function logs a message once and waits. An
-    existing journal needs no lock here, because its records are queued.
+    If another process has locked a new file, this function logs a message once and waits. For an
+    existing journal it does not wait, because records are queued.
 
     Raises:
         HookError: if the folder is missing, or the file is not a journal, has a newer version, or
@@ -82,7 +82,7 @@ def _when_unlocked(path: Path, do: Callable[[Path], None]) -> None:
 
 
 def there(path: str | os.PathLike[str]) -> Path:
-    """Return the absolute path of a journal to read.
+    """Return the absolute path of a journal for reading.
 
     Raises:
         HookError: if the file does not exist, is not a journal, or has a newer version.
@@ -113,7 +113,8 @@ def connected(path: Path) -> sqlite3.Connection:
 
 
 def shrink(path: Path) -> None:
-    """Free the space of dropped records, in small steps so that others can write.
+    """Free the space of dropped records in small steps, so that other processes can write in
+    between.
 
     Raises:
         HookError: if the file cannot be written.
@@ -145,7 +146,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """Open the file for reading while others may write to it.
 
     Raises:
-        HookError: if it cannot be read.
+        HookError: if the file cannot be read.
     """
     with _worded(path), using_sqlite(), closing(_read_only(path)) as db:
         yield db

@@ -1,4 +1,4 @@
-"""A journal: the events of a bus, recorded in a file."""
+"""The journal, which records the events of buses in a file."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ a question.
 
 @named_options
 class Journal:
-    """Records the events of buses in an SQLite file. Its hash chain shows whether records were
-    changed.
+    """Records the events of buses in an SQLite file. The hash chain of the file shows whether
+    records were changed.
 
     Several processes can write to one file while others read it. Use a journal in a `with`
     statement, or call `close`. Queued records are also written when the program exits.
@@ -84,8 +84,8 @@ class Journal:
         """Record the events of a bus from now on. Return a function that stops the recording.
 
         Args:
-            bus: the bus. If it is already attached, nothing changes.
-            turns: whether to also record every call to every receiver, with its answer and its
+            bus: the bus. If the bus is already attached, nothing changes.
+            turns: whether to also record each call to a receiver, with the receiver's answer and
                 duration. This adds one record for each such call.
 
         Raises:
@@ -102,7 +102,7 @@ class Journal:
 
     def durable(self, *hooks: str, bus: Bus = default_bus) -> Callable[[], None]:
         """Make hooks durable: a method starts only after its intent is on disk, and its outcome is
-        recorded. Return a function that undoes this.
+        recorded. Return a function that makes the hooks not durable again.
 
         If the intent cannot be written, the call is blocked. If only the outcome cannot be written,
         the caller gets a `HookError`, or the method's own exception with a note. The hooks may be
@@ -133,8 +133,8 @@ class Journal:
         return undo
 
     def unfinished(self) -> list[Record]:
-        """Return the intents without an outcome. Their calls are still running, or the process
-        ended before the calls did, so that their outcome is unknown.
+        """Return the intents without an outcome. Such a call is still running, or its process ended
+        before the call did, so that the outcome is unknown.
         """
         self._settle()
         return unfinished(self._path)
@@ -143,7 +143,7 @@ class Journal:
         """Write all queued records. When this method returns, all earlier events are recorded.
 
         Raises:
-            HookError: if they cannot be written. They stay queued.
+            HookError: if the records cannot be written. They remain queued.
         """
         self._writing().flush()
 
@@ -152,8 +152,8 @@ class Journal:
         blocked.
 
         Raises:
-            HookError: if they cannot be written. In that case, they stay in the spool for the next
-                journal. Records that were queued in memory are lost, and counted in `lost`.
+            HookError: if the records cannot be written. Records in the spool remain for the next
+                journal; records that were queued in memory are lost, and counted in `lost`.
         """
         for bus in list(self._attached):
             self._detach(bus)
@@ -174,14 +174,14 @@ class Journal:
         self, hook: str | None = None, type: str | None = None, since: float | None = None, *,
         after: int = 0, call: tuple[str, int] | None = None,
     ) -> Iterator[Record]:  # fmt: skip
-        """Yield the records, in order, up to the last one.
+        """Yield all selected records in order.
 
         Args:
-            hook: return only records of this hook.
-            type: return only records of this type, with or without `"hookbus."`.
-            since: return only records from this time on, in seconds since 1970.
-            after: return only records after this number.
-            call: return only records of one call, `(record.run, record.data["call_id"])`.
+            hook: yield only records of this hook.
+            type: yield only records of this type, with or without `"hookbus."`.
+            since: yield only records since this time, in seconds since 1970.
+            after: yield only records with a higher number.
+            call: yield only records of one call, given as `(record.run, record.data["call_id"])`.
 
         Raises:
             HookError: if the file cannot be read, or the type is unknown.
@@ -190,7 +190,7 @@ class Journal:
         return records(self._path, Wanted.of(hook, type, since, call), after)
 
     def cursor(self, name: str) -> Cursor:
-        """Return a cursor that continues after the last record that the reader with this name
+        """Return a cursor that continues after the last record that this named reader has
         committed.
 
         Raises:
@@ -210,7 +210,7 @@ class Journal:
 
         Args:
             days: drop records that are older than this number of days.
-            bytes: drop records until the size of the file is about this number of bytes.
+            bytes: drop records until the file has about this size in bytes.
             key: a private Ed25519 key in PEM format to sign the checkpoint of the dropped records.
 
         Raises:
@@ -223,7 +223,7 @@ class Journal:
         journal can modify it.
 
         Args:
-            key: a private Ed25519 key in PEM format to sign it.
+            key: a private Ed25519 key in PEM format to sign the checkpoint.
 
         Raises:
             HookError: for an invalid key, or if queued records cannot be written.
@@ -238,13 +238,13 @@ class Journal:
     ) -> Verification:
         """Check whether any record was changed, removed, inserted or moved, and return the result.
 
-        Without a checkpoint that is stored outside the journal, this detects only accidental
-        changes, because anyone with write access to the file can rewrite all of it.
+        Without a checkpoint that is stored outside the journal, this method detects only accidental
+        changes, because anyone with write access can rewrite the whole file.
 
         Args:
             checkpoints: heads of the chain, or their strings.
-            key: the public Ed25519 key in PEM format whose private key must have signed all of
-                them.
+            key: the public Ed25519 key in PEM format whose private key must have signed all
+                checkpoints.
 
         Raises:
             HookError: for an invalid checkpoint or key.
@@ -291,8 +291,8 @@ class Journal:
         return self._writer
 
     def _settle(self) -> None:
-        """Write queued records before reading. If that fails, the failure is logged and the records
-        stay queued.
+        """Write queued records before reading. If writing fails, the failure is logged and the
+        records remain queued.
         """
         if self._writer is not None and not self._writer.is_closed:
             with suppress(HookError):

@@ -1,4 +1,4 @@
-"""Call the current guards for a recorded call, without running its method."""
+"""Calls the current guards for a recorded call, without running the call's method."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ Verdict = tuple[str, str | None]
 
 
 class CannotJudge(Exception):
-    """Raised if a guard cannot be called for a recorded call; the message gives the reason."""
+    """A guard cannot be called for a recorded call. The message states the reason."""
 
 
 @attrs.frozen
 class Past:
-    """A recorded call: the names of its arguments, their values by name (None if unknown), and its
-    baggage.
+    """A recorded call, with the names of its arguments, their values by name (None if unknown), and
+    the baggage.
     """
 
     names: tuple[str, ...]
@@ -48,7 +48,7 @@ class Past:
 
 
 class Judge:
-    """One guard, connected alone to its own bus, so that it is called as usual."""
+    """A guard that is connected to a separate bus, so that hookbus calls it as usual."""
 
     def __init__(self, bus: Bus, hook: str, connected: Any) -> None:
         self.name, self._connected = connected.name, connected
@@ -72,7 +72,7 @@ class Judge:
         """Return the guard's verdict on a call with this sender.
 
         Raises:
-            CannotJudge: if the verdict cannot be determined.
+            CannotJudge: if the guard cannot be called, or needs data that was not recorded.
         """
         self._check(past)
         receiver = self._receiver
@@ -90,11 +90,11 @@ class Judge:
             self._stub(past.names)(*(values.get(name) for name in past.names))
 
     def _stub(self, names: tuple[str, ...]) -> Any:
-        """Return a function with these arguments and the same hook as the recorded one."""
+        """Return a function with these arguments and with the recorded hook."""
         found = self._stubs.get(names)
         if found is None:
             def body(*values: Any) -> None:
-                """Stand in for the recorded method; do nothing."""
+                """Do nothing, in place of the recorded method."""
 
             kind = Parameter.POSITIONAL_OR_KEYWORD
             body.__signature__ = Signature(  # type: ignore[attr-defined]
@@ -108,7 +108,7 @@ class Judge:
         self._asked = self._asked or getattr(event, "answer", None) == "asked"
 
     def _check(self, past: Past) -> None:
-        """Raise if the guard needs values that are unknown or redacted."""
+        """Raise `CannotJudge` if the guard needs values that are unknown or redacted."""
         for name, each in self._asks.items():
             if each.default is each.empty and name not in (*past.names, *_OFFERED):
                 raise CannotJudge(f"it needs {name}, which the call did not have")
@@ -136,7 +136,8 @@ class Judge:
 
 
 class _Wrapped:
-    """A guard that gets a placeholder for the sender. `error` is the exception it raised."""
+    """A guard that gets a placeholder for the sender. `error` is the exception that the guard
+    raised."""
 
     sender: Any = None
     error: BaseException | None = None
@@ -168,8 +169,8 @@ class _AsyncWrapped(_Wrapped):
 
 @attrs.frozen
 class Asked:
-    """A guard that applies to a call, the placeholder for the sender, and why the guard cannot be
-    called.
+    """A guard that applies to a call, the placeholder for the sender, and the reason if the guard
+    cannot be called.
     """
 
     guard: Any

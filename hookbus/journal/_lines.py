@@ -1,4 +1,5 @@
-"""The lines of a spool: a header, then records, each with a checksum."""
+"""Reads and writes the lines of a spool: a header, followed by records. Each line has a
+checksum."""
 
 from __future__ import annotations
 
@@ -19,9 +20,9 @@ class Line(NamedTuple):
     """A line of a spool.
 
     Attributes:
-        row: its record, or None if the line is damaged.
-        end: the position after it.
-        is_torn: whether it is the last line and was written only in part.
+        row: the record in the line, or None if the line is damaged.
+        end: the position after the line.
+        is_torn: whether the line is the last line and was written only partially.
     """
 
     row: Row | None
@@ -50,7 +51,7 @@ def header_of(file: int) -> tuple[dict[str, Any], int]:
     """Return the header of an open spool, and its length in bytes.
 
     Raises:
-        ValueError: if it has none.
+        ValueError: if the spool has no valid header.
     """
     start, end_of_line, _ = read_at(file, _CHUNK, 0).removeprefix(MAGIC).partition(b"\n")
     header = data_of(start)

@@ -1,4 +1,4 @@
-"""Move records from the spool and from memory into the chain."""
+"""Moves records from the spool and from memory into the chain."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _log: Final = logging.getLogger("hookbus")
 
 
 class Mover:
-    """Moves records into the chain of a file, in one thread at a time.
+    """Moves records into the chain of a file. Only one thread at a time may use it.
 
     Attributes:
         chain: the chain.
         spool: the records that are already on disk.
         queue: the records in memory.
-        moved: the number of records of the spool that are in the chain.
-        is_in_trouble: whether the chain could not be written the last time.
+        moved: the number of records from the spool that are in the chain.
+        is_in_trouble: whether the last attempt to write the chain failed.
     """
 
     is_in_trouble = False
@@ -39,7 +39,8 @@ class Mover:
         self._begin()
 
     def begin(self) -> None:
-        """Start again in a forked child process. The parent moves the earlier records."""
+        """Start again in a forked child process, without the earlier records, which the parent
+        process moves."""
         self.spool.leave_to_parent()
         for each in self._left:
             each.close()
@@ -62,7 +63,7 @@ class Mover:
         return bool(self._left)
 
     def drain(self) -> str | None:
-        """Move all current records. Return the reason if that is not possible, else None."""
+        """Move all current records. Return the reason if they cannot be moved, or None."""
         target = self.spool.end()
         error = self.move(BATCH)
         while error is None and (self.queue or self.spool.position < min(target, self.spool.end())):
@@ -70,8 +71,8 @@ class Mover:
         return error
 
     def move(self, most: int) -> str | None:
-        """Move the oldest records, at most this number from the spool and from memory each. Return
-        why that is not possible, or None.
+        """Move the oldest records, at most this number from the spool and the same number from
+        memory. Return the reason if they cannot be moved, or None.
         """
         try:
             while self._left:
@@ -94,7 +95,8 @@ class Mover:
         self.chain.disconnect()
 
     def close(self) -> str | None:
-        """Move all records and accept no more. Return a description of the problem, or None."""
+        """Move all records, and accept no further records. Return a description of the problem if
+        records remain, or None."""
         self.spool.stop()
         problem, waiting = self.drain(), self.backlog
         dropped = self.queue.give_up()
@@ -114,12 +116,13 @@ class Mover:
         """Run work on the file in a transaction, and append the rows that it returns.
 
         Raises:
-            HookError: with a message that says why it failed.
+            HookError: if the transaction fails; the message states the reason.
         """
         self.chain.commit(do, is_full=self._is_full)
 
     def _move(self, most: int) -> None:
-        """Move some records in one commit, or put those of memory back.
+        """Move some records in one commit. If this fails, put the records from memory back into the
+        queue.
 
         Raises:
             HookError: if the chain cannot be written.
@@ -150,7 +153,7 @@ class Mover:
         self._moved_to(position, moved, taken, damaged)
 
     def _count_lost(self) -> None:
-        """Count the records that were lost with the file of the spool."""
+        """Count the records that were lost because the file of the spool was lost."""
         lost = self.spool.lost_until - self.moved
         if lost > 0:
             self.moved = self.spool.lost_until

@@ -9,8 +9,8 @@ from typing import Final
 from ._chain import Row
 
 LIMIT: Final = 100_000
-"""The maximum number of records that wait while the file cannot be written. Beyond it, records of
-hooks that are not durable are lost.
+"""The maximum number of queued records while the file cannot be written. Further records of hooks
+that are not durable are lost.
 """
 
 
@@ -19,15 +19,15 @@ class Waiting:
 
     Attributes:
         row: the row to write.
-        after: the position in the spool up to which its records precede this one.
-        is_full: whether it must survive a power failure.
-        intent: the record that must be written before this one, or None.
-        is_awaited: whether a caller waits for it and gets the error if it cannot be written.
-            Otherwise writing is retried.
+        after: the position in the spool up to which records must be written before this record.
+        is_full: whether the record must survive a power failure.
+        intent: the intent that must be written before this record, or None.
+        is_awaited: whether a caller waits for the record, and gets the error if the record cannot
+            be written. Otherwise, writing is retried.
         wake: called, in any thread, when `is_done` becomes true.
-        is_taken: whether it has been or is being written.
-        is_done: whether it was written, or could not be written because of `error`.
-        is_withdrawn: whether it must no longer be written, unless it is already taken.
+        is_taken: whether the record was written or is being written.
+        is_done: whether the record was written, or failed with `error`.
+        is_withdrawn: whether the record must not be written anymore, unless it is already taken.
     """
 
     wake: Callable[[], None] | None = None
@@ -42,13 +42,13 @@ class Waiting:
         self.is_full, self.is_awaited = is_full, is_awaited
 
     def take(self) -> bool:
-        """Return whether the record must be written now. If so, mark it as taken."""
+        """Return whether the record must be written now. In this case, mark the record as taken."""
         is_alone = self.intent is not None and not self.intent.is_taken
         self.is_taken = not self.is_withdrawn and not is_alone
         return self.is_taken
 
     def settle(self, error: str | None = None) -> None:
-        """Mark the record as written, or store why it could not be written."""
+        """Mark the record as written, or store the error of a failed write."""
         self.error, self.is_done = error, True
         if error is not None:
             self.is_taken = False
@@ -57,7 +57,7 @@ class Waiting:
 
 
 class Queue:
-    """The records to be written. Only one thread at a time removes them.
+    """The records to be written. Only one thread at a time may remove records.
 
     Attributes:
         lost: the number of records that were refused or dropped.
@@ -84,8 +84,8 @@ class Queue:
             return None
 
     def take(self, most: int, position: int) -> list[Waiting]:
-        """Remove and return the oldest records to write now that the spool is written up to this
-        position.
+        """Remove and return the oldest records that can be written after the spool was written up
+        to this position.
         """
         taken: list[Waiting] = []
         while len(taken) < most and self._items and self._items[0].after <= position:

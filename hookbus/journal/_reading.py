@@ -1,4 +1,4 @@
-"""Read a journal in pages, so that writers never wait."""
+"""Reads a journal in pages, so that writers never wait for readers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _RECORDS: Final = (
 
 
 class Wanted(NamedTuple):
-    """The conditions on the records to read: SQL conditions with the values of their placeholders,
+    """The conditions for the records to read: SQL conditions, the values for their placeholders,
     and the earliest time.
     """
 
@@ -62,8 +62,7 @@ class Wanted(NamedTuple):
 
 
 def records(path: Path, wanted: Wanted, after: int = 0) -> Iterator[Record]:
-    """Yield the selected records of a file after this number, in order.
-    """
+    """Yield the selected records of a file with a higher number, in order."""
     where = " AND ".join(["chain.seq > ?", *wanted.conditions])
     statement = f"{_RECORDS}{where} ORDER BY chain.seq LIMIT {PAGE}"
     if wanted.since is not None:

@@ -1,4 +1,4 @@
-"""Recover the records that killed processes left in their spools."""
+"""Recovers the records that killed processes left in their spools."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _log: Final = logging.getLogger("hookbus")
 
 
 class LeftSpool:
-    """A spool beside a journal.
+    """The spool of a process that may have been killed, beside a journal.
 
     Attributes:
-        path: its path.
-        is_begun: whether it is not empty.
-        run: the run that wrote it, if it is not empty.
+        path: the path of the spool.
+        is_begun: whether the spool is not empty.
+        run: the run that wrote the spool, if the spool is not empty.
 
     Raises:
-        OSError: if it cannot be opened.
+        OSError: if the spool cannot be opened.
     """
 
     def __init__(self, path: Path, mode: int) -> None:
@@ -49,7 +49,7 @@ class LeftSpool:
 
         Raises:
             OSError: if the file cannot be read.
-            ValueError: with the reason, if it is not a spool of this journal.
+            ValueError: if the file is not a spool of this journal; the message states the reason.
         """
         if _NAME.fullmatch(self.path.name) is None:
             raise ValueError("its name does not end with the 16 hexadecimal digits of a spool")
@@ -72,8 +72,8 @@ class LeftSpool:
         self._first = self._base + size
 
     def lock(self) -> bool:
-        """Lock it. Return whether the process that wrote it has ended and no other process is
-        recovering it.
+        """Lock the spool. Return False if the process that wrote it is still running, or if
+        another process is recovering it.
         """
         try:
             return lock_file(self._file)
@@ -81,8 +81,8 @@ class LeftSpool:
             return False
 
     def batches(self, moved: int) -> Iterator[tuple[list[Row], int, int]]:
-        """Yield records that are not in the chain yet, with the position after them and the number
-        of damaged lines among them.
+        """Yield batches of records that are not in the chain yet. Each batch has the position after
+        the records and the number of damaged lines.
 
         Args:
             moved: the position up to which the chain has the records.
@@ -108,7 +108,7 @@ class LeftSpool:
 
 
 def has_left_spools(journal: Path) -> bool:
-    """Return whether a process that has ended left a file that is named like a spool."""
+    """Return whether an ended process left a file with the name of a spool."""
     for path in paths_of_spools(journal):
         try:
             spool = LeftSpool(path, os.O_RDONLY)
@@ -212,4 +212,4 @@ def _append(chain: Chain, rows: list[Row], run: KilledRun, position: int) -> Non
 
 
 POSITION: Final = "SELECT position FROM spools JOIN runs ON number = run WHERE id = ?"
-"""The query for up to where the chain has the records of a run's spool."""
+"""The query for the position up to which the chain has the records of a run's spool."""

@@ -1,4 +1,4 @@
-"""Replay: check recorded calls with the current guards."""
+"""Checks recorded calls with the current guards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._senders import kind_of
 from ._words import Record
 
 SHOWN = 50
-"""The maximum number of rows in the table. `differences` has all of them."""
+"""The maximum number of rows in the printed table. `differences` contains all differences."""
 
 
 @attrs.frozen(kw_only=True)
@@ -28,11 +28,12 @@ class VerdictChange:
     Attributes:
         call_id: the number of the call in its run.
         run: the id of the run.
-        hook: its hook.
-        then: the recorded verdict: `"allowed"`, `"blocked"` or `"asked"` (approval was required).
+        hook: the name of the hook.
+        then: the recorded verdict: `"allowed"`, `"blocked"` or `"asked"` (the call required
+            approval).
         now: the verdict of the current guards for the same values.
-        receiver: the guard that decides the call now, or that decided it when it was recorded.
-        reason: the reason.
+        receiver: the guard that decides the call now, or the guard that decided the recorded call.
+        reason: the reason for the guard's verdict.
         arguments: the recorded values of the arguments.
     """
 
@@ -48,7 +49,7 @@ class VerdictChange:
 
 @attrs.frozen(kw_only=True)
 class NotJudged:
-    """A guard that could not be called for some calls, with the reason and the number of those
+    """A guard that could not be called for some calls, with the reason and the number of these
     calls.
     """
 
@@ -105,11 +106,12 @@ def replay(journal: Journal, bus: Bus) -> Replay:
     and other receivers do not run. Each guard gets the final arguments of the call, a placeholder
     for the sender, and the baggage.
 
-    A guard that counts, such as `guards.rate_limit`, also counts these calls, so use a separate bus
-    for the guards that you want to test.
+    A guard that counts calls, such as `guards.rate_limit`, also counts these calls. Use a separate
+    bus for the guards that you want to test.
 
     Args:
-        journal: the journal. It contains argument values if its bus was created with `values=True`.
+        journal: the journal. It contains the values of arguments only if its bus was created with
+            `values=True`.
         bus: the bus whose `pre` guards are called.
 
     Raises:
@@ -124,7 +126,8 @@ def replay(journal: Journal, bus: Bus) -> Replay:
 
 
 def past_calls(journal: Journal) -> Iterator[PastCall]:
-    """Yield the calls of a journal as they end, and then those that have not ended."""
+    """Yield the calls of a journal in the order in which they ended, and then all calls that have
+    not ended."""
     under_way = dict[tuple[str, int], PastCall]()
     for record in journal.records():
         key = record.run, record.data.get("call_id", 0)
@@ -139,7 +142,7 @@ def past_calls(journal: Journal) -> Iterator[PastCall]:
 
 
 class PastCall:
-    """One call, rebuilt from its records.
+    """A call that was rebuilt from its records.
 
     Attributes:
         then: the recorded verdict, with the guard and the reason.
@@ -220,7 +223,7 @@ class _Court:
         ))  # fmt: skip
 
     def _others(self, hook: str) -> set[str]:
-        """Return the names of `pre` receivers that may block but are not guards."""
+        """Return the names of `pre` receivers that are not guards but may block."""
         connections = self._bus.signal(f"pre_{hook}").connections()
         return {each.name for each in connections if each.role == "modify"}
 

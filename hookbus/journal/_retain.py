@@ -1,4 +1,5 @@
-"""Drop old records. The remaining chain stays valid, and a new record notes the dropped records."""
+"""Drops old records. The remaining chain stays valid, and a new record notes the dropped
+records."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ from ._file import shrink
 from ._writer import Writer
 
 SLICE: Final = 5000
-"""The number of records to drop in one transaction. It is small, so that other writers wait only
-briefly.
+"""The maximum number of records to drop in one transaction. It is small, so that other writers wait
+only briefly.
 """
 
 
@@ -30,8 +31,8 @@ class Retained:
     Attributes:
         records: the number of dropped records.
         checkpoint: a checkpoint of the last dropped record, signed if a key was passed, or None if
-            nothing was dropped. Keep its string instead of earlier checkpoints, which can no longer
-            be verified.
+            nothing was dropped. Store this checkpoint's string instead of earlier checkpoints,
+            which can no longer be verified.
     """
 
     records: int
@@ -95,7 +96,7 @@ def _limit(db: sqlite3.Connection, days: float | None, most: int | None) -> int:
 
 
 def _older(db: sqlite3.Connection, moment: float, head: int) -> int:
-    """Return the number of the record before the first one written at or after this time."""
+    """Return the number of the last record before the first record of this time or later."""
     first = db.execute(
         "SELECT seq FROM chain WHERE +time >= ? ORDER BY seq LIMIT 1", [moment]
     ).fetchone()
@@ -103,7 +104,8 @@ def _older(db: sqlite3.Connection, moment: float, head: int) -> int:
 
 
 def _over(db: sqlite3.Connection, most: int, head: int) -> int:
-    """Return the number of the last record to drop, so that the other records fit into this size.
+    """Return the number of the last record to drop, so that the remaining records fit into this
+    size.
     """
     pages, free, size = (
         db.execute(f"PRAGMA {name}").fetchone()[0]

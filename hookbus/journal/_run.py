@@ -1,4 +1,5 @@
-"""A run: one writer of a journal in one process. It also reports earlier runs that were not closed.
+"""Defines a run: one writer of a journal in one process. A new run also reports earlier runs that
+were not closed.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ _log: Final = logging.getLogger("hookbus")
 
 
 class Run:
-    """One writer in one process.
+    """One writer of a journal in one process.
 
     Attributes:
-        id: its unique id in all journals.
-        source: its process: `//host/program/pid`.
-        number: its number in the file; 0 until it has written a record.
+        id: the id of the run, which is unique in all journals.
+        source: the process, as `//host/program/pid`.
+        number: the number of the run in the file; 0 until the run has written a record.
     """
 
     def __init__(self) -> None:
@@ -36,7 +37,7 @@ class Run:
         self.source = f"//{quote(self._host)}/{quote(program or 'python')}/{self._pid}"
 
     def described(self) -> dict[str, Any]:
-        """Return the data with which another process can recover the records of this run."""
+        """Return the data that another process needs to recover the records of this run."""
         return {"run": self.id, "source": self.source, "host": self._host, "pid": self._pid,
                 "began": self._began}  # fmt: skip
 
@@ -50,8 +51,8 @@ class Run:
         return self._add(db, None)
 
     def _add(self, db: sqlite3.Connection, how: str | None) -> int:
-        """Return the number of this run, which is added if it is missing: another process may have
-        recovered records of it.
+        """Return the number of this run, after adding the run if it is missing. Another process
+        that recovered records of the run may already have added it.
         """
         db.execute(
             "INSERT OR IGNORE INTO runs (id, source, host, pid, began, how) "
@@ -62,7 +63,8 @@ class Run:
         return int(found.fetchone()[0])
 
     def leave(self, db: sqlite3.Connection, *, keeps_position: bool) -> None:
-        """Record that the run ended normally. Keep its position if a spool of it remains."""
+        """Record that the run ended normally. Keep the run's position in its spool if the spool
+        remains."""
         db.execute(
             "UPDATE runs SET ended = ?, how = 'closed' WHERE number = ?", [time.time(), self.number]
         )
@@ -71,10 +73,10 @@ class Run:
 
 
 class KilledRun(Run):
-    """A run of a process that was killed, as its spool describes it.
+    """A run of a killed process, as its spool describes the run.
 
     Raises:
-        KeyError, TypeError: if the description is not that of a run.
+        KeyError, TypeError: if the description is not valid.
     """
 
     def __init__(self, described: Mapping[str, Any]) -> None:
@@ -83,7 +85,7 @@ class KilledRun(Run):
         self._began = float(described["began"])
 
     def enter(self, db: sqlite3.Connection, path: Path) -> int:
-        """Return the number of this run in the file, which is added if it is missing."""
+        """Return the number of this run in the file, after adding the run if it is missing."""
         return self._add(db, "died")
 
 

@@ -1,4 +1,5 @@
-"""Placeholders for senders that no longer exist: objects of their class, if the class is known."""
+"""Creates placeholders for senders that no longer exist, as objects of the sender's class if the
+class is known."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ _OF_OBJECT: Final = re.compile(r"(.+?)(?: '.*')? at 0x[0-9a-f]+")
 
 
 class SenderIsGone(Exception):
-    """Raised when a guard reads an attribute of an unknown sender."""
+    """A guard has read an attribute of an unknown sender."""
 
 
 class Unknown:
@@ -28,8 +29,8 @@ class Unknown:
 
 
 def kind_of(sender: str) -> str:
-    """Return a description of a sender that is the same for all objects of its class, without an
-    address.
+    """Return a description of a sender, without its address. The description is the same for all
+    objects of a class.
     """
     of_object = _OF_OBJECT.fullmatch(sender)
     return f"{of_object[1]} at 0x0" if of_object else sender
@@ -41,9 +42,9 @@ def placeholder_for(sender: str, scopes: Collection[type]) -> tuple[Any, bool]:
 
     Args:
         sender: the sender as `kind_of` returns it.
-        scopes: the classes that guards of the hook are connected to. If several classes have the
-            recorded name, the sender is an object of one of these classes or of a subclass. If none
-            of them has that name, no such guard applies.
+        scopes: the classes to which guards of the hook are connected. If several classes have the
+            recorded name, the placeholder is an object of one of these classes or of a subclass. If
+            no class has the recorded name, these guards do not apply.
     """
     if sender.startswith("function "):
         return Unknown(), True
@@ -83,6 +84,6 @@ def is_subclass(cls: type, base: type) -> bool:
 
 
 def _module_of(cls: type) -> str | int:
-    """Return the name of a class's module, or the id of the class if that is not a string."""
+    """Return the name of a class's module, or the id of the class if the name is not a string."""
     module = _MODULE(cls)
     return module if type(module) is str else id(cls)

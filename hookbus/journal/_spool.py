@@ -1,8 +1,9 @@
-"""A spool: the records of one run that are not in the chain yet, in a file beside the journal.
+"""The spool, a file beside the journal with the records of one run that are not in the chain yet.
 
 A call appends each of its records with one write, so they survive if the process is killed. The
-thread of the writer moves them into the chain, which stores the position up to which it has them.
-Positions count all bytes of a run. If a file is truncated, its header says where it continues.
+writer's thread moves the records into the chain. The chain stores the position in the spool up to
+which it has the records. Positions count all bytes of a run. If a file is truncated, its header
+states the position at which the file continues.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from ._lines import MAGIC, line_of, read_lines
 from ._run import Run
 
 LARGEST: Final = 1_000_000
-"""A spool of more bytes is truncated as soon as the chain has all its records."""
+"""The size in bytes above which a spool is truncated, as soon as the chain has all of its
+records."""
 
 _MARKS: Final = 1 << 30
 _TRIES: Final = 5
@@ -31,7 +33,7 @@ _log: Final = logging.getLogger("hookbus")
 
 
 def paths_of_spools(path: Path) -> list[Path]:
-    """Return the files beside a journal that are named like its spools.
+    """Return the files beside a journal that have the names of its spools.
 
     Raises:
         OSError: if the folder cannot be read.
@@ -43,13 +45,14 @@ def paths_of_spools(path: Path) -> list[Path]:
 
 
 class Spool:
-    """The spool of a run. The file is created with the first record.
+    """The spool of a run. The first record creates the file.
 
     Attributes:
-        written: the number of records that were written to it.
-        position: the position up to which the chain has its records.
-        lost_until: the number of the last record that is lost if the chain does not have it.
-        is_left: whether a file could not be removed after the chain had all its records.
+        written: the number of records that were written to the spool.
+        position: the position up to which the chain has the spool's records.
+        lost_until: the number of the last record that the spool has lost, unless the chain already
+            has it.
+        is_left: whether a file could not be removed after the chain had all of its records.
     """
 
     is_left = False
@@ -67,7 +70,7 @@ class Spool:
         self._mark = _MARKS + randbelow(_MARKS)
 
     def append(self, text: str) -> bool:
-        """Write a record. Return False if that is not possible."""
+        """Write a record. Return False if the record cannot be written."""
         line = line_of(text)
         with self._lock:
             if self._is_closed or (self._file < 0 and not self._open()):
@@ -92,8 +95,8 @@ class Spool:
             return self.position if self._file < 0 else self._end
 
     def read(self, until: int, most: int) -> tuple[list[Row], int, int]:
-        """Return the next records before a position, at most this number of them, with the
-        position after them and the number of damaged lines between them.
+        """Return the next records before a position, up to a maximum number, with the position
+        after these records and the number of damaged lines.
         """
         rows: list[Row] = []
         position, damaged = self.position, 0
@@ -122,7 +125,8 @@ class Spool:
                     self._discard()
 
     def check(self) -> None:
-        """Continue if the file was removed, or if the program closed its descriptors."""
+        """Continue in a new file if the file was removed, or if the program closed its
+        descriptors."""
         with self._lock:
             if self._file < 0 or self._is_intact():
                 return
@@ -166,13 +170,13 @@ class Spool:
         return is_complete
 
     def stop(self) -> None:
-        """Accept no more records."""
+        """Accept no further records."""
         with self._lock:
             self._is_closed = True
 
     def close(self) -> str | None:
-        """Close and remove the file if the chain has all its records. Otherwise return its path;
-        then it stays open unless `stop` was called.
+        """Close and remove the file if the chain has all of its records. Otherwise, return the path
+        of the file, which remains open unless `stop` was called.
         """
         with self._lock:
             if self._file < 0:
@@ -186,12 +190,13 @@ class Spool:
         return None
 
     def leave_to_parent(self) -> None:
-        """Close the file in a forked child. The parent has it open and continues to use it."""
+        """Close the file in a forked child process. The parent process still has the file open, and
+        continues to use it."""
         if self._file >= 0:
             self._release()
 
     def _open(self) -> bool:
-        """Create the file. Return whether that succeeded."""
+        """Create the file, and return whether this succeeded."""
         try:
             for _ in range(_TRIES):
                 self._path = f"{os.path.realpath(self._journal)}-spool-{token_hex(8)}"
@@ -215,7 +220,7 @@ class Spool:
         return False
 
     def _discard(self) -> None:
-        """Remove a file without a header, to which no record is written."""
+        """Remove a file without a header, which contains no records."""
         self._release()
         self._remove()
 
@@ -264,7 +269,7 @@ class Spool:
         self._file = self._reader = -1
 
     def _report(self, error: OSError) -> None:
-        """Log a failure, but only the first of several in a row."""
+        """Log a failure, unless the previous attempt also failed."""
         if not self._is_failing:
             _log.error(
                 "%s-spool: %s; until records can be written to it, they are queued in memory and "

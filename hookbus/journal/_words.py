@@ -1,4 +1,4 @@
-"""The record type of a journal."""
+"""The class of a journal's records."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import attrs
 
 @attrs.frozen(kw_only=True)
 class Record:
-    """One recorded event. Most fields are named as in CloudEvents.
+    """One recorded event. Most fields have the same names as in CloudEvents.
 
     Attributes:
-        seq: its number in the file, counted from 1 without gaps.
-        id: its unique id in all journals.
+        seq: the number of the record in the file, counted from 1 without gaps.
+        id: the id of the record, which is unique in all journals.
         source: the process that recorded it: `//host/program/pid`.
         type: `"hookbus."` and the event's name in lower case, `"hookbus.intent"`,
             `"hookbus.outcome"`, or `"hookbus.retained"`, which notes dropped records.
         subject: the name of the hook.
         time: when the event happened, in seconds since 1970.
-        data: its content, as returned by `event.as_dict()`.
-        run: the id of the `Journal` object that wrote it. `(run, data["call_id"])` identifies a
-            call.
+        data: the content of the record, as returned by `event.as_dict()`.
+        run: the id of the `Journal` object that wrote the record. `(run, data["call_id"])`
+            identifies a call.
         baggage: the baggage, as set by `hookbus.baggage`.
     """
 

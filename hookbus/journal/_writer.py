@@ -1,4 +1,4 @@
-"""Write a journal, in the thread that waits for a record or else in a background thread."""
+"""Writes a journal, in a background thread or in a thread that waits for a record."""
 
 from __future__ import annotations
 
@@ -22,21 +22,23 @@ from ._queue import Waiting
 from ._text import text_of
 
 LINGER_SECONDS: Final = 0.05
-"""How long the thread waits, so that records share a commit."""
+"""The number of seconds for which the background thread waits, so that several records share a
+commit."""
 
 RETRY_SECONDS: Final = 0.5
 
 POLITE_BATCH: Final = 256
-"""The number of records that the thread moves at once while calls come in quick succession."""
+"""The maximum number of records that the background thread moves at once during frequent calls."""
 
 POLITE_PAUSE: Final = 9
-"""How many times as long as it worked the thread then waits."""
+"""The ratio of the background thread's waiting time to its working time during frequent calls."""
 
 BEHIND: Final = 20_000
-"""From this number of waiting records on, the thread no longer waits."""
+"""The number of waiting records from which the background thread no longer waits."""
 
 MANY: Final = 50_000
-"""From this number of waiting records on, calls are slowed down until the thread has caught up."""
+"""The number of waiting records from which calls are slowed down, until the background thread has
+caught up."""
 
 SLOW_DOWN_SECONDS: Final = 0.0001
 
@@ -47,7 +49,7 @@ class Writer:
     """Appends records to the chain of a file. Other writers may append to the same file.
 
     Attributes:
-        is_closed: whether no more records are accepted.
+        is_closed: whether the journal is closed, so that it accepts no further records.
     """
 
     def __init__(self, path: Path, *, is_full: bool) -> None:
@@ -60,8 +62,8 @@ class Writer:
             self._call_thread()
 
     def begin(self) -> None:
-        """Start again in a forked child process. The parent writes the records queued before the
-        fork.
+        """Start again in a forked child process. The parent process writes the records that were
+        queued before the fork.
         """
         self._mover.begin()
         self._begin()
@@ -80,7 +82,8 @@ class Writer:
     # -- taking records in -------------------------------------------------------------------------
 
     def record(self, event: Event) -> None:
-        """Record an event that no caller waits for. If too many records wait, count it as lost."""
+        """Record an event for which no caller waits. If too many records are queued, count the
+        event as lost."""
         mover = self._mover
         if mover.is_in_trouble and mover.backlog >= _queue.LIMIT:
             mover.queue.lost += 1
@@ -99,7 +102,7 @@ class Writer:
             time.sleep(SLOW_DOWN_SECONDS)
 
     def add(self, row: Row, *, is_full: bool) -> Waiting:
-        """Queue a record that a caller is about to wait for.
+        """Queue a record for which a caller will wait.
 
         Raises:
             HookError: if the journal is closed.
@@ -113,7 +116,7 @@ class Writer:
         return waiting
 
     def post(self, row: Row, intent: Waiting) -> None:
-        """Queue a record that no caller waits for. The record is written only if its intent is
+        """Queue a record for which no caller waits. The record is written only if its intent is
         written.
         """
         if not self.is_closed:
@@ -127,7 +130,7 @@ class Writer:
         """Wait until a record is written, or write it in this thread.
 
         Raises:
-            HookError: with a message that says why it cannot be written.
+            HookError: if the record cannot be written; the message states the reason.
         """
         with self._held():
             if not waiting.is_done:
@@ -166,7 +169,8 @@ class Writer:
         """Write all queued records.
 
         Raises:
-            HookError: with a message that says why they cannot be written. They stay queued.
+            HookError: if the records cannot be written; the message states the reason. The records
+                remain queued.
         """
         with self._held():
             error = self._mover.drain()
@@ -178,7 +182,8 @@ class Writer:
         it returns.
 
         Raises:
-            HookError: with a message that says why it failed. In that case, nothing was changed.
+            HookError: if the transaction fails; the message states the reason. In this case, the
+                file is unchanged.
         """
         with self._held():
             error = self._mover.drain()
@@ -192,10 +197,11 @@ class Writer:
             raise HookError(error)
 
     def close(self) -> None:
-        """Write all queued records, and accept no more.
+        """Write all queued records, and accept no further records.
 
         Raises:
-            HookError: if they cannot be written. The records in memory are then lost, and counted.
+            HookError: if the records cannot be written. In this case, the records in memory are
+                lost and counted.
         """
         was_closed, self.is_closed = self.is_closed, True
         if was_closed:
@@ -213,7 +219,7 @@ class Writer:
     # -- the end of the program, and forks ---------------------------------------------------------
 
     def end(self) -> None:
-        """Write all queued records at program exit. Later records are written immediately."""
+        """Write all queued records at program exit. Any later record is written immediately."""
         if self.is_closed:
             return
         self._is_ending = True
@@ -222,8 +228,7 @@ class Writer:
             self._mover.end()
 
     def pause_writing(self) -> bool:
-        """Pause writing and close the connection before a fork. Return False on a timeout.
-        """
+        """Pause writing and close the connection before a fork. Return False on a timeout."""
         if self._owner == threading.get_ident() or not self._lock.acquire(timeout=15):
             return False
         self._mover.chain.disconnect()
@@ -274,10 +279,10 @@ class Writer:
                 self._wake.set()
 
     def _move_politely(self) -> str | None:
-        """Move all records, and return why that is not possible, or None.
+        """Move all records. Return the reason if they cannot be moved, or None.
 
-        While calls come in quick succession, this takes small steps and pauses between them,
-        because each step takes the interpreter away from the calls.
+        During frequent calls, records are moved in small steps with pauses between them, because
+        each step delays the calls.
         """
         mover, most = self._mover, POLITE_BATCH
         while True:

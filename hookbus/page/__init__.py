@@ -60,7 +60,8 @@ def app(
     journal: AnyJournal, *, token: str | None = None, approvals: AnyApprovals = None,
     people: AnyPeople = None,
 ) -> ASGIApp:  # fmt: skip
-    """Return the page as an ASGI app. It answers only requests with a token, or with its cookie.
+    """Return the page as an ASGI app. The app answers only requests with a valid token, or with the
+    cookie that replaces it.
 
     Args:
         journal: as in `serve`.

@@ -57,7 +57,8 @@ class Waiting:
         return self._questions[id]
 
     def _people(self, request: Request) -> dict[str, Any]:
-        """Return who has approved a request that needs several people or a role, and who has not.
+        """Describe the given and the missing approvals of a request that needs several people or a
+        role.
         """
         if not request.required:
             return {"approved_by": [], "missing": []}

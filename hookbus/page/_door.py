@@ -17,11 +17,11 @@ from ..approvals._people import People, token_hash
 
 COOKIE: Final = "hookbus"
 PERSON: Final = "hookbus.person"
-"""The key in the scope of a request for the name of the person who is signed in, or None."""
+"""The key, in the scope of a request, of the name of the person who is signed in, or of None."""
 
 IS_SIGNED_IN: Final = "hookbus.is_signed_in"
-"""The key in the scope of a request for a function that returns whether its session is still
-valid, which a response that stays open calls before it sends more.
+"""The key, in the scope of a request, of a function that returns whether the session is still
+valid. A response that stays open calls the function before it sends more data.
 """
 
 _MOST_SESSIONS: Final = 1_000
@@ -46,8 +46,9 @@ class Session(NamedTuple):
     """The session of a browser that has access.
 
     Attributes:
-        token: the hash of the token with which it got access.
-        person: the name of the person whose token it is; None if the page has one token.
+        token: the hash of the token that gave the browser access.
+        person: the name of the person to whom the token belongs; None if the page has only one
+            token.
     """
 
     token: str
@@ -58,7 +59,7 @@ class Tokens(Protocol):
     """The tokens of a page."""
 
     def session(self, token: str) -> Session | None:
-        """Return the session that a token begins, or None for a wrong token."""
+        """Return a new session for a token, or None if the token is wrong."""
         ...
 
     def is_valid(self, session: Session) -> bool:
@@ -81,7 +82,7 @@ class OneToken:
 
 
 class TokenOfEach:
-    """The tokens of people. A token that is no longer in their file also ends its sessions."""
+    """The tokens of people. If a token is removed from their file, its sessions end, too."""
 
     def __init__(self, people: People) -> None:
         self._people = people
@@ -164,7 +165,7 @@ class Door:
 
 
 def _is_own(request: Request, host: str) -> bool:
-    """Return whether only our own page can have sent a request.
+    """Return whether a request can only come from our own page.
 
     A read request needs no origin, because browsers send none for typed addresses and links. A
     request that changes data is checked in three ways: by its origin, by the browser's

@@ -35,8 +35,8 @@ class Reading:
         return int(found[0][0]) if found else 0
 
     def problems(self) -> dict[str, str | None]:
-        """Return, for each guard that reloads files, why their earlier content remains in force.
-        The value is None if the new content is in force.
+        """Return the problem of each guard that reloads files, or None if the guard uses the new
+        content. If there is a problem, the earlier content remains in force.
         """
         found = self._asked(
             "SELECT json_extract(data, '$.receiver'), json_extract(data, '$.problem') "

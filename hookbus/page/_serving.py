@@ -1,4 +1,4 @@
-"""The server of the page, on this machine only, and of other ASGI apps."""
+"""Serve the page on this machine only, and serve other ASGI apps."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def serve_on(listening: socket.socket, app: ASGIApp, **tls: Any) -> None:
     """Serve an app on a listening socket until Ctrl-C.
 
     Args:
-        tls: the settings of Uvicorn for TLS, if it is used.
+        tls: the settings of Uvicorn for TLS, if TLS is used.
     """
     server = uvicorn.Server(
         uvicorn.Config(

@@ -23,13 +23,13 @@ _QUIET_SECONDS: Final = 15.0
 async def happening(
     reading: Reading, approvals: Any, since: int | None, is_signed_in: Callable[[], bool]
 ) -> AsyncIterator[str]:
-    """Yield a stream of server-sent events, which ends only when the session does.
+    """Yield server-sent events until the session ends.
 
     `calls` contains rows; its id is the number of the last record, which a reconnecting browser
     sends back. `skipped` contains the number of records that are not shown. `approvals` contains
     all pending requests, and `rules` the standing approvals; both are sent whenever they change.
-    `trouble` describes a file that cannot be read, or that a guard could not reload, and is ""
-    without such a file.
+    `trouble` describes a file that cannot be read, or that a guard could not reload, and is empty
+    if there is no such file.
 
     Args:
         reading: the journal.
@@ -80,7 +80,7 @@ def event(name: str, data: str, id: int | None = None) -> str:
 def _new(
     reading: Reading, since: int | None, problems: dict[str, str | None]
 ) -> tuple[int, list[str]]:
-    """Return the number of the last record, and the events since the given one. Note the latest
+    """Return the number of the last record, and the events after the given record. Store the latest
     problem of each guard that reloaded its files.
     """
     last, messages = reading.last(), []

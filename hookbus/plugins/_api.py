@@ -1,4 +1,5 @@
-"""The argument of a plugin's `register(api)`. It only collects requests; it connects nothing."""
+"""The argument of a plugin's `register(api)`, which collects requests without connecting
+receivers."""
 
 from __future__ import annotations
 
@@ -71,7 +72,7 @@ class PluginApi:
                 `"events"` for the events of the bus. The manifest must list it in `hooks`.
             receiver: the receiver. A second request for the same receiver, signal and sender
                 replaces the options.
-            sender: the sender to connect it to.
+            sender: the sender to which to connect the receiver.
             options: the options of `HookSignal.connect`.
 
         Raises:
@@ -106,7 +107,8 @@ class PluginApi:
         list both in `provides`.
 
         Raises:
-            HookError: if this plugin already provides it, or if `register` has already returned.
+            HookError: if this plugin already provides an object under this kind and name, or if
+                `register` has already returned.
         """
         self._check_open()
         if (kind, name) in self._provided:
@@ -119,7 +121,7 @@ class PluginApi:
         `register` has returned.
 
         Raises:
-            HookError: if no loaded plugin provides it.
+            HookError: if no loaded plugin provides such an object.
         """
         return self._lookup(kind, name)
 
@@ -128,7 +130,7 @@ class PluginApi:
         load. Cleanups run in reverse order.
 
         Raises:
-            HookError: if it is not callable, or if `register` has already returned.
+            HookError: if `cleanup` is not callable, or if `register` has already returned.
         """
         self._check_open()
         if not callable(cleanup):

@@ -1,4 +1,4 @@
-"""Tests for your hooks: record the calls in a block of code, and assert which ones were made.
+"""Tests for your hooks: record the calls in a block of code, and assert which calls were made.
 
     from hookbus.testing import record
 
@@ -11,7 +11,7 @@ In a notebook, the recording is shown as a diagram, with progress while the cell
 
 hookbus has a pytest plugin with a fixture, `hook_recorder`, which does the same for `default_bus`.
 
-`adapter_contract` makes the tests that every adapter of a framework must pass.
+`adapter_contract` creates the tests that every adapter of a framework must pass.
 """
 
 from ._adapters import adapter_contract

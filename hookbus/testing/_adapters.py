@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from .._bus import Bus
-from .._calls.verdicts import Block, Replace
+from .._connections.verdicts import Block, Replace
 from ..events import Finished
 from ..exceptions import HookError
 from ._case import SECONDS, SECRET, Case, Install, MakeSample, expect
@@ -25,8 +25,8 @@ def adapter_contract(sample: MakeSample, install: Install) -> type:
     There is one test for each guarantee and each way to call the tool.
 
     Args:
-        sample: a function that takes the body of a tool, with an amount and a name, and creates
-            the framework's tool. It returns a `Sample` with the ways to call it.
+        sample: a function that takes the body of a tool, with an amount and a name, and creates the
+            framework's tool. The function returns a `Sample` with the ways to call the tool.
         install: installs the adapter on a bus, and returns the function that uninstalls it.
     """
     tests: dict[str, Any] = {"__doc__": "The contract of adapters.", "__module__": __name__}
@@ -84,7 +84,7 @@ def a_block_may_have_a_result(case: Case) -> None:
 
 
 def an_async_guard_is_awaited(case: Case) -> None:
-    """An async guard can block any call, even one that is not async."""
+    """An async guard can block any call, even a sync call."""
     async def not_to_eve(sender: Any, ctx: Any) -> Block | None:
         await asyncio.sleep(0)
         return Block("nothing goes to eve") if case.is_for_eve(ctx) else None
@@ -179,7 +179,7 @@ def twenty_calls_at_once_are_each_judged(case: Case) -> None:
 
 
 def events_report_every_call_once(case: Case) -> None:
-    """Each call emits one start and one end."""
+    """Each call emits one start event and one end event."""
     with record(case.bus) as calls:
         case.call((1, "ann"))
         case.call((2, "ann"))
@@ -188,7 +188,8 @@ def events_report_every_call_once(case: Case) -> None:
 
 
 def it_installs_once_and_uninstalls_without_a_trace(case: Case) -> None:
-    """A second install raises; after uninstalling, no receiver is called."""
+    """Installing the adapter twice raises an exception. After uninstalling, no receiver is called.
+    """
     seen = case.connect_guard()
     try:
         case.install(Bus())

@@ -14,8 +14,8 @@ E = TypeVar("E", bound=Event)
 
 
 class Recording(Pictured):
-    """The events of a `with` block. Printing it, or displaying it in a notebook, shows a waterfall
-    of the calls.
+    """The events of a `with` block. Printing the recording, or displaying it in a notebook, shows a
+    waterfall of the calls.
 
     Attributes:
         events: every event, in order.
@@ -71,7 +71,7 @@ class Recording(Pictured):
         return self.hooks.count(hook)
 
     def exactly(self, **times: int) -> None:
-        """Fail unless these hooks were called exactly that many times, and no others.
+        """Fail unless exactly these hooks were called, each as many times as stated.
 
         Raises:
             AssertionError: if the counts differ. The message lists the hooks that were called.
@@ -105,7 +105,8 @@ class Recording(Pictured):
         """Fail if any receiver failed.
 
         Raises:
-            AssertionError: if a receiver failed. The message lists each one with its exception.
+            AssertionError: if a receiver failed. The message lists each failed receiver with its
+                exception.
         """
         failed = [
             f"{event.receiver} in {event.phase}_{event.hook}: {event.exception!r}"
@@ -125,6 +126,6 @@ def _said(times: dict[str, int]) -> str:
 def record(bus: Bus = default_bus) -> Recording:
     """Return a recording of a bus, to use in a `with` statement.
 
-    While it is open, every call is observed, including calls without receivers.
+    The recording observes every call in the block, including calls without receivers.
     """
     return Recording(bus)

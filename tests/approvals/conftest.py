@@ -1,10 +1,13 @@
 """A bank whose `pay` is hooked, in each kind of function, and a guard that asks for larger sums."""
 
 import asyncio
+import json
+import time
 
 import pytest
 
 from hookbus import Ask, Bus, hookable
+from hookbus.approvals import Store
 
 COLOURS = ("sync", "async", "generator", "async generator")
 
@@ -103,3 +106,42 @@ def asks(bus):
         return Ask(f"pay {amount} to {to}?", code="large") if amount > 100 else None
 
     return judged
+
+
+class Files:
+    """Opens stores in files. The tests of fleets have the same fixtures for `fleet.approvals()`."""
+
+    def __init__(self, folder, monkeypatch):
+        self._folder, self._ahead, now = folder, [], time.time
+        monkeypatch.setattr(time, "time", lambda: now() + sum(self._ahead))
+
+    def open(self, name="approvals", *, people=None, **options):
+        """Return the store with this name. `people` are all people of the store."""
+        if people is not None:
+            options["people"] = self._folder / "people.toml"
+            self.set_people(people)
+        return Store(self._folder / f"{name}.db", **options)
+
+    def set_people(self, people):
+        """Change the people and their roles."""
+        lines = [f"{json.dumps(name)} = {json.dumps(roles)}\n" for name, roles in people.items()]
+        (self._folder / "people.toml").write_text("".join(lines))
+
+    def let_pass(self, seconds):
+        """Put the clock forward."""
+        self._ahead.append(seconds)
+
+    def contents(self):
+        """Return everything that is stored."""
+        return b"".join(each.read_bytes() for each in self._folder.iterdir())
+
+
+@pytest.fixture
+def stores(tmp_path, monkeypatch):
+    return Files(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def store(stores, request):
+    """A store, with the people of the module if it has some."""
+    return stores.open(people=getattr(request.module, "PEOPLE", None))

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from hookbus import Ask, Bus, HookBlocked, HookError, hookable
-from hookbus.approvals import Approved, Denied, Inbox, Store, terminal
+from hookbus.approvals import Approved, Denied, Inbox, terminal
 
 
 @pytest.fixture
@@ -177,10 +177,10 @@ def test_what_a_model_wrote_does_not_steer_the_terminal(bus, pay_plainly, monkey
 
 
 def test_who_attends_answers_what_waits_until_the_input_ends(
-    bus, pay_plainly, monkeypatch, capsys, tmp_path
+    bus, pay_plainly, monkeypatch, capsys, stores
 ):
     bus.approver(None)
-    store = bus.approver(Store(tmp_path / "store.db"))
+    store = bus.approver(stores.open())
     for to in ("bob", "eve", "ada", "joe"):
         with pytest.raises(HookBlocked):
             pay_plainly(to)
@@ -192,10 +192,10 @@ def test_who_attends_answers_what_waits_until_the_input_ends(
 
 
 def test_what_is_answered_elsewhere_while_somebody_thinks_is_said(
-    bus, pay_plainly, monkeypatch, capsys, tmp_path
+    bus, pay_plainly, monkeypatch, capsys, stores
 ):
     bus.approver(None)
-    store = bus.approver(Store(tmp_path / "store.db"))
+    store = bus.approver(stores.open())
     with pytest.raises(HookBlocked):
         pay_plainly("bob")
 

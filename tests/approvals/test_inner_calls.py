@@ -12,7 +12,7 @@ from operator import attrgetter
 import pytest
 
 from hookbus import Ask, HookBlocked, baggage, hookable
-from hookbus.approvals import ApprovalPending, Approved, Denied, Inbox, Store
+from hookbus.approvals import ApprovalPending, Approved, Denied, Inbox
 from hookbus.events import Invoked
 from hookbus.guards import tool_policy
 
@@ -377,8 +377,8 @@ def test_a_guard_that_knows_layers_keeps_its_questions_beside_one_that_does_not(
 
 
 @pytest.mark.parametrize("colour", ["sync", "async"])
-def test_a_parked_call_that_is_made_again_hands_on(bus, guard, tmp_path, colour):
-    store = bus.approver(Store(tmp_path / "approvals.db"))
+def test_a_parked_call_that_is_made_again_hands_on(bus, guard, stores, colour):
+    store = bus.approver(stores.open())
     server, ran = layers(server_class(bus, colour))
     for _ in range(2):
         with pytest.raises(ApprovalPending) as error:

@@ -70,13 +70,13 @@ def copied(bus, account):
 
 
 @pytest.mark.parametrize("factory", [wrapped, renamed, made, copied])
-def test_what_a_factory_makes_is_known_by_the_object_whatever_it_calls_itself(factory, tmp_path):
+def test_what_a_factory_makes_is_known_by_the_object_whatever_it_calls_itself(factory, stores):
     asked = []
     bus = asking(lambda request: asked.append(request) or Approved("grace", remember=60))
     giro, savings = factory(bus, "giro"), factory(bus, "savings")
     assert [giro("ann"), savings("ann"), giro("ann")] == ["giro", "savings", "giro"]
     assert len(asked) == 2
-    store = Store(tmp_path / "approvals.db")
+    store = stores.open()
     with pytest.raises(HookBlocked, match="other processes cannot identify"):
         factory(asking(store), "giro")("ann")
     assert store.pending() == []
@@ -91,8 +91,8 @@ EDITS = {
 
 
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
-def test_a_placeholder_in_another_place_is_refused_and_nothing_runs(edit, tmp_path):
-    store = Store(tmp_path / "approvals.db")
+def test_a_placeholder_in_another_place_is_refused_and_nothing_runs(edit, stores):
+    store = stores.open()
     bus = asking(store)
     bus.redact(names="password")
     ran = []

@@ -52,11 +52,6 @@ def approve(store, id, *names):
         store.answer(id, Approved(name), **proven(name))
 
 
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "approvals.db", people=PEOPLE)
-
-
 def test_two_people_with_the_role_let_the_call_run_once(store):
     pay = bank(store, TWO)
     id = parked(pay)
@@ -137,9 +132,9 @@ def test_the_user_who_made_the_call_never_counts_where_their_name_is_redacted(st
         approve(store, id, "ada")
 
 
-def test_without_a_user_the_account_of_the_process_made_the_call(tmp_path):
+def test_without_a_user_the_account_of_the_process_made_the_call(stores):
     own = Proof.of_account().name
-    store = Store(tmp_path / "approvals.db", people={own: ["finance"]})
+    store = stores.open(people={own: ["finance"]})
     id = parked(bank(store, Ask("pay?", roles=("finance",))))
     with pytest.raises(HookError, match="made the call"):
         approve(store, id, own)
@@ -173,14 +168,12 @@ def test_each_guard_gets_the_people_that_it_requires(store):
     assert store.get(id).missing == ("1 approval by a person with the role finance",)
 
 
-def test_who_has_lost_the_role_since_does_not_count(tmp_path):
-    file = tmp_path / "people.toml"
-    file.write_text('ada = ["finance"]\nbob = ["finance"]\n')
-    store = Store(tmp_path / "approvals.db", people=file)
+def test_who_has_lost_the_role_since_does_not_count(stores):
+    store = stores.open(people={"ada": ["finance"], "bob": ["finance"]})
     pay = bank(store, TWO)
     id = parked(pay)
     approve(store, id, "ada", "bob")
-    file.write_text('ada = ["finance"]\nbob = ["sales"]\n')
+    stores.set_people({"ada": ["finance"], "bob": ["sales"]})
     assert store.get(id).state == store.history()[0].state == "expired"
     assert parked(pay) != id
 
@@ -221,9 +214,9 @@ def test_an_edit_needs_the_approval_that_the_edited_call_needs(store, first, mor
     "approver", [lambda request: Approved("ada"), Inbox, "store", terminal],
     ids=["function", "inbox", "store", "terminal"],
 )  # fmt: skip
-def test_an_approver_that_cannot_tell_people_apart_blocks_the_call(tmp_path, approver):
+def test_an_approver_that_cannot_tell_people_apart_blocks_the_call(stores, approver):
     if approver == "store":
-        approver = Store(tmp_path / "approvals.db")
+        approver = stores.open()
     pay = bank(approver() if approver is Inbox else approver, TWO)
     with pytest.raises(HookBlocked, match="requires roles or several approvals, which"):
         pay(500)

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from hookbus import Ask, Bus, HookBlocked, HookError, baggage, hookable
-from hookbus.approvals import ApprovalPending, Approved, Denied, Inbox, Store, terminal
+from hookbus.approvals import ApprovalPending, Approved, Denied, Inbox, terminal
 
 OTHERS = {
     "another user": {"user": "eve"},
@@ -61,9 +61,9 @@ def bank():
 
 
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
-def test_no_call_of_another_spends_an_approval_of_a_store(bank, tmp_path, other):
+def test_no_call_of_another_spends_an_approval_of_a_store(bank, stores, other):
     bus, tools, ran = bank
-    store = bus.approver(Store(tmp_path / "approvals.db"))
+    store = bus.approver(stores.open())
     with pytest.raises(ApprovalPending) as first:
         call(bus, tools, FIRST)
     store.answer(first.value.id, Approved("grace", remember=60))
@@ -123,9 +123,9 @@ def test_what_a_person_said_to_be_remembered_is_for_that_call_alone(
     assert len(ran) == 1
 
 
-def test_an_approval_may_be_bound_to_less_and_the_person_sees_to_what(bank, tmp_path):
+def test_an_approval_may_be_bound_to_less_and_the_person_sees_to_what(bank, stores):
     bus, tools, ran = bank
-    store = bus.approver(Store(tmp_path / "approvals.db"))
+    store = bus.approver(stores.open())
     bus.signal("pre_pay").connect(
         lambda sender, amount: Ask("pay?", bind=("user",)), role="guard", weak=False
     )
@@ -142,7 +142,7 @@ def test_an_approval_may_be_bound_to_less_and_the_person_sees_to_what(bank, tmp_
 
 
 def test_what_has_no_name_that_lasts_needs_an_identity_for_a_store_and_none_in_the_process(
-    tmp_path,
+    stores,
 ):
     def pay_of(bus):
         @hookable("pay", bus=bus)
@@ -153,7 +153,7 @@ def test_what_has_no_name_that_lasts_needs_an_identity_for_a_store_and_none_in_t
         return pay
 
     bus = Bus()
-    bus.approver(Store(tmp_path / "approvals.db"))
+    bus.approver(stores.open())
     with pytest.raises(HookBlocked, match=r"other processes cannot identify .*identity="):
         pay_of(bus)("ann")
     bus, asked = Bus(), []
@@ -216,7 +216,7 @@ def test_an_emergency_stop_pulled_while_the_person_thinks_stops_the_call(bank, i
 # -- what people and files get to see --------------------------------------------------------------
 
 
-def test_what_redactors_take_out_is_shown_to_nobody_and_runs(bank, tmp_path):
+def test_what_redactors_take_out_is_shown_to_nobody_and_runs(bank, stores):
     bus, _, _ = bank
     paid = []
 
@@ -225,7 +225,7 @@ def test_what_redactors_take_out_is_shown_to_nobody_and_runs(bank, tmp_path):
         paid.append((user, password))
 
     bus.redact(names=["password"])
-    store = bus.approver(Store(tmp_path / "approvals.db"))
+    store = bus.approver(stores.open())
     bus.signal("pre_log_in").connect(
         lambda sender, password: Ask(f"log in with {password}?"), role="guard", weak=False
     )
@@ -236,7 +236,7 @@ def test_what_redactors_take_out_is_shown_to_nobody_and_runs(bank, tmp_path):
     log_in("ada", "hunter2-hunter2")
     assert paid == [("ada", "hunter2-hunter2")]
     store.close()
-    assert all(b"hunter2" not in each.read_bytes() for each in tmp_path.iterdir())
+    assert b"hunter2" not in stores.contents()
 
 
 def test_an_edit_that_leaves_a_placeholder_stands_for_the_value(bank):
@@ -256,16 +256,15 @@ def test_an_edit_that_leaves_a_placeholder_stands_for_the_value(bank):
     assert paid == [("bob", "hunter2")]
 
 
-def test_a_request_that_nobody_answers_in_time_takes_no_answer(bank, tmp_path, monkeypatch):
+def test_a_request_that_nobody_answers_in_time_takes_no_answer(bank, stores):
     from hookbus.approvals import RequestExpired
 
     bus, tools, ran = bank
-    store = bus.approver(Store(tmp_path / "approvals.db", answer_within=60.0))
+    store = bus.approver(stores.open(answer_within=60.0))
     bus.signal("pre_pay").connect(lambda sender: Ask("pay?"), role="guard", weak=False)
     with pytest.raises(ApprovalPending) as waiting:
         tools["giro"]("ann", 500)
-    now = time.time
-    monkeypatch.setattr(time, "time", lambda: now() + 61)
+    stores.let_pass(61)
     assert store.pending() == [] and store.get(waiting.value.id).state == "expired"
     with pytest.raises(RequestExpired):
         store.answer(waiting.value.id, Approved("grace"))

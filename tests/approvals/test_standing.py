@@ -3,12 +3,11 @@
 import math
 import subprocess
 import sys
-import time
 
 import pytest
 
 from hookbus import Ask, Bus, HookBlocked, HookError, baggage, hookable
-from hookbus.approvals import ApprovalPending, Approved, Between, Proof, Rule, Store
+from hookbus.approvals import ApprovalPending, Approved, Between, Proof, Rule
 from hookbus.events import Invoked
 
 ADA = {"proof": Proof("ada", "test")}
@@ -39,11 +38,6 @@ def parked(pay, to, amount, user="eve", **more):
 def paid(pay, to, amount, user="eve", **more):
     with baggage(user=user, **more):
         return pay(to, amount)
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "approvals.db")
 
 
 def ruled(store, pay, rule=RULE):
@@ -98,7 +92,7 @@ def test_a_rule_is_for_its_user_its_bound_baggage_its_guards_and_their_codes(sto
     assert paid(bank(store), "ann@a", 20, session="any") == 20
 
 
-def test_a_rule_ends_and_can_be_revoked(store, monkeypatch):
+def test_a_rule_ends_and_can_be_revoked(store, stores):
     pay = bank(store)
     id = ruled(store, pay)
     store.revoke(id, by="grace")
@@ -108,21 +102,19 @@ def test_a_rule_ends_and_can_be_revoked(store, monkeypatch):
         store.revoke(id, by="grace")
     ruled(store, pay, Rule({"to": "ann@*", "amount": 10}, seconds=60))
     assert paid(pay, "ann@b", 10) == 10
-    now = time.time
-    monkeypatch.setattr(time, "time", lambda: now() + 61)
+    stores.let_pass(61)
     parked(pay, "ann@c", 10)
 
 
-def test_a_rule_is_compared_with_the_real_values_and_the_store_keeps_none(store, tmp_path):
+def test_a_rule_is_compared_with_the_real_values_and_the_store_keeps_none(store, stores):
     pay = bank(store, names=("to",))
     ruled(store, pay)
     assert paid(pay, "ann@secret", 20) == 20
     parked(pay, "bob@secret", 20)
-    files = b"".join(each.read_bytes() for each in tmp_path.iterdir())
-    assert b"@secret" not in files
+    assert b"@secret" not in stores.contents()
 
 
-def test_only_a_proven_person_makes_a_rule_and_only_a_store_keeps_it(store, tmp_path):
+def test_only_a_proven_person_makes_a_rule_and_only_a_store_keeps_it(store, stores):
     pay = bank(store)
     id = parked(pay, "ann@a", 10)
     with pytest.raises(HookError, match="needs a proven name"):
@@ -130,9 +122,7 @@ def test_only_a_proven_person_makes_a_rule_and_only_a_store_keeps_it(store, tmp_
     with pytest.raises(HookError, match="the proven name"):
         store.answer(id, Approved("eve", rule=RULE), **ADA)
     with pytest.raises(HookError, match="'ada' is not one of the people"):
-        Store(tmp_path / "approvals.db", people={"bob": []}).answer(
-            id, Approved("ada", rule=RULE), **ADA
-        )
+        stores.open(people={"bob": []}).answer(id, Approved("ada", rule=RULE), **ADA)
     assert store.rules() == [] and store.get(id).state == "pending"
     with pytest.raises(HookBlocked):
         paid(bank(lambda request: Approved("ada", rule=RULE)), "ann@a", 10)
@@ -178,8 +168,8 @@ def test_a_rule_needs_a_limit(limits):
         Rule({"to": "x"}, **limits)
 
 
-def test_a_call_that_needs_a_role_has_no_rule(tmp_path):
-    store = Store(tmp_path / "approvals.db", people={"ada": ["finance"]})
+def test_a_call_that_needs_a_role_has_no_rule(stores):
+    store = stores.open(people={"ada": ["finance"]})
     pay = bank(store)
     pay.bus.signal("pre_pay").connect(
         lambda pay: Ask("?", roles=("finance",)), role="guard", name="roles", weak=False

@@ -6,7 +6,6 @@ import sqlite3
 import stat
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -21,14 +20,6 @@ from .race import prepare
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "approvals.db"
-
-
-@pytest.fixture
-def later(monkeypatch):
-    """Put the clock forward by so many seconds."""
-    now, ahead = time.time, []
-    monkeypatch.setattr(time, "time", lambda: now() + sum(ahead))
-    return ahead.append
 
 
 def bank(store):
@@ -60,14 +51,14 @@ def parked(pay, *given):
 
 
 @pytest.mark.parametrize("way", ["plain", "async"])
-def test_the_same_call_made_again_after_the_yes_passes_once(path, way):
+def test_the_same_call_made_again_after_the_yes_passes_once(stores, way):
     def again():
-        pay = bank(Store(path))
+        pay = bank(stores.open())
         return pay if way == "plain" else pay.later
 
     first = parked(again(), "bob", 500)
     assert parked(again(), "bob", 500) == first
-    person = Store(str(path))
+    person = stores.open()
     (request,) = person.pending()
     assert request.id == first and request.arguments == {"to": "bob", "amount": 500}
     person.answer(first, Approved("ada"))
@@ -79,17 +70,17 @@ def test_the_same_call_made_again_after_the_yes_passes_once(path, way):
     assert [case.state for case in person.history()] == ["used", "pending", "pending"]
 
 
-def test_an_edited_yes_runs_what_the_person_wrote(path):
-    pay = bank(Store(path))
-    Store(path).answer(
+def test_an_edited_yes_runs_what_the_person_wrote(stores):
+    pay = bank(stores.open())
+    stores.open().answer(
         parked(pay, "bob", 500), Approved("ada", arguments={"to": "bob", "amount": 200})
     )
     assert pay("bob", 500) == 200
     parked(pay, "bob", 500)
 
 
-def test_a_no_holds_until_it_expires(path, later):
-    store = Store(path, expires=60)
+def test_a_no_holds_until_it_expires(stores):
+    store = stores.open(expires=60)
     pay = bank(store)
     id = parked(pay, "bob", 500)
     store.answer(id, Denied("ada", "not today"))
@@ -97,34 +88,34 @@ def test_a_no_holds_until_it_expires(path, later):
         with pytest.raises(HookBlocked, match="denied by ada: not today") as error:
             pay("bob", 500)
         assert not isinstance(error.value, ApprovalPending)
-    later(61)
+    stores.let_pass(61)
     assert store.get(id).state == "expired" and parked(pay, "bob", 500) != id
 
 
-def test_a_yes_expires_counted_from_when_it_was_said(path, later):
-    store = Store(path, expires=60)
+def test_a_yes_expires_counted_from_when_it_was_said(stores):
+    store = stores.open(expires=60)
     pay = bank(store)
     id = parked(pay, "bob", 500)
-    later(61)
+    stores.let_pass(61)
     store.answer(id, Approved("ada"))
     assert pay("bob", 500) == 500
     store.answer(parked(pay, "bob", 500), Approved("ada"))
-    later(61)
+    stores.let_pass(61)
     parked(pay, "bob", 500)
 
 
-def test_a_remembered_yes_is_for_as_long_as_the_person_said(path, later):
-    store = Store(path, expires=60)
+def test_a_remembered_yes_is_for_as_long_as_the_person_said(stores):
+    store = stores.open(expires=60)
     pay = bank(store)
     id = parked(pay, "bob", 500)
     store.answer(id, Approved("ada", remember=120))
     assert [pay("bob", 500) for _ in range(3)] == [500] * 3
-    later(121)
+    stores.let_pass(121)
     parked(pay, "bob", 500)
 
 
-def test_the_first_answer_is_final(path):
-    store = Store(path)
+def test_the_first_answer_is_final(stores):
+    store = stores.open()
     id = parked(bank(store), "bob", 500)
     store.answer(id, Denied("ada", "no"))
     with pytest.raises(HookError, match=f"request {id} is already denied"):
@@ -137,25 +128,26 @@ def test_the_first_answer_is_final(path):
               Approved("ada", arguments={"to": "bob", "amount": {1}}), Approved("ada", remember=0)],
     ids=repr,
 )  # fmt: skip
-def test_what_is_no_answer_is_refused_and_changes_nothing(path, wrong):
-    store = Store(path)
+def test_what_is_no_answer_is_refused_and_changes_nothing(stores, wrong):
+    store = stores.open()
     id = parked(bank(store), "bob", 500)
     with pytest.raises(HookError):
         store.answer(id, wrong)
     assert store.get(id).state == "pending"
 
 
-def test_a_request_nobody_made_is_said_with_the_nearest(path):
-    store = Store(path)
+def test_a_request_nobody_made_is_said_with_the_nearest(stores):
+    store = stores.open()
     id = parked(bank(store), "bob", 500)
     with pytest.raises(HookError, match=f"no request .* did you mean '{id}'"):
         store.answer(id[:-1] + "x", Approved("ada"))
 
 
-def test_two_stores_do_not_know_each_others_digests(path, tmp_path):
-    other = tmp_path / "other.db"
-    assert parked(bank(Store(path)), "a", 500) != parked(bank(Store(other)), "a", 500)
-    digests = {Store(each).pending()[0].digest for each in (path, other)}
+def test_two_stores_do_not_know_each_others_digests(stores):
+    opened = [stores.open(), stores.open("other")]
+    one, other = (parked(bank(store), "a", 500) for store in opened)
+    assert one != other
+    digests = {store.pending()[0].digest for store in opened}
     assert len(digests) == 2
 
 
@@ -251,7 +243,7 @@ def test_of_processes_that_race_for_one_yes_one_wins(path):
 
 
 def test_whoever_is_killed_no_yes_is_lost_or_used_twice_or_for_something_else(path):
-    rounds = 300 if os.environ.get("HOOKBUS_LONG") else 12
+    rounds = 300 if os.environ.get("HOOKBUS_LONG") else 5
     command = [sys.executable, "-m", "tests.approvals.kill", str(path), str(rounds)]
     ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=2400, check=False)
     assert ended.returncode == 0, ended.stdout

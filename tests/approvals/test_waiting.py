@@ -8,7 +8,7 @@ import pytest
 
 from hookbus import Ask, Block, Bus, HookBlocked, hookable
 from hookbus._program.waiting import Waited
-from hookbus.approvals import ApprovalPending, Approved, Store
+from hookbus.approvals import ApprovalPending, Approved
 
 
 def paid(to):
@@ -17,11 +17,6 @@ def paid(to):
 
 async def paid_later(to):
     return to
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "approvals.db")
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Kill agents, shippers, consumers, approvers and the server at random moments, and check what
 remains.
 
-    python -m tests.fleet.kill --rounds 300 --seed 31
+    python -m tests.fleet.kill --rounds 300 --seed 31 --flowing
 """
 
 import argparse
@@ -32,8 +32,9 @@ CRASHES = ("crash", "kill", "kill_backend")
 class Kill:
     """Processes around one fleet, whose schema exists already."""
 
-    def __init__(self, postgres, schema, folder, seed):
+    def __init__(self, postgres, schema, folder, seed, is_flowing=False):
         self.figures = Counter()
+        self._is_flowing = is_flowing
         self._postgres, self._schema, self._folder = postgres, schema, Path(folder)
         self._moments = random.Random(seed)
         self._running, self._started, self._killed_tools = {}, 0, []
@@ -46,7 +47,11 @@ class Kill:
         for key in PROCESSES:
             self._start(key)
         for number in range(rounds):
+            published = self._published()
             time.sleep(self._moments.uniform(0.05, 2.5))  # many live long enough to work
+            if self._is_flowing:
+                self._wait_for_events(published)
+            self.figures["rounds with events of agents"] += self._published() > published
             for key in self._moments.sample(PROCESSES, self._moments.randint(1, 3)):
                 self._kill(key)
                 self._start(key)
@@ -177,6 +182,19 @@ class Kill:
             assert time.monotonic() < until, "the processes did not come to work"
             time.sleep(0.05)
 
+    def _wait_for_events(self, published):
+        """Wait until the agents have published more events than this."""
+        until = time.monotonic() + ENOUGH
+        while self._published() == published:
+            assert time.monotonic() < until, "the agents publish no events"
+            time.sleep(0.05)
+
+    def _published(self):
+        """Return the number of events that the agents have published."""
+        statement = f"SELECT count(*) FROM {self._schema}.events WHERE member <> 'late'"
+        [(count,)] = self._postgres.run_sql(statement)
+        return count
+
     def _opened(self, role):
         until = time.monotonic() + ENOUGH
         while True:
@@ -201,9 +219,9 @@ def ship_all(fleet, path):
             time.sleep(0.01)
 
 
-def run(postgres, schema, folder, rounds, seed):
+def run(postgres, schema, folder, rounds, seed, is_flowing=False):
     """Kill processes in rounds, check what remains, and return what was counted."""
-    kill = Kill(postgres, schema, folder, seed)
+    kill = Kill(postgres, schema, folder, seed, is_flowing)
     try:
         kill.run(rounds)
         kill.check()
@@ -217,6 +235,9 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m tests.fleet.kill")
     parser.add_argument("--rounds", type=int, default=300)
     parser.add_argument("--seed", type=int, default=31)
+    parser.add_argument(
+        "--flowing", action="store_true", help="in each round, wait for events of the agents"
+    )
     options = parser.parse_args()
     postgres, began = Postgres(), time.monotonic()
     try:
@@ -224,10 +245,13 @@ def main():
             Fleet.make(
                 postgres.url("owner"), schema="killed", agents="agent", operators="operator"
             )  # fmt: skip
-            figures = run(postgres, "killed", folder, options.rounds, options.seed)
+            figures = run(
+                postgres, "killed", folder, options.rounds, options.seed, options.flowing
+            )  # fmt: skip
     finally:
         postgres.remove()
     print(f"{options.rounds} rounds with seed {options.seed}: {time.monotonic() - began:.0f} s")
+    figures["events per round"] = figures["events"] // options.rounds
     for name, number in sorted(figures.items()):
         print(f"{number:8} {name}")
     print("0 lost, 0 doubled, 0 overtaken, 0 used twice, 0 past a guard")

@@ -1,6 +1,7 @@
-"""Fleet.approvals: the checks of approvals.Store pass with it, and it works across machines."""
+"""Fleet.approvals across machines. The checks of approvals.Store are in test_as_store_*."""
 
 import itertools
+import os
 import subprocess
 import sys
 import threading
@@ -10,63 +11,9 @@ import pytest
 
 from hookbus import Ask, Bus, HookBlocked, HookError, hookable
 from hookbus.approvals import ApprovalPending, Approved, Denied, Rule
-from hookbus.fleet import Fleet
 
-from ..approvals.test_store import (  # noqa: F401 - they run here with a fleet
-    bank,
-    parked,
-    path,
-    test_a_no_holds_until_it_expires,
-    test_a_remembered_yes_is_for_as_long_as_the_person_said,
-    test_a_request_nobody_made_is_said_with_the_nearest,
-    test_a_yes_expires_counted_from_when_it_was_said,
-    test_an_edited_yes_runs_what_the_person_wrote,
-    test_the_first_answer_is_final,
-    test_the_same_call_made_again_after_the_yes_passes_once,
-    test_two_stores_do_not_know_each_others_digests,
-    test_what_is_no_answer_is_refused_and_changes_nothing,
-)
-
-NUMBERS = itertools.count(1)
-MOMENTS = ("asked", "answer_by", "lapsed", "answered", "until", "used")
-
-
-class Stores:
-    """Opens a fleet in place of each file of a store."""
-
-    def __init__(self, postgres):
-        self._postgres, self.schemas, self._opened = postgres, {}, []
-
-    def open(self, file, **options):
-        if str(file) not in self.schemas:
-            self.schemas[str(file)] = schema = f"store_{next(NUMBERS)}"
-            Fleet.make(self._postgres.url("owner"), schema=schema, operators="operator")
-        fleet = Fleet(self._postgres.url("operator"), schema=self.schemas[str(file)])
-        self._opened.append(fleet)
-        return fleet.approvals(**options)
-
-    def age(self, seconds):
-        """Let so many seconds pass for the server."""
-        moved = ", ".join(f"{each} = {each} - {seconds} * interval '1 s'" for each in MOMENTS)
-        for schema in self.schemas.values():
-            self._postgres.run_sql(f"UPDATE {schema}.requests SET {moved}")
-
-    def close(self):
-        for each in self._opened:
-            each.close()
-
-
-@pytest.fixture(autouse=True)
-def stores(postgres, monkeypatch):
-    opened = Stores(postgres)
-    monkeypatch.setattr("tests.approvals.test_store.Store", opened.open)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def later(stores):
-    return stores.age
+from ..approvals.test_store import bank, parked
+from .as_store.conftest import MOMENTS
 
 
 def pay_on(approver):
@@ -149,29 +96,37 @@ for number in range(int(rounds)):
 """
 
 
-def test_programs_in_different_places_race_for_approvals_and_each_is_used_once(
-    made, postgres, tmp_path
-):
-    rounds = 20
-    words = [postgres.url("agent"), made.schema, str(rounds)]
+def begin_racers(postgres, schema, folder, count, rounds):
+    """Start programs in different folders that make the same calls; each waits for a line."""
     racers = []
-    for name in ("one", "two"):
-        file = tmp_path / name / "agent.py"
+    for number in range(count):
+        file = folder / str(number) / "agent.py"
         file.parent.mkdir()
         file.write_text(RACER)
         racers.append(subprocess.Popen(
-            [sys.executable, str(file), *words], text=True,
+            [sys.executable, str(file), postgres.url("agent"), schema, str(rounds)], text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         ))  # fmt: skip
-    assert [each.stdout.readline() for each in racers] == ["ready\n"] * 2
-    first, second = racers
-    assert first.communicate("go\n", timeout=60)[0] == ""
+    assert [each.stdout.readline() for each in racers] == ["ready\n"] * count
+    return racers
+
+
+def test_of_8_processes_that_race_for_an_approval_exactly_one_uses_it(made, postgres, tmp_path):
+    rounds = 1000 if os.environ.get("HOOKBUS_LONG") else 20
+    first, *racers = begin_racers(postgres, made.schema, tmp_path, 9, rounds)
+    assert first.communicate("go\n", timeout=600)[0] == ""
     person = made.open("operator").approvals()
     assert len(person.pending()) == rounds
     for request in person.pending():
         person.answer(request.id, Approved("ada"))
-    assert second.communicate("go\n", timeout=60)[0].split() == [*map(str, range(rounds))]
-    assert [each.state for each in person.history()] == ["used"] * rounds
+    for each in racers:
+        each.stdin.write("go\n")
+        each.stdin.flush()
+    won = [each.communicate(timeout=600)[0].split() for each in racers]
+    assert [each.returncode for each in racers] == [0] * 8
+    assert sorted(map(int, itertools.chain(*won))) == [*range(rounds)]
+    states = [each.state for each in person.history()]
+    assert states.count("used") == rounds and states.count("approved") == 0
 
 
 def test_an_agents_role_cannot_answer_or_read(made, postgres):

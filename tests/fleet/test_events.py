@@ -243,6 +243,22 @@ def test_an_event_that_cannot_be_read_does_not_stop_a_reader(made, postgres, jou
     assert seen[1].data == {"body": "[1]"} and seen[3].type == "hookbus.started"
 
 
+def test_a_reader_without_a_name_gets_all_events_and_has_no_position(made, journal):
+    step, agent, operator = steps_of(journal), made.open("agent"), made.open("operator")
+    shipping = agent.ship(journal)
+    step("one")
+    until(lambda: shipping.lag() == 0)
+    whole = ids_of(journal.records())
+    nameless = operator.events()
+    assert ids_of(nameless) == whole and ids_of(nameless) == []
+    nameless.rewind()
+    assert ids_of(nameless) == whole
+    for act in (nameless.commit, nameless.lag, nameless.forget):
+        with pytest.raises(HookError, match="has no name"):
+            act()
+    assert ids_of(operator.events("siem")) == whole
+
+
 def test_retain_drops_only_what_all_readers_have_committed(made, journal):
     step, operator = steps_of(journal), made.open("operator")
     shipping = made.open("agent").ship(journal)

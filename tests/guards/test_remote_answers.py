@@ -7,6 +7,7 @@ from contextlib import suppress
 import pytest
 
 from hookbus import Block, HookBlocked
+from hookbus.events import Blocked
 from hookbus.guards import remote
 
 from .policy_servers import PERMIT, answering, http, raw
@@ -17,10 +18,15 @@ ENOUGH = 30.0
 
 
 def reason_of(call):
+    """Return the reason and the failure of a blocked call, which its event has, too."""
+    blocks = []
+    call.bus.events.connect(lambda bus, event: blocks.append(event), kinds=[Blocked])
     with pytest.raises(HookBlocked) as error:
         call("pay", to="bob")
-    assert call.made == [] and error.value.verdict.code == "remote"
-    return error.value.reason, error.value.verdict.details["problem"]
+    verdict, [event] = error.value.verdict, blocks
+    assert call.made == [] and verdict.code == event.code == "remote"
+    assert verdict.details == event.details
+    return error.value.reason, verdict.details["failure"]
 
 
 BAD = {
@@ -72,12 +78,12 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("answer, problem, words", BAD.values(), ids=BAD)
-def test_a_bad_answer_blocks_and_the_reason_describes_it(call, bus, answer, problem, words):
+@pytest.mark.parametrize("answer, failure, words", BAD.values(), ids=BAD)
+def test_a_bad_answer_blocks_and_the_reason_describes_it(call, bus, answer, failure, words):
     with raw(lambda peer, question: peer.sendall(answer)) as server:
         bus.register(remote(server.url, deadline=ENOUGH, max_bytes=8_000))
         reason, found = reason_of(call)
-    assert words in reason and found == problem
+    assert words in reason and found == failure
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -86,9 +92,9 @@ def test_a_redirect_is_not_followed(call, bus, status):
         moved = http(b"", f"{status} Moved", [f"Location: {elsewhere.url}/access/v1/evaluation"])
         with raw(lambda peer, question: peer.sendall(moved)) as server:
             bus.register(remote(server.url, token="t0ken", deadline=ENOUGH))
-            reason, problem = reason_of(call)
+            reason, failure = reason_of(call)
     assert reason == f"the policy server answered with a redirect ({status}), which is not followed"
-    assert problem == "refused" and elsewhere.connections == 0
+    assert failure == "refused" and elsewhere.connections == 0
 
 
 def test_a_server_that_is_not_there_blocks(call, bus):
@@ -137,12 +143,12 @@ def test_a_late_answer_blocks_at_the_deadline_and_its_connection_is_closed(call,
     ended = []
     with raw(reply) as server:
         bus.register(remote(server.url, deadline=0.2))
-        reason, problem = reason_of(call)
+        reason, failure = reason_of(call)
         until = time.monotonic() + 20
         while not ended and time.monotonic() < until:
             time.sleep(0.01)
         is_closed = bool(ended)
-    assert reason == "the policy server did not answer within 0.2 seconds" and problem == "late"
+    assert reason == "the policy server did not answer within 0.2 seconds" and failure == "late"
     assert is_closed
 
 

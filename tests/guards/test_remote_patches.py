@@ -89,7 +89,7 @@ def test_a_bad_patch_blocks(call, bus, answer, words):
         bus.register(remote(server.url, deadline=ENOUGH, patches=True))
         with pytest.raises(HookBlocked, match=words) as error:
             call("pay", to="bob")
-    assert error.value.verdict.details["problem"] == "malformed" and call.made == []
+    assert error.value.verdict.details["failure"] == "malformed" and call.made == []
 
 
 def test_where_patches_are_taken_a_server_that_is_away_blocks(call, bus):

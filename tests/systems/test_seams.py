@@ -88,7 +88,7 @@ def test_it_installs_inside_of_a_running_event_loop(newer):
 def test_a_newer_release_is_refused_where_untested_ones_are(newer):
     with pytest.raises(HookError, match=r"99\.0\.0 is installed, and this adapter supports"):
         HOME.install(Bus(), untested="refuse")
-    with pytest.raises(HookError, match="untested='allow' is not known: write 'check' or 'refuse'"):
+    with pytest.raises(HookError, match="untested='allow' is not valid: use 'check' or 'refuse'"):
         HOME.install(Bus(), untested="allow")
 
 

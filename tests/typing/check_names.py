@@ -58,6 +58,9 @@ def explained(error: Exception) -> str:
         return f"{error.receiver} of {error.hook}: {error.reason}"
     if isinstance(error, ReceiverError):
         assert_type(error.phase, str)
+    if isinstance(error, HookError) and error.failure is not None:
+        failure: Literal["absent", "late", "refused", "malformed", "unsent"] = error.failure
+        return failure
     return str(error) if isinstance(error, HookError) else ""
 
 

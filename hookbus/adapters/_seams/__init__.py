@@ -1,9 +1,10 @@
-"""The self-tests that let an adapter install on a release newer than those it was tested with: a
-list of the functions it replaces in its framework, and one tool that is called through it.
+"""The self-tests that an adapter must pass before it installs on a release newer than the tested
+releases.
 
-Each adapter has a module with `SEAMS`, the functions with the parameters they had when the adapter
-was tested, and `sample`, which makes a tool of the framework. `python -m tests.systems.seams NAME`
-prints the list of functions that an adapter replaces.
+Each adapter has a module with `SEAMS` and `sample`. `SEAMS` lists the functions that the adapter
+replaces, with their parameters at the time of testing. `sample` creates a tool of the framework,
+which the self-test calls. `python -m tests.systems.seams NAME` prints the list of functions that an
+adapter replaces.
 """
 
 from ._frame import Sample as Sample

@@ -1,4 +1,4 @@
-"""The self-test of an adapter: one tool of its framework, called on a private bus."""
+"""The self-test of an adapter, which calls one tool of its framework on a private bus."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import Any, Final, NamedTuple
 from hookbus import Block, Bus, HookBlocked
 
 NAME: Final = "hookbus_self_test"
-"""The name of the tool. The receivers of the self-test are connected only for it, because other
-threads may use the framework meanwhile."""
+"""The name of the tool. The receivers of the self-test are called only for this tool, because other
+threads may use the framework during the test.
+"""
 
 SECONDS: Final = 60.0
-"""The time limit of a self-test in seconds: frameworks are slow on first use."""
+"""The time limit of a self-test in seconds. It is long because frameworks are slow on first use."""
 
 _REASON: Final = "the self-test blocks eve"
 
@@ -23,11 +24,11 @@ Pay = Callable[[int, str], str]
 
 
 class SeamProblem(Exception):
-    """A seam that has changed.
+    """A seam of the framework is missing, has changed, or fails the self-test.
 
     Attributes:
-        seam: its name.
-        problem: the problem, as the rest of a sentence.
+        seam: the name of the seam.
+        problem: the problem, as a phrase that follows the name of the seam.
     """
 
     def __init__(self, seam: str, problem: str) -> None:
@@ -36,19 +37,19 @@ class SeamProblem(Exception):
 
 
 class Sample(NamedTuple):
-    """A tool of a framework with the parameters `amount` and `to`, named as in `when`.
+    """A tool of a framework, named `NAME` or as in `when`, with the parameters `amount` and `to`.
 
     Attributes:
-        ways: for the name of each seam, a function that calls the tool through it with an amount
-            and a name; an `async def` if the framework is async.
-        refused: returns the text of the denial from the result or exception of a call; empty if
-            the framework does not get a denial that way.
-        hook: the hook of the vocabulary that the calls pass through.
-        argument: the argument of that hook that has the name.
-        when: the condition that separates these calls from others.
+        ways: maps the name of each seam to a function that calls the tool through this seam, with
+            an amount and a recipient. The function is an `async def` if the framework is async.
+        refused: takes the result or exception of a blocked call, and returns the text of the
+            denial, or an empty string if it contains none.
+        hook: the common hook, such as `tool_call`, that runs for the calls.
+        argument: the argument of the hook that contains the recipient's name.
+        when: the condition by which the receivers recognize the calls of the self-test.
         awaits: whether sync calls also await async receivers.
-        text: returns the text of a result or exception, with all that its reader gets of it. By
-            default, it is the text of the object and of all its attributes.
+        text: returns the complete text that a reader of a result or exception gets. By default,
+            this is the text of the object and of all its attributes.
     """
 
     ways: Mapping[str, Callable[[int, str], Any]]
@@ -64,8 +65,9 @@ MakeSample = Callable[[Pay], Sample]
 
 
 def functions_of(pay: Pay) -> tuple[Callable[[int, str], str], Callable[[int, str], Any]]:
-    """Return the body of the tool as a sync and as an async function, from which a framework makes
-    a tool."""
+    """Return the body of the tool as a sync and as an async function. A framework can create a tool
+    from either.
+    """
 
     def plain(amount: int, to: str) -> str:
         """Pay in the self-test.
@@ -91,13 +93,14 @@ def functions_of(pay: Pay) -> tuple[Callable[[int, str], str], Callable[[int, st
 
 
 def raised_text(given: Any) -> str:
-    """Return the text of a denial for a program: it raises `HookBlocked`."""
+    """Return the text of a denial that was raised as `HookBlocked`."""
     return str(given) if isinstance(given, HookBlocked) else ""
 
 
 def run_self_test(make: MakeSample, install: Callable[[Bus], Callable[[], None]]) -> None:
-    """Install on a private bus, call the tool in every way, and uninstall: without receivers, with
-    a guard that blocks, with an async one, and with a modifier.
+    """Install the adapter on a private bus, call the tool in every way, and uninstall the adapter.
+    Each way is tested without receivers, with a guard that blocks, with an async guard, and with a
+    modifier.
 
     Args:
         make: creates the tool, given its body.
@@ -181,7 +184,7 @@ class _Test:
         return signal.connected_to(receiver, when=dict(self._sample.when), **options)
 
     def _call(self, seam: str, amount: int, to: str) -> Any:
-        """Call the tool; return its result or exception."""
+        """Call the tool, and return its result or exception."""
         self._paid.clear()
         way = self._sample.ways[seam]
         try:

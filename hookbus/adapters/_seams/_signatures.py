@@ -20,11 +20,11 @@ class Seam(NamedTuple):
     """A function or class that an adapter replaces or reads.
 
     Attributes:
-        is_async: whether it is a coroutine function.
-        module: its module.
-        name: its name in the module; for a method, with its class.
-        parameters: the names of its parameters, with `*` and `/` as in a signature; None if they
-            do not matter.
+        is_async: whether the object is a coroutine function.
+        module: the name of its module.
+        name: the name within the module; a method's name includes its class.
+        parameters: the names of the parameters, with `*` and `/` as in a signature; None if
+            parameters are not checked.
     """
 
     is_async: bool
@@ -34,8 +34,8 @@ class Seam(NamedTuple):
 
 
 def read_seams(text: str) -> Iterator[Seam]:
-    """Yield the seams of a list. An indented line continues the previous line, and a module may be
-    followed by its own line break.
+    """Yield the seams of a list. An indented line continues the previous line. The name of a module
+    may also be followed by a line break.
     """
     joined = re.sub(r"\n\s+", " ", text.strip()).replace(": ", ":")
     for line in joined.splitlines():
@@ -85,7 +85,7 @@ def _find(seam: Seam) -> Any:
 
 
 def _is_of_another_package(module: str, error: ImportError) -> bool:
-    """Return whether a module needs an optional package that is not installed."""
+    """Return whether a module cannot be imported because an optional package is not installed."""
     cause = error.__cause__
     missing = error.name or (cause.name if isinstance(cause, ImportError) else None) or module
     above, _, _ = missing.rpartition(".")
@@ -103,7 +103,7 @@ def _is_namespace(name: str) -> bool:
 
 
 def _check_parameters(seam: Seam, function: Any) -> None:
-    """Compare the parameters: all listed ones must exist in the same order, and others must be
+    """Check that all listed parameters exist in the same order, and that all other parameters are
     optional."""
     try:
         parameters = signature_of(function).parameters

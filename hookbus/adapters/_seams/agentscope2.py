@@ -23,7 +23,7 @@ async agentscope.tool._base:ToolBase.call(self, *args, **kwargs)
 
 
 def sample(pay: Pay) -> Sample:
-    """Make a tool that a program calls, and a toolkit."""
+    """Create a tool that is called directly and through a toolkit."""
     tools, messages = import_module("agentscope.tool"), import_module("agentscope.message")
     plain, awaited = functions_of(pay)
     tool, toolkit = tools.FunctionTool(plain), tools.Toolkit(tools=[tools.FunctionTool(awaited)])

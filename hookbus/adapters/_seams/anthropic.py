@@ -23,7 +23,7 @@ async anthropic.lib.tools._toolsets._runnable:BetaAsyncRunnableToolset.call(self
 
 
 def sample(pay: Pay) -> Sample:
-    """Make the tools that a tool runner calls, sync and async."""
+    """Create a sync and an async tool that a tool runner calls."""
     tools = import_module("anthropic.lib.tools")
     plain, awaited = functions_of(pay)
     tool, async_tool = tools.beta_tool(plain, name=NAME), tools.beta_async_tool(awaited, name=NAME)

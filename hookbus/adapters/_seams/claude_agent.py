@@ -17,7 +17,7 @@ claude_agent_sdk._internal.query:Query.__init__(self, transport, is_streaming_mo
 
 
 def sample(pay: Pay) -> Sample:
-    """Make sessions, in each of which the CLI asks its hooks about one call to a tool."""
+    """Create sessions in which the CLI calls its hooks about one tool call."""
     query = import_module("claude_agent_sdk._internal.query").Query
 
     async def call(amount: int, to: str) -> Any:
@@ -42,7 +42,7 @@ def sample(pay: Pay) -> Sample:
 
 
 class _Cli:
-    """The other end of a session: it runs one tool as Claude Code does."""
+    """A simulated CLI for a session, which runs one tool as Claude Code does."""
 
     def __init__(self, pay: Pay, arguments: dict[str, Any]) -> None:
         self._pay, self._arguments = pay, arguments
@@ -75,8 +75,8 @@ class _Cli:
         self._sent.put_nowait({"type": kind, **content})
 
     async def call(self) -> dict[str, Any]:
-        """Call the hooks before the tool, run it as they decide, and call those after it. Return
-        the denial, or the result that the model would see.
+        """Call the hooks before the tool, run the tool unless a hook denies the call, and call the
+        hooks after the tool. Return the denial, or the result that the model would see.
         """
         answer = await self._ask("PreToolUse", tool_input=self._arguments)
         if answer.get("permissionDecision") == "deny":

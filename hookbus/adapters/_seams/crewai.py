@@ -33,7 +33,7 @@ crewai.utilities.tool_utils:execute_tool_and_check_finality(agent_action, tools,
 
 
 def sample(pay: Pay) -> Sample:
-    """Make a tool that a program runs and an agent invokes."""
+    """Create a tool that a program runs and an agent invokes."""
     plain, awaited = functions_of(pay)
     make = import_module("crewai.tools").tool(NAME)
     tool, structured = make(plain), make(plain).to_structured_tool()

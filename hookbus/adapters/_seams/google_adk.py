@@ -27,7 +27,7 @@ google.adk.runners:Runner.run_async(self, *, user_id, session_id, new_message)
 
 
 def sample(pay: Pay) -> Sample:
-    """Create a tool that a program runs, and an agent that passes the id of a call to the tool."""
+    """Create a tool that a program runs, and that an agent runs with the id of a call."""
     plain, awaited = functions_of(pay)
     cls = import_module("google.adk.tools").FunctionTool
     tool, tool_async = cls(plain), cls(awaited)

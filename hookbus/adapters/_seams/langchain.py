@@ -48,7 +48,7 @@ langgraph.pregel._retry:_should_retry_on(retry_policy, exc)
 
 
 def sample(pay: Pay) -> Sample:
-    """Create a tool that is called as an agent calls it, with a model's tool call."""
+    """Create a tool that is called with a model's tool call, as an agent would call it."""
     plain, awaited = functions_of(pay)
     tools, messages = (import_module(f"langchain_core.{name}") for name in ("tools", "messages"))
     tool = tools.StructuredTool.from_function(plain, awaited, name=NAME, description="Pay.")

@@ -5,7 +5,7 @@
     uninstall = agenticx.install()
     signal("pre_tool_call").connect(only_in_the_sandbox, role="guard")
 
-AgenticX's own hooks keep working. They become receivers: `explain` lists them and events name them.
+AgenticX's own hooks keep working. They become receivers, so `explain` and events include them.
 """
 
 from ._install import SUPPORTED, install, namespaces

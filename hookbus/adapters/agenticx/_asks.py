@@ -1,4 +1,6 @@
-"""Call one AgenticX hook and interpret its answer, as AgenticX does and with `strict=True`."""
+"""Calls one AgenticX hook and interprets its answer: as AgenticX does, or strictly with
+`strict=True`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from hookbus import Block
 from .._own_hooks import Hook, title_of
 
 SECONDS: Final = 8.0
-"""How long a sync call waits for an async hook while an event loop is already running."""
+"""The number of seconds that a sync call waits for an async hook while an event loop is running."""
 
 
 class Overdue(TimeoutError):
@@ -23,7 +25,9 @@ class Overdue(TimeoutError):
 
 
 class Kind(NamedTuple):
-    """A kind of hook: which argument of its point mirrors which attribute of the context."""
+    """A kind of hook, with the argument of the hook point that mirrors an attribute of the context.
+    The pairs are for the points before and after the call.
+    """
 
     name: str
     before: tuple[str, str]
@@ -31,28 +35,31 @@ class Kind(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """The value under inspection: an argument of the point, and the attribute of the context
-    where AgenticX's hooks find it."""
+    """The value that hooks check: an argument of the hook point, and the attribute of the context
+    from which AgenticX's hooks read the value.
+    """
 
     context: Any
     argument: str
     attribute: str
 
     def put(self, kwargs: Mapping[str, Any]) -> Any:
-        """Write the value as earlier receivers left it into the context."""
+        """Write the value, including changes by earlier receivers, into the context."""
         value = kwargs[self.argument]
         if getattr(self.context, self.attribute) is not value:
             setattr(self.context, self.attribute, value)
         return value
 
     def patch(self, value: Any) -> dict[str, Any] | None:
-        """Return the hook's replacement for the value, for the receivers after it."""
+        """Return a patch with the value that the hook wrote into the context, or None if there is
+        none.
+        """
         now = getattr(self.context, self.attribute)
         return None if now is value else {self.argument: now}
 
 
 def verdict(hook: Hook, answer: Any) -> Block | None:
-    """Return what a before-hook's answer means with `strict=True`.
+    """Return the verdict of a before-hook's answer with `strict=True`: a `Block`, or None.
 
     Raises:
         TypeError: if the answer is not True, False, None or a `Block`.
@@ -69,7 +76,7 @@ def verdict(hook: Hook, answer: Any) -> Block | None:
 
 
 def withheld(hook: Hook, answer: Any) -> Block | None:
-    """Return a block if an answer cannot replace a result, because it is not a string.
+    """Return a `Block` if an answer is not a string and therefore cannot replace a result.
 
     This check applies with `strict=True`.
     """
@@ -81,7 +88,7 @@ def withheld(hook: Hook, answer: Any) -> Block | None:
 
 
 class CoreBefore:
-    """Calls a hook of `agenticx.core.hooks` before a call: any falsy answer blocks."""
+    """Calls a hook of `agenticx.core.hooks` before a call. Any falsy answer blocks the call."""
 
     def __init__(self, subject: Subject, log: Logger, title: str, *, strict: bool) -> None:
         self._subject, self._log, self._title, self._strict = subject, log, title, strict
@@ -104,7 +111,7 @@ class CoreBefore:
 
 
 class CoreAfter:
-    """Calls a hook of `agenticx.core.hooks` after a call: its return value is only logged."""
+    """Calls a hook of `agenticx.core.hooks` after a call. Its return value is only logged."""
 
     def __init__(self, subject: Subject, log: Logger, title: str, *, strict: bool) -> None:
         self._subject, self._log, self._title, self._strict = subject, log, title, strict
@@ -123,8 +130,9 @@ class CoreAfter:
 
 
 class LegacyBefore:
-    """Calls a hook of `agenticx.hooks.llm_hooks`, `tool_hooks` or of an agent before a call: False
-    blocks."""
+    """Calls a hook of `agenticx.hooks.llm_hooks`, of `tool_hooks` or of an agent before a call. The
+    answer False blocks the call.
+    """
 
     def __init__(
         self, subject: Subject, warn: Callable[[Exception], object], *, strict: bool
@@ -146,8 +154,9 @@ class LegacyBefore:
 
 
 class LegacyAfter:
-    """Calls a hook of `agenticx.hooks.llm_hooks` or `tool_hooks` after a call: a string replaces
-    the result."""
+    """Calls a hook of `agenticx.hooks.llm_hooks` or `tool_hooks` after a call. A returned string
+    replaces the result.
+    """
 
     def __init__(
         self, subject: Subject, warn: Callable[[Exception], object], *, strict: bool
@@ -170,11 +179,12 @@ class LegacyAfter:
 def completed(answer: Any) -> Any:
     """Return the result of an awaitable to a sync call.
 
-    The awaitable runs on a new event loop, in a new thread if a loop already runs in this one.
+    The awaitable runs on a new event loop. If a loop is already running in this thread, the new
+    loop runs in a new thread.
 
     Raises:
-        Overdue: if it took too long. This limit applies only while a loop runs in this thread; that
-            loop is blocked meanwhile.
+        Overdue: if the awaitable took too long. This limit applies only if a loop is running in
+            this thread, because that loop is blocked while it waits.
     """
     if not inspect.isawaitable(answer):
         return answer

@@ -1,5 +1,6 @@
-"""AgenticX's event bus: `hooks.registry`, and the hooks that `hooks.llm_hooks` and
-`hooks.tool_hooks` register with it."""
+"""Runs AgenticX's event bus `hooks.registry` on hookbus, including the hooks that `hooks.llm_hooks`
+and `hooks.tool_hooks` register there.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ TURN: ContextVar[Turn | None] = ContextVar("hookbus_agenticx_turn", default=None
 
 
 class Event:
-    """One event, while the handlers of a registry are called with it."""
+    """An event for which a registry's handlers are being called."""
 
     def __init__(self, event: Any, stops: bool, strict: bool) -> None:
         self.event, self.stops, self._strict = event, stops, strict
@@ -68,7 +69,7 @@ class Event:
         return answer
 
     def ask(self, handler: Hook, kwargs: Mapping[str, Any]) -> Any:
-        """Call an event handler in a sync call."""
+        """Call an event handler for a sync call."""
         self._share(kwargs)
         try:
             return self._judge(handler, completed(self._awaitable(handler(self.event))), kwargs)
@@ -114,7 +115,8 @@ class Event:
         return Block(reason) if reason else stopped
 
     def _share(self, kwargs: Mapping[str, Any]) -> None:
-        """Write the result as earlier receivers left it into the event, for the next handler."""
+        """Write the result, including changes by earlier receivers, into the event for the next
+        handler."""
         if self.subject is not None:
             value = self.subject.put(kwargs)
             if self.phase == "after":
@@ -130,7 +132,7 @@ class Event:
         return {self.subject.argument: now} if now is not before and isinstance(now, str) else None
 
     def take(self, value: Any) -> None:
-        """Write the value as all receivers left it into the context or event."""
+        """Write the final value, including changes by all receivers, into the context or event."""
         if self.subject is None:
             return
         if self.phase == "after":
@@ -140,15 +142,15 @@ class Event:
 
 
 More = Callable[[Event, Turn | None], list[Own]]
-"""Returns hooks that are called before those of the bus."""
+"""Returns hooks to call before the hooks of the event bus."""
 
 
 class BusHooks:
     """Calls the handlers of an event registry through hookbus.
 
-    A model or tool call is the hook `llm_start`, `llm_end`, `tool_start` or `tool_end`. Its sender
-    is the agent, or the registry if there is no agent. Any other triggered event is the hook
-    `hook_event`, whose sender is the registry.
+    Events about model or tool calls run the hooks `llm_start`, `llm_end`, `tool_start` and
+    `tool_end`. Their sender is the agent, or the registry if there is no agent. All other events
+    run the hook `hook_event`, whose sender is the registry.
     """
 
     def __init__(self, points: Points, more: More = lambda event, turn: []) -> None:
@@ -165,7 +167,7 @@ class BusHooks:
         return self._done(run, call, answer)
 
     async def trigger_async(self, registry: Any, event: Any, stops: bool) -> bool:
-        """Like `trigger`, on an event loop."""
+        """Like `trigger`, but on an event loop."""
         run = Event(event, stops, self._points.strict)
         owner, point, on_error, call, arguments = self._prepare(registry, run, is_async=True)
         try:
@@ -204,8 +206,9 @@ class BusHooks:
         )  # fmt: skip
 
     def own(self, registry: Any, run: Event, is_async: bool) -> list[Own]:
-        """Return the handlers of a model or tool call: those of its type, then those of the exact
-        event."""
+        """Return the handlers for a model or tool call: first the handlers for its type, then the
+        handlers for the exact event.
+        """
         keys = (run.event.type, f"{run.event.type}:{run.event.action}")
         return [
             self._own(handler, run, is_async) for key in keys for handler in _current(registry, key)
@@ -214,7 +217,8 @@ class BusHooks:
     def _all(self, registry: Any, run: Event, is_async: bool) -> list[Own]:
         """Return all handlers of a registry.
 
-        Handlers of other events are included but not called, so that the connections stay the same.
+        Handlers of other events are included, but are not called, so that the connections do not
+        change.
         """
         keys = sorted(registry._handlers, key=lambda key: ":" in key)
         mine = (run.event.type, f"{run.event.type}:{run.event.action}")
@@ -248,11 +252,11 @@ class BusHooks:
 
 
 def _not_asked(handler: Hook, kwargs: Mapping[str, Any]) -> None:
-    """Take the place of a handler of other events."""
+    """Do nothing, in place of a handler of other events."""
 
 
 def _current(registry: Any, key: str) -> Sequence[Hook]:
-    """Return the handlers of a key whose hook was neither unregistered nor registered again."""
+    """Return a key's handlers, without handlers whose hook was unregistered or registered again."""
     handlers: list[Hook] = registry._handlers.get(key, [])
     module, phase = _LISTS.get(key, ("", ""))
     if not module:

@@ -1,5 +1,4 @@
-"""The calls themselves: every tool that AgenticX's executor or runtime runs is the hook
-`tool_call`."""
+"""Hooks every tool call of AgenticX's executor or runtime as `tool_call`."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ class ToolCall:
     """One call to a tool, as receivers see it in their argument `call`.
 
     Attributes:
-        tool: AgenticX's tool; None in a runtime, where tools are known only by name.
+        tool: AgenticX's tool object; None in a runtime, which knows tools only by name.
         agent_id, task_id: the agent and task of the call; None if the caller did not give them.
         session: the session of the runtime; None in an executor.
     """
@@ -42,13 +41,15 @@ class ToolCall:
     def words(
         self, arguments: dict[str, Any], sender: Any, call_id: str | None = None
     ) -> tuple[Any, ...]:
-        """Return the arguments of its hook; `sender` is the tool, or its substitute."""
+        """Return the arguments for the hook `tool_call`. `sender` is the tool, or an object in its
+        place.
+        """
         turn = None if self.tool is None else TURN.get()
         agent = self.agent_id if turn is None or turn.agent is None else turn.agent
         return self._name, arguments, call_id, _kind_of(self._name, self.tool), sender, agent, self
 
     def run(self, name: str, args: Mapping[str, Any]) -> Any:
-        """Run the tool; raise what it raised."""
+        """Run the tool, and raise any exception that it raises."""
         try:
             return self._result(self._body(self._checked(name, args)))
         except BaseException as error:
@@ -56,7 +57,7 @@ class ToolCall:
             raise
 
     async def run_async(self, name: str, args: Mapping[str, Any]) -> Any:
-        """Like `run`, on an event loop."""
+        """Like `run`, but on an event loop."""
         try:
             return self._result(await self._body(self._checked(name, args)))
         except BaseException as error:
@@ -83,7 +84,7 @@ class ToolCall:
         return outcome.result
 
     def outcome(self, make: Callable[..., Any], result: Any) -> Any:
-        """Return the value that the executor gets for a result."""
+        """Return the executor's outcome object for a result."""
         if self._outcome is None or not self._outcome.success:
             return make(tool_name=self._name, success=True, result=result)
         if result is not self._outcome.result:
@@ -91,9 +92,9 @@ class ToolCall:
         return self._outcome
 
     def result_of(self, make: Callable[..., Any], error: Exception) -> Any:
-        """Return the value that the executor gets for an exception.
+        """Return the executor's outcome object for an exception.
 
-        An exception that the executor itself raised is raised again.
+        If the executor itself raised the exception, raise it again.
         """
         if error is not self._raised:
             return make(tool_name=self._name, success=False, error=error)
@@ -108,7 +109,9 @@ _KINDS: Final = {
     "agenticx.tools.remote_v2": "mcp", "mcp_call": "mcp", "spawn_subagent": "agent",
     "delegate_to_avatar": "agent",
 }  # fmt: skip
-"""Kinds by the module of the tool's class or a parent class; in a runtime by tool name."""
+"""The kinds of tools, by the module of the tool's class or of a parent class. For a runtime, the
+key is the tool's name.
+"""
 
 
 def _kind_of(name: str, tool: Any) -> str:
@@ -135,7 +138,7 @@ async def tool_call_async(
 
 
 class RuntimeTools:
-    """The sender of `tool_call` in a runtime, whose tools are known by name."""
+    """The sender of `tool_call` in a runtime, which knows tools only by name."""
 
 
 def replaced_execute(
@@ -179,8 +182,9 @@ def replaced_execute(
 
 
 Executed = Callable[[Any, str, dict[str, Any]], dict[str, Any]]
-"""Returns the arguments for a runtime's tool, given the session, the name and the arguments that
-the runtime would pass."""
+"""Returns the arguments for a runtime's tool. It takes the session, the tool's name, and the
+arguments that the runtime would pass.
+"""
 
 
 def replaced_dispatch(
@@ -213,7 +217,7 @@ def _dispatched(stock: Any, name: str, arguments: Any, session: Any, kwargs: Any
 
 
 Ended = Callable[[Turn, Exception], None]
-"""Called with a call that failed after its before-hooks ran and before its after-hooks ran."""
+"""Called with a call that failed between its before-hooks and its after-hooks."""
 
 
 def replaced_turns(

@@ -1,5 +1,6 @@
-"""AgenticX's `core.hooks`: functions of one context, called before and after model and tool
-calls."""
+"""Runs AgenticX's `core.hooks` on hookbus. These hooks take a context, and run before and after
+model and tool calls.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +69,7 @@ class CoreHooks:
         self._points = points
 
         class Core:
-            """The sender of the points of `core.hooks`."""
+            """The sender of the hook points of `core.hooks`."""
 
         points.add(Core, *SYNC_POINTS, patches=patches)
         self._make, self._shared = Core, Core()
@@ -76,7 +77,9 @@ class CoreHooks:
     def before(
         self, kind: str, hooks: Sequence[Hook], context: Any, agent_hooks: Sequence[Hook] | None
     ) -> bool:
-        """Call the global hooks and then those of an agent; return True if none blocked."""
+        """Call the global hooks and then the agent's hooks. Return True if no hook blocked the
+        call.
+        """
         call = Call(context, self.own_before(kind, hooks, context, agent_hooks))
         try:
             self._ask(
@@ -92,9 +95,9 @@ class CoreHooks:
     def after(
         self, kind: str, hooks: Sequence[Hook], context: Any, agent_hooks: Sequence[Hook] | None
     ) -> bool:
-        """Call all hooks and write the result as they left it into the context.
+        """Call all hooks, and write the final result into the context.
 
-        Always returns True, as AgenticX does.
+        Return True always, as AgenticX does.
         """
         call = Call(context, self.own_after(kind, hooks, context, agent_hooks))
         try:
@@ -122,7 +125,7 @@ class CoreHooks:
         self, kind: str, hooks: Sequence[Hook], context: Any,
         agent_hooks: Sequence[Hook] | None = None,
     ) -> list[Own]:  # fmt: skip
-        """Return the hooks to call before a call, in order."""
+        """Return the hooks that run before a call, in order."""
         return self._own(
             CoreBefore, f"before {_title(kind)} call", kind, KINDS[kind].before, hooks, context,
             agent_hooks,
@@ -132,7 +135,7 @@ class CoreHooks:
         self, kind: str, hooks: Sequence[Hook], context: Any,
         agent_hooks: Sequence[Hook] | None = None,
     ) -> list[Own]:  # fmt: skip
-        """Return the hooks to call after a call, in order."""
+        """Return the hooks that run after a call, in order."""
         return self._own(
             CoreAfter, f"after {_title(kind)} call", kind, KINDS[kind].after, hooks, context,
             agent_hooks,
@@ -162,7 +165,9 @@ def _put(context: Any, attribute: str, value: Any) -> None:
 
 
 def core_namespace(points: Points) -> dict[str, Any]:
-    """Return the public names of `agenticx.core.hooks`, with their own lists of hooks."""
+    """Return replacements for the public functions of `agenticx.core.hooks`, with their own lists
+    of hooks.
+    """
     core = CoreHooks(points)
     names: dict[str, Any] = {
         "LLMCallHookContext": LLMCallHookContext, "ToolCallHookContext": ToolCallHookContext,
@@ -178,11 +183,11 @@ def _functions(core: CoreHooks, kind: str) -> dict[str, Any]:
     after: list[Hook] = []
 
     def execute_before(context: Any, agent_hooks: Sequence[Hook] | None = None) -> bool:
-        """Call the hooks; return whether the call is allowed."""
+        """Call the hooks, and return whether they allow the call."""
         return core.before(kind, before, context, agent_hooks)
 
     def execute_after(context: Any, agent_hooks: Sequence[Hook] | None = None) -> bool:
-        """Call the hooks. Their changes to the context take effect, but their return values are
+        """Call the hooks. Changes that they make to the context take effect, but return values are
         ignored.
         """
         return core.after(kind, after, context, agent_hooks)
@@ -209,20 +214,22 @@ def _functions(core: CoreHooks, kind: str) -> dict[str, Any]:
 
 
 def registration(name: str, hooks: list[Hook]) -> dict[str, Callable[[Any], None]]:
-    """Return the functions that add hooks to a list of `core.hooks` and remove them."""
+    """Return the functions that add hooks to a list of `core.hooks` and remove hooks from the
+    list.
+    """
 
     def register(hook: Any) -> None:
-        """Register a hook; a hook that is already registered keeps its place.
+        """Register a hook. A hook that is already registered keeps its position.
 
         Raises:
-            HookError: if it is not callable.
+            HookError: if the hook is not callable.
         """
         check_callable(hook, name)
         if hook not in hooks:
             hooks.append(hook)
 
     def unregister(hook: Any) -> None:
-        """Remove a hook; removing an unregistered hook does nothing."""
+        """Remove a hook, if it is registered."""
         if hook in hooks:
             hooks.remove(hook)
 

@@ -1,4 +1,4 @@
-"""`install`: replaces functions of AgenticX, and restores them."""
+"""Installs the adapter: replaces functions of AgenticX, and later restores them."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ def install(
     a runtime. A runtime also has `agent_start` (`agent_id`, `user_input`, `call`), `agent_end`
     (`text`, `call`) and `compaction` (`count`, `summary`, `call`). Any other event triggered on
     AgenticX's event bus is `hook_event` (`key`, `event`, `call`). Tool calls and model calls
-    are also hooked. `tool_call` covers every tool on every path; it has the common arguments and
-    also `call`. `llm_call` (`messages`) covers the model of an executor.
+    are also hooked. `tool_call` covers all calls of all tools. It has the common arguments and also
+    `call`. `llm_call` (`messages`) covers the model of an executor.
 
     Args:
         bus: the bus to declare the hooks on.
-        strict: False keeps AgenticX's documented behavior for its own hooks. True treats them as
-            receivers of hookbus. A before-hook that fails or returns an invalid answer blocks the
-            call. Async hooks are awaited. Hooks of `core.hooks` and `hooks` run for every tool on
-            every path, and the tool gets the arguments as changed by the hooks. After-hooks also
-            run for failed calls, and a failing hook of a runtime does not end the run.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
+        strict: False keeps AgenticX's documented behavior for its own hooks. True applies the rules
+            of hookbus: a before-hook that fails or returns an invalid answer blocks the call, and
+                async hooks are awaited. Hooks of `core.hooks` and `hooks` run for every tool on
+                every path, and the tool gets the arguments as changed by the hooks. After-hooks
+                also run for failed calls, and a failing hook of a runtime does not end the run.
+        untested: how to treat a release newer than the tested releases: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises an exception.
 
     Returns:
         A function that restores AgenticX, attribute for attribute. A second call does nothing.
@@ -166,8 +166,8 @@ def namespaces(bus: Bus = default_bus, *, strict: bool = False) -> dict[str, dic
     """Return the contents of AgenticX's four hook modules, implemented on hookbus. AgenticX does
     not have to be installed.
 
-    Each call returns separate namespaces: a hook registered in one is unknown to the others.
-    Loading policies from YAML (`core.hooks.tool_hooks`) is left to AgenticX.
+    Each call returns separate namespaces, which share no hooks.
+    The functions of `core.hooks.tool_hooks` that load policies from YAML are not included.
 
     Args:
         bus: the bus to declare the hooks on.

@@ -1,5 +1,6 @@
-"""AgenticX's `hooks.llm_hooks` and `hooks.tool_hooks`: functions of one context, where False blocks
-and a string replaces the result."""
+"""Runs AgenticX's `hooks.llm_hooks` and `hooks.tool_hooks` on hookbus. These hooks take a context.
+A before-hook blocks the call by returning False, and an after-hook replaces the result by returning
+a string."""
 
 from __future__ import annotations
 
@@ -67,7 +68,7 @@ class _Legacy:
         self._log = logging.getLogger("agenticx.hooks.registry")
 
         class Legacy:
-            """The sender of the points of one module."""
+            """The sender of the hook points of one module."""
 
         points.add(Legacy, *SYNC_POINTS)
         self._owner = Legacy()
@@ -112,23 +113,23 @@ class _Legacy:
 
 
 def legacy_namespace(points: Points, kind: str) -> dict[str, Any]:
-    """Return the public names of `agenticx.hooks.llm_hooks` or `tool_hooks`, with their own lists
-    of hooks."""
+    """Return replacements for the public functions of `agenticx.hooks.llm_hooks` or `tool_hooks`,
+    with their own lists of hooks."""
     legacy = _Legacy(points, kind)
     before: list[Hook] = []
     after: list[Hook] = []
 
     def execute_before(context: Any) -> bool:
-        """Call the hooks; return whether the call is allowed."""
+        """Call the hooks, and return whether they allow the call."""
         return legacy.before(before, context)
 
     def execute_after(context: Any) -> str | None:
-        """Call the hooks; return the string that replaces the result, or None if it is
-        unchanged."""
+        """Call the hooks, and return the string that replaces the result, or None if no hook
+        replaced it."""
         return legacy.after(after, context)
 
     def clear_all() -> tuple[int, int]:
-        """Remove all hooks; return the number of before-hooks and of after-hooks."""
+        """Remove all hooks, and return the number of before-hooks and of after-hooks."""
         counts = len(before), len(after)
         before.clear()
         after.clear()
@@ -147,24 +148,24 @@ def legacy_namespace(points: Points, kind: str) -> dict[str, Any]:
 
 def _registration(name: str, hooks: list[Hook]) -> dict[str, Callable[..., Any]]:
     def register(hook: Any) -> None:
-        """Register a hook; a hook that is already registered keeps its place.
+        """Register a hook. A hook that is already registered keeps its position.
 
         Raises:
-            HookError: if it is not callable.
+            HookError: if the hook is not callable.
         """
         check_callable(hook, name)
         if hook not in hooks:
             hooks.append(hook)
 
     def unregister(hook: Any) -> bool:
-        """Remove a hook; return whether it was registered."""
+        """Remove a hook, and return whether it was registered."""
         if hook not in hooks:
             return False
         hooks.remove(hook)
         return True
 
     def clear() -> int:
-        """Remove all hooks; return their number."""
+        """Remove all hooks, and return their number."""
         count = len(hooks)
         hooks.clear()
         return count

@@ -1,5 +1,5 @@
-"""The points at which AgenticX calls its hooks, as hooks of hookbus: AgenticX's hooks are receivers
-of `pre`, in AgenticX's order."""
+"""Declares the points at which AgenticX calls its hooks as hooks of hookbus. AgenticX's own hooks
+become `pre` receivers, in AgenticX's order."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .._own_hooks import Hook, Mirror, OwnHook, title_of
 from .._patches import Patches
 
 Ask = Callable[[Hook, Mapping[str, Any]], Any]
-"""Calls one hook with the current arguments; returns an answer that hookbus understands, or an
-awaitable of it."""
+"""Calls one hook with the current arguments. Returns an answer that hookbus understands, or an
+awaitable that returns the answer."""
 
 
 class Own(NamedTuple):
@@ -28,12 +28,12 @@ class Call:
     """One invocation of AgenticX's hooks, as receivers see it in their argument `call`.
 
     Attributes:
-        context: the object AgenticX passes to its hooks: a context, an event, or the session of a
-            runtime.
-        value: the value under inspection, as the receivers have left it.
-        is_reached: whether no receiver stopped it.
-        failure: the last exception raised by one of AgenticX's own hooks.
-        block: the block returned by one of AgenticX's own hooks.
+        context: the object that AgenticX passes to its hooks: a context, an event, or the session
+            of a runtime.
+        value: the value that the hooks check, including changes by receivers.
+        is_reached: whether the call reached its end, because no receiver stopped the call.
+        failure: the last exception that one of AgenticX's own hooks raised.
+        block: the `Block` that one of AgenticX's own hooks returned.
     """
 
     def __init__(self, context: Any, own: Sequence[Own]) -> None:
@@ -54,8 +54,8 @@ class Call:
         return self
 
     def ask_own(self, own: OwnHook, kwargs: Mapping[str, Any]) -> Any:
-        """Call one of AgenticX's own hooks. A hook that was added or removed since the call began
-        is skipped."""
+        """Call one of AgenticX's own hooks. Skip the hook if it was added or removed since the call
+        began."""
         index = self._place_of(own)
         if index is None:
             return None
@@ -86,7 +86,7 @@ class Call:
         return answer
 
     def reach(self, value: Any, tool_name: str | None = None) -> None:
-        """Take the value under inspection, after all receivers ran."""
+        """Store the final value, after all receivers have run."""
         if tool_name != self._tool_name:
             raise HookError(
                 f"a receiver changed the name of the tool {self._tool_name} to {tool_name!r}; the "
@@ -110,7 +110,7 @@ class Points:
     def add(
         self, cls: type, *functions: Callable[..., Any], patches: Patches | None = None
     ) -> None:
-        """Turn functions into methods of a class, and into hooks."""
+        """Add functions to a class as hookable methods."""
         for function in functions:
             name = function.__name__
             (setattr if patches is None else patches.replace)(cls, name, function)
@@ -121,19 +121,19 @@ class Points:
     def ask(
         self, owner: Any, point: str, call: Call, on_error: str | None = None, **arguments: Any
     ) -> Any:
-        """Call all receivers at one point. Return the answer of the receiver that replaced the
-        call.
+        """Call all receivers of one hook point. Return the answer of the receiver that replaced the
+        call, or None if there was none.
 
         Args:
             owner: the sender.
-            point: the name of its method, which is the name of the hook; the method for event
-                loops ends with `_async`.
-            call: holds AgenticX's own hooks to call.
-            on_error: what to do when one of them fails.
-            arguments: the arguments of the point.
+            point: the name of the sender's method, which is also the name of the hook. The async
+                method has the suffix `_async`.
+            call: the invocation, with AgenticX's own hooks to call.
+            on_error: what to do if one of these hooks fails.
+            arguments: the arguments of the hook point.
 
         Raises:
-            HookBlocked: if a receiver blocked it.
+            HookBlocked: if a receiver blocked the call.
         """
         self._connect(owner, point, call, on_error)
         return getattr(owner, point)(**arguments, call=call)
@@ -141,8 +141,8 @@ class Points:
     async def ask_async(
         self, owner: Any, point: str, call: Call, on_error: str | None = None, **arguments: Any
     ) -> Any:
-        """Like `ask`, on an event loop. There, an exception of one of AgenticX's own hooks may
-        reach the caller unchanged (`on_error="raise"`)."""
+        """Like `ask`, but on an event loop. In this case, an exception of one of AgenticX's own
+        hooks may reach the caller unchanged (`on_error="raise"`)."""
         self._connect(owner, point, call, on_error)
         try:
             return await getattr(owner, point)(**arguments, call=call)
@@ -159,7 +159,7 @@ class Points:
 
     @property
     def on_start_error(self) -> str | None:
-        """The value of `on_error` for a hook that may block the call."""
+        """The value of `on_error` for hooks that may block a call."""
         return "block" if self.strict else None
 
 
@@ -171,8 +171,8 @@ class AskedHook(OwnHook):
 
 
 class AsyncHook(OwnHook):
-    """Like `OwnHook`, for hooks that are called only on an event loop. Receivers that are known to
-    be async are called faster.
+    """Like `OwnHook`, but for hooks that are called only on an event loop. Such receivers are
+    called faster, because they are known to be async.
     """
 
     async def __call__(self, owner: Any, call: Any, ctx: Any) -> Any:
@@ -188,8 +188,7 @@ class OwnHooks(Mirror[OwnHook]):
         self._bus = bus
 
     def sync(self, owner: Any, signal: str, hooks: Sequence[Hook], **options: Any) -> None:
-        """Connect the hooks in the list that are not connected, and disconnect those that are no
-        longer in it."""
+        """Connect new hooks in the list, and disconnect hooks that the list no longer contains."""
         is_async = inspect.iscoroutinefunction(
             getattr(type(owner), signal.removeprefix("pre_"), None)
         )

@@ -1,4 +1,5 @@
-"""Registration of hooks with `strict=True`: each hook once, only callables, and removable."""
+"""Registers AgenticX's hooks with `strict=True`. Hooks must be callable, are registered only once,
+and can be removed."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from ._core import check_callable
 
 
 def checking(stock: Callable[[Any], Any], name: str) -> Callable[[Any], Any]:
-    """Return a function that registers a hook if it is callable."""
+    """Return a registration function that first checks that the hook is callable."""
 
     @functools.wraps(stock)
     def register(hook: Any) -> Any:
@@ -21,18 +22,19 @@ def checking(stock: Callable[[Any], Any], name: str) -> Callable[[Any], Any]:
 
 
 def add_unregistration(cls: Any, place: Callable[[Any, str, Any], object]) -> None:
-    """Make a registry class hold each hook once, and make hooks removable, for `strict=True`."""
+    """Change a registry class for `strict=True`: each hook is registered only once, and hooks can
+    be removed."""
     stock = cls.register
 
     def register(self: Any, hook: Any, *, priority: int = 0) -> None:
-        """Add a hook; a hook that is already there gets this priority. Only one instance of each of
-        AgenticX's own hook classes is kept.
+        """Add a hook. A hook that is already registered gets the new priority. An instance of one
+        of AgenticX's own hook classes replaces the registered instance of the same class.
         """
         self._entries[:] = [entry for entry in self._entries if not _is_same(entry[1], hook)]
         stock(self, hook, priority=priority)
 
     def unregister(self: Any, hook: Any) -> bool:
-        """Remove a hook; return whether it was registered."""
+        """Remove a hook, and return whether it was registered."""
         count = len(self._entries)
         self._entries[:] = [entry for entry in self._entries if entry[1] is not hook]
         return len(self._entries) < count

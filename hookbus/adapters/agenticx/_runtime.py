@@ -1,5 +1,5 @@
-"""AgenticX's `runtime.hooks`: objects with async methods, called by a runtime in the order of their
-priority."""
+"""Runs AgenticX's `runtime.hooks` on hookbus. These hooks are objects with async methods, which a
+runtime calls in order of priority."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class HookOutcome:
 
 
 class AgentHook:
-    """A hook of a runtime; a subclass overrides the methods it needs."""
+    """The base class for hooks of a runtime. Subclasses override the methods that they need."""
 
     async def before_model(
         self, messages: Sequence[dict[str, Any]], session: Any
@@ -89,17 +89,17 @@ POINTS = (llm_start, llm_end, tool_start, tool_end, agent_start, agent_end, comp
 
 
 Shared = Callable[[str, str, Any, Any], list[Own]]
-"""Returns hooks of AgenticX's other layers, given `"before"` or `"after"`, a tool's name, its
-arguments or result, and a session."""
+"""Returns the hooks of AgenticX's other modules. It takes `"before"` or `"after"`, the tool's name,
+the arguments or the result, and the session."""
 
 
 class RuntimeHooks:
     """Calls the hooks of a runtime's registry through hookbus. The registry is the sender.
 
     Args:
-        points: the points at which they are called.
-        outcome: the class of the value that reports a blocked call to the caller.
-        shared: other hooks, which are called first.
+        points: the hook points at which the registry's hooks are called.
+        outcome: the class of the object that reports a blocked call to the caller.
+        shared: returns other hooks, which are called first.
     """
 
     def __init__(
@@ -220,8 +220,8 @@ class RuntimeHooks:
         await self._points.ask_async(registry, point, call, self._on_error, **arguments)
 
     async def _answer(self, hook: Any, name: str, *arguments: Any) -> Any:
-        """Return the answer of a hook. With `strict` a hook may lack methods, and its methods may
-        be sync."""
+        """Return the answer of a hook. With `strict=True`, a hook may lack methods, and its methods
+        may be sync."""
         if not self._points.strict:
             return await getattr(hook, name)(*arguments)
         method = getattr(hook, name, None)
@@ -244,8 +244,8 @@ _METHODS: Final[dict[str, Callable[..., Any]]] = {
 def replaced_runs(
     runtime: RuntimeHooks, patches: Patches | None = None, stock: Any = None
 ) -> dict[str, Callable[..., Any]]:
-    """Return the methods of a registry that call its hooks; without `patches` there is no original
-    method to restore."""
+    """Return the methods that call a registry's hooks. If `patches` is None, the registry class has
+    no original methods."""
 
     def replaced(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         async def run(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -260,7 +260,8 @@ def replaced_runs(
 
 
 def runtime_namespace(points: Points) -> dict[str, Any]:
-    """Return the public names of `agenticx.runtime.hooks`, with its own registry class."""
+    """Return replacements for the public names of `agenticx.runtime.hooks`, with their own registry
+    class."""
 
     class HookRegistry:
         """The hooks of a runtime, by descending priority and then in the order of registration."""

@@ -1,5 +1,5 @@
-"""AgenticX with `strict=True`: one set of hooks for every tool on every path, and the tool gets the
-arguments they leave."""
+"""Implements `strict=True` for AgenticX. The same hooks run for every tool call, and the tool gets
+the arguments that these hooks changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ._turns import Turn
 
 
 class _Begun(NamedTuple):
-    """A call of a runtime's tool, after its hooks were called."""
+    """A tool call of a runtime whose before-hooks were called."""
 
     session: Callable[[], Any]
     name: str
@@ -30,7 +30,7 @@ class _Begun(NamedTuple):
 
 
 class Strict:
-    """The differences of `strict=True`."""
+    """Implements the differences between `strict=True` and AgenticX's documented behavior."""
 
     def __init__(self, points: Points, core: CoreHooks) -> None:
         self._points, self._core = points, core
@@ -41,7 +41,8 @@ class Strict:
     # -- one set of hooks --------------------------------------------------------------------------
 
     def core_hooks(self, run: Event, turn: Turn | None) -> list[Own]:
-        """Return the hooks of `core.hooks` for a call that triggers an event on the bus."""
+        """Return the hooks of `core.hooks` for a call that triggers an event on AgenticX's event
+        bus."""
         kind, phase = run.event.type, run.phase
         home = import_module(f"agenticx.core.hooks.{kind}_hooks")
         hooks = getattr(home, f"_{phase}_{kind}_call_hooks")
@@ -55,7 +56,7 @@ class Strict:
         return self._core.own_after(kind, hooks, context)
 
     def of_runtime(self, phase: str, tool_name: str, value: Any, session: Any) -> list[Own]:
-        """Return the hooks of `core.hooks` and of the event bus for a tool of a runtime."""
+        """Return the hooks of `core.hooks` and of the event bus for a tool call of a runtime."""
         hooks = import_module("agenticx.hooks")
         if phase == "before":
             context = hooks.ToolCallHookContext(
@@ -78,8 +79,8 @@ class Strict:
         return [*self.core_hooks(run, None), *self._bus.own(registry, run, is_async=True)]
 
     def executed(self, session: Any, name: str, args: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments as the hooks of a runtime's call left them; AgenticX itself only
-        displays them."""
+        """Return the arguments of a runtime's call, including changes by hooks. AgenticX itself
+        only displays such changes."""
         begun = self._find(session, name, lambda each: each.before == args)
         return dict(args if begun is None else begun.args)
 
@@ -100,7 +101,7 @@ class Strict:
     # -- after-hooks of what failed ----------------------------------------------------------------
 
     def ended(self, turn: Turn, error: Exception) -> None:
-        """Call the after-hooks of a failed call: the result is None, and the context has the
+        """Call the after-hooks of a failed call. The result is None, and the context contains the
         `error`."""
         self._tell(turn.kind, turn.context, error)
 
@@ -243,7 +244,7 @@ def _registry() -> Any:
 
 
 def _is_of_turn() -> bool:
-    """Return whether an executor has already called the hooks for the tool that now runs."""
+    """Return whether an executor has already called the hooks for the current tool call."""
     turn = TURN.get()
     return turn is not None and turn.is_first_execution()
 

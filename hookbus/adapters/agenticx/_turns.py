@@ -1,4 +1,5 @@
-"""One model or tool call by AgenticX's executor, whose hooks are called before and after it."""
+"""Tracks one model or tool call of AgenticX's executor, from its before-hooks to its
+after-hooks."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ LOG: Final = logging.getLogger("agenticx.core.agent_executor")
 
 
 class AgentView(View):
-    """A view of an agent that hides its lists of hooks from the executor; its `__class__` is the
-    agent's class."""
+    """A view of an agent that hides the agent's lists of hooks from the executor. Its `__class__`
+    is the agent's class."""
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -28,8 +29,8 @@ class Turn:
     """One call, from its before-hooks to its after-hooks.
 
     Attributes:
-        agent: the agent that makes the call; None if it is unknown.
-        context: the context AgenticX passes to its hooks; None until they are called.
+        agent: the agent that makes the call, or None if the agent is unknown.
+        context: the context that AgenticX passes to its hooks; None until the first hook is called.
         core_context: the context for `core.hooks`, with `strict=True`.
         blocked: the hook that blocked the call.
     """
@@ -48,7 +49,8 @@ class Turn:
         self._after: Sequence[Hook] = list(hooks.get("after") or ())
 
     def view(self) -> Any:
-        """Return the agent as the executor sees it; hookbus has already called its hooks."""
+        """Return a view of the agent for the executor, without hooks, because hookbus calls the
+        agent's hooks."""
         if self.agent is None:
             return None
         return AgentView(
@@ -59,13 +61,14 @@ class Turn:
         return self._answer if self._is_replaced else None
 
     def takes(self, kind: str, phase: str | None, context: Any) -> bool:
-        """Return whether the hooks are called for this call, not for one nested in it."""
+        """Return whether hooks with this context belong to this call, and not to a nested call."""
         if self.context is None and phase == "before" and kind == self.kind:
             self.context = context
         return context is self.context
 
     def is_first_execution(self) -> bool:
-        """Return True, once, if the executed tool is the one of this call."""
+        """Return True for the first execution of a tool in this tool call, and False for later
+        executions."""
         is_first = self.kind == "tool" and self.context is not None and not self._is_executed
         self._is_executed = self._is_executed or is_first
         return is_first
@@ -86,7 +89,8 @@ class Turn:
         ]
 
     def note_replaced(self) -> None:
-        """Record that one of the agent's hooks gave a result of any type."""
+        """Record that one of the agent's hooks replaced the result, possibly with a value of
+        another type."""
         self._is_replaced = True
 
     def stop(self, phase: str | None, blocked: HookBlocked) -> None:
@@ -96,8 +100,7 @@ class Turn:
             self.has_ended, self._is_replaced, self._answer = True, True, str(blocked)
 
     def finish(self, value: Any, *, is_replaced: bool) -> None:
-        """Take the result as all receivers left it, if it is a string; the executor accepts nothing
-        else from them."""
+        """Store the final result, after all receivers have run."""
         self.has_ended, self._answer = True, value
         self._is_replaced = (
             self._is_replaced or is_replaced or not (value is None or isinstance(value, str))
@@ -105,7 +108,7 @@ class Turn:
 
 
 class _AgentAfter:
-    """Calls an agent's hook after a call: any return value except None replaces the result."""
+    """Calls an agent's hook after a call. Any return value except None replaces the result."""
 
     def __init__(self, subject: Subject, turn: Turn, warn: Any, *, strict: bool) -> None:
         self._subject, self._turn, self._warn, self._strict = subject, turn, warn, strict

@@ -6,8 +6,8 @@ receivers.
     uninstall = agentscope.install()
     signal("pre_acting").connect(only_in_the_sandbox, role="guard")
 
-AgentScope's own registration keeps working. The hooks it registers become receivers: `explain`
-lists them and events name them.
+AgentScope's own registration keeps working. The registered hooks become receivers, so `explain` and
+events include them.
 """
 
 from ._install import HOOKS, SUPPORTED, install

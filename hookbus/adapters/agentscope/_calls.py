@@ -1,5 +1,5 @@
-"""One call of an agent's method as AgentScope runs it: the arguments of its hooks, and the meaning
-of their answers."""
+"""Runs one call of an agent's method with AgentScope's rules for the arguments and the answers of
+hooks."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Parameters:
         self.defaults |= {self.double_star: {}} if self.double_star else {}
 
     def fit(self, kwargs: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-        """Return the arguments of a call with exactly these keywords, and whether that call is
-        possible."""
+        """Return the arguments of a call with exactly these keyword arguments, and whether this
+        call is possible."""
         patch = {**self.defaults, **{name: kwargs[name] for name in self.named if name in kwargs}}
         extra = {name: value for name, value in kwargs.items() if name not in self.named}
         if self.double_star is not None:
@@ -45,7 +45,8 @@ class Parameters:
     def unbound(
         self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: TypeError
     ) -> TypeError:
-        """Return the exception AgentScope raises when a call does not fit the method."""
+        """Return the exception that AgentScope raises if the arguments do not match the method's
+        parameters."""
         return TypeError(
             f"Failed to bind parameters for function '{name}': {error}\n"
             f"Expected parameters: {list(self.signature.parameters)}\n"
@@ -57,11 +58,11 @@ class Running:
     """One call, from its pre-hooks to its post-hooks.
 
     Attributes:
-        known: the post-hooks that were connected when the call began; hookbus calls them. Hooks
-            registered since then are called here.
-        given: the keywords returned by the last pre-hook that answered, which replace all others;
-            None until a pre-hook answers.
-        failure: the exception of a hook, which reaches the caller unchanged.
+        known: the post-hooks that were connected when the call began, which hookbus calls. This
+            class calls hooks that are registered later.
+        given: the keyword arguments that the last pre-hook returned, which replace all other
+            arguments; None until a pre-hook returns a dict.
+        failure: the exception that a hook raised, which reaches the caller unchanged.
     """
 
     __slots__ = (
@@ -103,7 +104,8 @@ class Running:
     # -- its hooks ---------------------------------------------------------------------------------
 
     def ask_pre(self, scope: str, name: str, ctx: HookContext) -> Any:
-        """Call one pre-hook; return the arguments if it replaced them, or an awaitable of that."""
+        """Call one pre-hook, and return its replacement for the arguments, None, or an awaitable of
+        either."""
         hook = self._snapshot("pre")[scope].get(name)
         if hook is None:
             return None
@@ -131,7 +133,8 @@ class Running:
         return patch
 
     def ask_post(self, scope: str, name: str, ctx: HookContext) -> Any:
-        """Call one post-hook; return the output if it replaced it, or an awaitable of that."""
+        """Call one post-hook, and return its replacement for the output, None, or an awaitable of
+        either."""
         if scope == "class" and self._late("instance"):
             return self._ask_after_late(name, self._view(ctx.kwargs), ctx.result)
         hook = self._snapshot("post")[scope].get(name)
@@ -158,7 +161,7 @@ class Running:
     # -- post-hooks registered while the call runs -------------------------------------------------
 
     async def ask_late(self, result: Any) -> Any:
-        """Call the post-hooks that were registered while the call ran; return the output."""
+        """Call the post-hooks that were registered during the call, and return the output."""
         if not self.was_in_body or not any(self._late(scope) for scope in self.known):
             return result
         args, kwargs = self._arguments
@@ -170,8 +173,8 @@ class Running:
         return result
 
     async def _ask_after_late(self, name: str, kwargs: dict[str, Any], result: Any) -> Replace:
-        """Call the late hooks of the agent, which come before those of the class, and then this
-        one."""
+        """Call the late hooks of the agent, which run before hooks of the class, and then this hook
+        of the class."""
         try:
             result = await self._ask_late("instance", kwargs, result)
             hook = self._snapshot("post")["class"].get(name)
@@ -202,15 +205,15 @@ class Running:
     # -- what AgentScope keeps ---------------------------------------------------------------------
 
     def _copy(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a deep copy of the keywords as AgentScope has them."""
+        """Return a deep copy of the keyword arguments that AgentScope would pass to the hook."""
         if self.given is not None:
             return deepcopy(self._view(kwargs))
         memo: dict[int, Any] = {}  # an object shared by two arguments stays shared in their copies
         return {name: deepcopy(value, memo) for name, value in kwargs.items()}
 
     def _view(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the keywords as AgentScope has them: those a hook returned, with later changes of
-        other receivers."""
+        """Return the keyword arguments that AgentScope would pass to a hook. They are the arguments
+        that an earlier hook returned, with later changes by other receivers."""
         if self.given is None:
             return dict(kwargs)
         double_star = self.parameters.double_star
@@ -220,7 +223,7 @@ class Running:
         }
 
     def _snapshot(self, phase: str) -> dict[str, dict[str, Hook]]:
-        """Return the hooks as they were when the first hook of this phase was called."""
+        """Return the hooks that were registered when the first hook of this phase was called."""
         snapshot = self._snapshots.get(phase)
         if snapshot is None:
             snapshot = self._snapshots[phase] = self._hooks(phase)
@@ -241,7 +244,7 @@ def _replacing(answer: Any) -> Replace | None:
 
 
 def _must_await(hook: Hook, answer: Any) -> bool:
-    """Return whether to await a hook's answer. Awaiting an async generator fails, as it does in
+    """Return whether to await a hook's answer. Awaiting an async generator fails, as in
     AgentScope."""
     if type(answer) is dict:
         return False

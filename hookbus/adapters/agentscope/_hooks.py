@@ -1,4 +1,4 @@
-"""Hooks registered with AgentScope as receivers: one connection each, in the order of AgentScope's
+"""Connects the hooks that are registered with AgentScope as receivers, in the order of AgentScope's
 dicts."""
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ from .._own_hooks import Mirror
 from ._calls import current
 
 Lookup = Callable[[], Mapping[str, Callable[..., Any]]]
-"""Returns the dict in which AgentScope keeps the hooks of one phase of one agent or class."""
+"""Returns the dict in which AgentScope stores an agent's or a class's hooks of one phase."""
 
 
 class StrictHook:
     """The receiver for a hook registered with AgentScope, with the rules of hookbus.
 
-    It references neither the hook nor the agent, and looks the hook up when it is called. An agent
-    is therefore garbage-collected even if one of its own hooks references it. The return value
-    means
-    the same as for any receiver of hookbus: a dict patches the arguments, `Block` and `Replace` are
-    verdicts, an awaitable is awaited.
+    The receiver references neither the hook nor the agent, and looks up the hook on each call. An
+    agent can therefore be garbage-collected even if one of its own hooks references it. The hook's
+    return value has the same meaning as for any receiver of hookbus: a dict patches the arguments,
+    `Block` and `Replace` are verdicts, and an awaitable is awaited.
     """
 
     on_error: ClassVar[Literal["isolate", "raise"] | None] = None
@@ -65,21 +64,21 @@ class FaithfulHook(StrictHook):
 
 
 class Registry(Mirror[str]):
-    """The connected hooks of each agent and class, kept in step with AgentScope's dicts."""
+    """The connected hooks of each agent and class, synchronized with AgentScope's dicts."""
 
     def __init__(self, bus: Bus, make: type[StrictHook]) -> None:
         super().__init__()
         self._bus, self._make = bus, make
 
     def sync(self, owner: Any, scope: str, hook_type: str, lookup: Lookup) -> None:
-        """Connect the hooks in the dict that are not connected, disconnect those no longer in it,
-        and keep the order of the dict.
+        """Connect new hooks in the dict, and disconnect hooks that the dict no longer contains. The
+        connected hooks have the order of the dict.
 
         Args:
             owner: the agent or class that owns the dict.
             scope: `"instance"` or `"class"`.
-            hook_type: such as `"pre_reply"`.
-            lookup: returns the dict; it must not keep the agent alive.
+            hook_type: the phase and the hook, such as `"pre_reply"`.
+            lookup: returns the dict; it must not hold a strong reference to the agent.
 
         Raises:
             HookError: if a hook cannot be connected.
@@ -99,17 +98,17 @@ class Registry(Mirror[str]):
 
 
 def dict_owner(cls: type, attribute: str) -> type | None:
-    """Return the class whose dict an agent of this class uses."""
+    """Return the class that owns the dict of hooks for agents of this class, or None."""
     return next((base for base in cls.__mro__ if attribute in vars(base)), None)
 
 
 def lookup_of_instance(agent: Any, attribute: str) -> Lookup:
-    """Return a lookup of an agent's dict that does not keep the agent alive."""
+    """Return a lookup of an agent's dict that holds only a weak reference to the agent."""
     reference = weakref.ref(agent)
     return lambda: getattr(reference(), attribute, {})
 
 
 def lookup_of_class(cls: type, attribute: str) -> Lookup:
-    """Return a lookup of the dict a class itself holds."""
+    """Return a lookup of a class's own dict that holds only a weak reference to the class."""
     reference = weakref.ref(cls)
     return lambda: vars(reference()).get(attribute, {}) if reference() is not None else {}

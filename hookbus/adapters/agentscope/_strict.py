@@ -1,5 +1,5 @@
-"""AgentScope's registration methods with `strict=True`: each class has its own hooks, and mistakes
-raise at once."""
+"""Replaces AgentScope's registration methods for `strict=True`. Each class has its own hooks, and
+invalid registrations raise an exception immediately."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Hooks = dict[str, Callable[..., Any]]
 
 
 class _Scopes:
-    """The dicts of hooks: agents and AgentScope's base classes keep theirs, other classes have one
-    here."""
+    """The dicts of hooks. Agents and AgentScope's base classes have their own dicts, and this
+    object stores the dicts of all other classes."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -43,7 +43,7 @@ class _Scopes:
         return look
 
     def change(self, owner: Any, hook_type: str, change: Callable[[Hooks], object]) -> None:
-        """Change one dict and its connections, both or neither."""
+        """Change a dict of hooks and its connections. If one change fails, neither is made."""
         lookup = self.lookup(owner, hook_type)
         hooks: Any = lookup()
         before = dict(hooks)
@@ -72,8 +72,8 @@ def _check_type(owner: Any, hook_type: str) -> None:
 def replace_registration(patches: Patches, base: type, registry: Registry) -> None:
     """Put the strict registration methods into AgentScope's base class.
 
-    A hook registered under an existing name replaces the old one and keeps its place in the order,
-    as AgentScope documents.
+    A hook that is registered under an existing name replaces the old hook at the same position, as
+    AgentScope documents.
     """
     scopes = _Scopes(registry)
 

@@ -1,4 +1,4 @@
-"""The tools of AgentScope's toolkits as the hook `tool_call`, inside a toolkit's middlewares."""
+"""Hooks the tools of AgentScope's toolkits as `tool_call`, inside the toolkit's middlewares."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _PHASES: Final = ("pre", "around", "post", "error", "finally")
 
 
 def hook_tools(patches: Patches, bus: Bus, module: Any) -> None:
-    """Route every tool call through the hook `tool_call` if any receiver is connected to it.
+    """Route every tool call through the hook `tool_call` if any receiver or listener is connected.
 
-    The parts of a streaming tool are then collected before the agent gets them, because a receiver
-    of `post` may still withhold all of them.
+    In this case, the parts of a streaming tool are collected before the agent gets them, because a
+    `post` receiver may still block the result.
 
     Args:
         patches: the patches of the adapter.
@@ -84,8 +84,8 @@ def _results(response: Any, text_block: Any) -> Results:
 
 
 def _shown(parts: list[Any]) -> Any:
-    """Return the text of a result, or its blocks if they are not all text. The last part contains
-    all earlier ones."""
+    """Return the text of a result, or its blocks if a block is not text. The last part contains all
+    earlier parts."""
     blocks = parts[-1].content if parts else []
     if all(block["type"] == "text" for block in blocks):
         return "\n".join(block["text"] for block in blocks)

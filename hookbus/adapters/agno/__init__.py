@@ -6,8 +6,8 @@ its runs.
     uninstall = agno.install()
     signal("pre_tool_call").connect(only_in_the_sandbox, role="guard")
 
-Agno's own hooks keep working. They become receivers: `explain(function.tool_call)` lists them and
-events name them.
+Agno's own hooks keep working. They become receivers, so `explain(function.tool_call)` and events
+include them.
 """
 
 from ._install import SUPPORTED, install

@@ -1,4 +1,4 @@
-"""One tool call as Agno runs it: the arguments its hooks get, and those that reach the tool."""
+"""Runs one tool call with Agno's rules for the arguments that its hooks and the tool get."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from ._hooks import AroundHook, Registry, is_async_hook
 SEEN: ContextVar[tuple[ToolCall, dict[str, Any], dict[str, Any]] | None] = ContextVar(
     "hookbus_agno_seen", default=None
 )
-"""The arguments an outer hook passed to the next one; Agno does not pass them on to the tool."""
+"""The arguments that an outer hook passed to the next hook. Agno does not pass these arguments on
+to the tool."""
 
 
 async def _always_async() -> None:
@@ -30,8 +31,8 @@ class ToolCall(ToolEnds):
     Attributes:
         fc: Agno's FunctionCall.
         function: the tool.
-        sender: the sender of its hooks: the tool, or its substitute.
-        agent, team, run_context: the owners of the tool; None if it has none.
+        sender: the sender of the call's hooks: the tool, or an object in its place.
+        agent, team, run_context: the owners of the tool, or None.
     """
 
     def __init__(self, agno: Any, fc: Any, *, is_async: bool, off_loop: bool) -> None:
@@ -50,8 +51,8 @@ class ToolCall(ToolEnds):
     # -- as Agno runs it ---------------------------------------------------------------------------
 
     def view(self) -> Any:
-        """Return the object Agno's code runs in place of the FunctionCall; its hooks and its tool
-        are called through hookbus."""
+        """Return the object that Agno's code runs in place of the FunctionCall. It calls the hooks
+        and the tool through hookbus."""
         view = View(
             self.fc, function=self._bare_function(),
             _handle_pre_hook=self._start_sync, _handle_pre_hook_async=self._start_async,
@@ -103,14 +104,14 @@ class ToolCall(ToolEnds):
         raise steering
 
     def hooked(self, hookable: str, arguments: dict[str, Any]) -> Any:
-        """Call one of the hookable methods of `tool_call`."""
+        """Call a hookable method of the hook `tool_call`."""
         agent, kind = self.team if self.agent is None else self.agent, kind_of(self.function)
         return self.sender.call(
             hookable, self.function.name, arguments, self.fc.call_id, kind, agent, self
         )
 
     def _is_answered(self, args: dict[str, Any]) -> bool:
-        """Set the arguments; return whether a receiver of the start answered in place of the
+        """Store the arguments, and return whether a `tool_start` receiver answered in place of the
         tool."""
         self._given = args
         if self._refusal is not None:
@@ -120,14 +121,15 @@ class ToolCall(ToolEnds):
     # -- the tool ----------------------------------------------------------------------------------
 
     def run(self, name: str, args: dict[str, Any]) -> Any:
-        """Run the tool with these arguments, or return the result Agno has cached for them."""
+        """Run the tool with these arguments, or return the result that Agno has cached for the same
+        arguments."""
         bare = self._with_arguments(name, args)
         return self._agno.build(bare, **self._parts)(
             self.function.name, self.function.entrypoint, args
         )
 
     async def run_async(self, name: str, args: dict[str, Any]) -> Any:
-        """Like `run`, for a tool that may be async."""
+        """Like `run`, but for a tool that may be async."""
         entrypoint = self.function.entrypoint
         bare = self._with_arguments(name, args)
         is_plain = not (
@@ -153,7 +155,7 @@ class ToolCall(ToolEnds):
         return View(self.fc, function=View(self.function, tool_hooks=[]), **own)
 
     def must_place(self, args: dict[str, Any]) -> bool:
-        """Return whether these arguments differ from those of the FunctionCall."""
+        """Return whether these arguments must replace the arguments of the FunctionCall."""
         return args is not self._given
 
     # -- tool_hooks --------------------------------------------------------------------------------
@@ -168,7 +170,7 @@ class ToolCall(ToolEnds):
         return self.ask_sync(own, hook, args, call_next)
 
     def check_sync(self, hook: Hook) -> None:
-        """Check a hook of a sync call before any hook is called."""
+        """Check a sync call's hook before any hook is called."""
         if inspect.iscoroutinefunction(hook):
             self._agno.log_warning(
                 f"Cannot use async hooks with sync function calls. Skipping hook: {hook.__name__}"
@@ -212,7 +214,8 @@ class ToolCall(ToolEnds):
         return inspect.iscoroutinefunction(hook)
 
     def checked(self, hook: Hook, result: Any, came: list[Any]) -> Any:
-        """Return the result of a hook; `came` holds the result it got from next."""
+        """Return the result of a hook. `came` holds the result that the next function returned to
+        the hook."""
         return result
 
     def go_in(
@@ -234,7 +237,7 @@ class ToolCall(ToolEnds):
         self, own: AroundHook, hook: Hook, args: dict[str, Any], before: Any,
         kwargs: dict[str, Any], call_next: Hook,
     ) -> Any:  # fmt: skip
-        """Like `go_in`, in an async call."""
+        """Like `go_in`, but in an async call."""
         passed = self.passed(args, before, kwargs)
         if inspect.isgeneratorfunction(hook) or inspect.isasyncgenfunction(hook):
             return await self._inside(own, kwargs).hooked("atool_call", passed)
@@ -246,9 +249,7 @@ class ToolCall(ToolEnds):
             SEEN.set(previous)
 
     def passed(self, args: dict[str, Any], before: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments for the rest of the call, with the changes that the hook made in
-        place.
-        """
+        """Return the arguments for the rest of the call, including in-place changes by the hook."""
         live: dict[str, Any] | None = self.fc.arguments
         if args is self._given and live is not args and live is not self._placed:
             # Nothing was passed, so the hook has its own dict, unless other code has set arguments
@@ -264,8 +265,8 @@ class ToolCall(ToolEnds):
         return args if self._first_args is None else self._first_args
 
     def _inside(self, own: AroundHook, kwargs: dict[str, Any]) -> ToolCall:
-        """Return the call that a generator hook starts when it is iterated, long after its own call
-        is over."""
+        """Return the call for a generator hook, which runs the rest of the call later, when it is
+        iterated."""
         inside: ToolCall = object.__new__(type(self))
         inside.__dict__.update(self.__dict__)
         inside._start, inside._first_args = own.index + 1, kwargs
@@ -274,7 +275,7 @@ class ToolCall(ToolEnds):
     def arguments_of(
         self, own: OwnHook, hook: Hook, next_func: Hook, args: dict[str, Any]
     ) -> dict[str, Any]:
-        """Return the keyword arguments of a hook: only those it has parameters for."""
+        """Return the keyword arguments for a hook, limited to the hook's parameters."""
         known = {
             "agent": self.agent, "team": self.team, "run_context": self.run_context,
             "name": self.function.name, "function_name": self.function.name, "function": next_func,
@@ -284,7 +285,7 @@ class ToolCall(ToolEnds):
 
 
 def connect(registry: Registry, function: Any, on_error: str | None) -> None:
-    """Connect a tool's own hooks, as they are now. `on_error` applies when its `pre_hook` fails."""
+    """Connect a tool's current hooks. `on_error` is the behavior if the tool's `pre_hook` fails."""
     registry.sync(function, "around_tool_call", function.tool_hooks or ())
     registry.sync(
         function, "pre_tool_start", () if function.pre_hook is None else (function.pre_hook,),

@@ -1,5 +1,5 @@
-"""The checks of `strict=True` on the hooks of an agent or team, when it is made and when it first
-runs."""
+"""Checks the hooks of an agent or team with `strict=True`, when the owner is created and before its
+first run."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _STOPPERS = {"InputCheckError", "OutputCheckError"}
 
 
 def replace_registration(patches: Patches) -> None:
-    """Check hooks when an agent or team is made, and when Agno prepares its lists for the first
-    run."""
+    """Check hooks when an agent or team is created, and when Agno prepares its lists of hooks for
+    the first run."""
     for name in ("agent", "team"):
         owner = getattr(import_module(f"agno.{name}"), name.title())
         patches.replace(owner, "__init__", _checking_init(owner.__init__, name))
@@ -67,7 +67,7 @@ def _check_all(hooks: Iterable[Any], owner: str, phase: str) -> None:
 
 
 def _check_names(hook: Any, where: str, owner: str, phase: str) -> None:
-    """Raise an error for a hook with a parameter that its list does not provide."""
+    """Raise an error for a hook with a parameter that Agno does not pass to hooks in this list."""
     if not callable(hook):
         raise HookError(f"{where} is not callable: {hook!r:.60}")
     known = (*_ALWAYS, owner, "run_input" if phase == "pre" else "run_output")
@@ -82,7 +82,8 @@ def _check_names(hook: Any, where: str, owner: str, phase: str) -> None:
 
 
 def _can_stop(hook: Any) -> bool:
-    """Return whether a hook is a guardrail, or its code names an exception that stops a run."""
+    """Return whether a hook is a guardrail, or whether its code names an exception that stops a
+    run."""
     utils = import_module("agno.utils.hooks")
     if isinstance(hook, utils.BaseGuardrail) or utils.is_guardrail_hook(hook):
         return True

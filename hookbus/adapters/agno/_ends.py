@@ -1,4 +1,4 @@
-"""The start and end of a tool call as Agno runs it: its `pre_hook` and its `post_hook`."""
+"""Runs the `pre_hook` and the `post_hook` of a tool call with Agno's rules."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class ToolEnds:
     Attributes:
         fc: Agno's FunctionCall.
         function: the tool.
-        sender: the sender of its hooks: the tool, or its substitute.
-        agent, team, run_context: the owners of the tool; None if it has none.
+        sender: the sender of the call's hooks: the tool, or an object in its place.
+        agent, team, run_context: the owners of the tool, or None.
     """
 
     def __init__(self, agno: Any, fc: Any, *, is_async: bool) -> None:
@@ -64,14 +64,14 @@ class ToolEnds:
             raise
 
     def read(self, answer: Any) -> Any:
-        """Return the answer of a `pre_hook` or `post_hook` to hookbus. Agno ignores their return
-        values."""
+        """Return the answer of a `pre_hook` or `post_hook` for hookbus. Plain return values are
+        ignored, as in Agno."""
         if inspect.isawaitable(answer):
             return answer  # hookbus closes it and reports it
         return None
 
     def note(self, error: BaseException) -> None:
-        """Keep an exception that must reach the caller, and log others as Agno does."""
+        """Store an exception that must reach the caller. Log any other exception, as Agno does."""
         if isinstance(error, self._agno.control_flow):
             self._control = error
         elif isinstance(error, Exception):
@@ -79,13 +79,13 @@ class ToolEnds:
             self._agno.log_exception(error)
 
     def _ready(self, phase: str) -> bool:
-        """Set the hook of a phase; return whether the phase is due."""
+        """Set the hook of a phase, and return whether to run it now."""
         self._control, self._phase, self._is_reached = None, phase, False
         self._own = self.function.pre_hook if phase == "pre-hook" else self.function.post_hook
         return self.is_due(phase)
 
     def is_due(self, phase: str) -> bool:
-        """Return whether a phase runs now."""
+        """Return whether to run the hook of a phase now."""
         return True
 
     def _start_sync(self) -> None:
@@ -105,11 +105,11 @@ class ToolEnds:
             self.let_out()
 
     def refuse(self, error: Exception) -> None:
-        """Keep the tool from running; the model gets a failed call."""
+        """Prevent the tool from running, so that the model gets a failed call."""
         self._refusal = self._control or self._agno.control_flow_in(error) or error
 
     def let_out(self) -> None:
-        """Raise the exception that a hook raised to steer the run."""
+        """Raise the exception with which a hook controls the run, if there is one."""
         if self._control is not None:
             if isinstance(self._control, self._agno.control_flow[0]):
                 self.fc.error = str(self._control)
@@ -132,8 +132,8 @@ class ToolEnds:
             self.let_out()
 
     def outcome(self, outcome: Any) -> Any:
-        """Return the outcome for the caller of the tool, without the result if a receiver of its
-        end blocked it."""
+        """Return the outcome for the caller of the tool. If a `tool_end` receiver blocked the
+        result, the outcome does not contain it."""
         if self._withheld is not None:
             self.fc.error, self.fc.result = str(self._withheld), None
             return type(outcome)(status="failure", error=str(self._withheld))
@@ -142,11 +142,11 @@ class ToolEnds:
         return outcome
 
     def reach(self) -> None:
-        """Record that the start, or the end, runs."""
+        """Record that no receiver stopped the hook `tool_start` or `tool_end`."""
         self._is_reached = True
 
     def asked_for(self, own: OwnHook, hook: Hook, known: dict[str, Any]) -> dict[str, Any]:
-        """Return the known values that a hook has parameters for."""
+        """Return the known values for which a hook has parameters."""
         names = own.names if own.names is not None else signature_of(hook).parameters
         asked = {name: known[name] for name in names if name in known}
         if "run_context" in asked:

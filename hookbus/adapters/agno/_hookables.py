@@ -1,5 +1,4 @@
-"""The hookable methods for Agno: the calls to a tool, the input and output of a run, and the
-classes that have them."""
+"""The hookable methods for Agno's tool calls and for the input and output of its runs."""
 
 from __future__ import annotations
 
@@ -18,8 +17,8 @@ class Sender(NamedTuple):
     """The sender of hookable methods.
 
     Attributes:
-        owner: the sender: a tool, an agent or a team, or a substitute for one.
-        cls: the class that has the hookable methods. An attribute of `owner` with the same name is
+        owner: the sender: a tool, an agent or a team, or an object in its place.
+        cls: the class that has the hookable methods. Attributes of `owner` with the same names are
             not used.
     """
 
@@ -32,23 +31,23 @@ class Sender(NamedTuple):
 
 
 class StandIn(View):
-    """The sender for an object that Agno accepts though it has another class: a mock, or any object
-    with the right attributes.
+    """The sender for an object of another class that Agno accepts, such as a mock or an object with
+    the right attributes.
 
-    It forwards attribute access to that object; the hookable methods are its own.
+    It has its own hookable methods, and forwards all other attribute access to the object.
     """
 
 
 def sender_of(owner: Any, cls: type) -> Sender:
-    """Return the sender for something that Agno runs for this owner, which should be of this
-    class."""
+    """Return the sender for an owner. An owner that is not an instance of the class gets a
+    `StandIn`."""
     # Use the type itself: a mock claims to be of any class.
     return Sender(owner, cls) if issubclass(type(owner), cls) else Sender(StandIn(owner), StandIn)
 
 
 def kind_of(function: Any) -> str:
-    """Return the kind of a tool. Agno does not record it, so it is derived from the module that
-    defines the tool's code."""
+    """Return the kind of a tool. Agno does not record the kind, so the function derives it from the
+    module that defines the tool's code."""
     entrypoint = inspect.unwrap(function.entrypoint)
     home = getattr(getattr(entrypoint, "func", entrypoint), "__module__", None)
     if home == "agno.utils.mcp":
@@ -60,7 +59,7 @@ def kind_of(function: Any) -> str:
 def make_hookable(
     patches: Patches, bus: Bus, cls: Any, functions: tuple[Callable[..., Any], ...]
 ) -> None:
-    """Put hookable methods into a class, until the patches are restored."""
+    """Add hookable methods to a class until the patches are restored."""
     for function in functions:
         name = function.__name__
         patches.replace(cls, name, function)
@@ -136,7 +135,7 @@ def run_input(
     self: Any, run_input: Any, session: Any, run_context: Any, user_id: Any, metadata: Any,
     call: Any,
 ) -> Any:  # fmt: skip
-    """Take the input of a run, once its hooks have seen it."""
+    """Store the input of a run, after the run's hooks have checked it."""
     yield from call.finish(run_input)
 
 
@@ -144,7 +143,7 @@ async def arun_input(
     self: Any, run_input: Any, session: Any, run_context: Any, user_id: Any, metadata: Any,
     call: Any,
 ) -> Any:  # fmt: skip
-    """Take the input of an async run, once its hooks have seen it."""
+    """Store the input of an async run, after the run's hooks have checked it."""
     for event in call.finish(run_input):
         yield event
 
@@ -153,7 +152,7 @@ def run_output(
     self: Any, run_output: Any, session: Any, run_context: Any, user_id: Any, metadata: Any,
     call: Any,
 ) -> Any:  # fmt: skip
-    """Take the output of a run, once its hooks have seen it."""
+    """Store the output of a run, after the run's hooks have checked it."""
     yield from call.finish(run_output)
 
 
@@ -161,7 +160,7 @@ async def arun_output(
     self: Any, run_output: Any, session: Any, run_context: Any, user_id: Any, metadata: Any,
     call: Any,
 ) -> Any:  # fmt: skip
-    """Take the output of an async run, once its hooks have seen it."""
+    """Store the output of an async run, after the run's hooks have checked it."""
     for event in call.finish(run_output):
         yield event
 
@@ -177,4 +176,4 @@ _HOOKS: Final = {
     astool_call: "tool_call", run_input: "run_input", arun_input: "run_input",
     run_output: "run_output", arun_output: "run_output",
 }  # fmt: skip
-"""The name of the hook of each method."""
+"""The name of each method's hook."""

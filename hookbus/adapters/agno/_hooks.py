@@ -1,4 +1,4 @@
-"""Agno's own hooks as receivers: one connection for each, in the order of Agno's lists."""
+"""Connects Agno's own hooks as receivers, in the order of Agno's lists."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class AroundHook(OwnHook):
 
 
 def is_async_hook(hook: Any) -> bool:
-    """Return whether a hook is known to be async: a coroutine function, a partial of one, or an
+    """Return whether a hook is a coroutine function, a partial of a coroutine function, or an
     object with an async `__call__`."""
     while isinstance(hook, functools.partial):
         hook = hook.func
@@ -34,21 +34,20 @@ def is_async_hook(hook: Any) -> bool:
 
 
 class Registry(Mirror[OwnHook]):
-    """The connected hooks of each owner, kept in step with Agno's lists."""
+    """The connected hooks of each owner, synchronized with Agno's lists."""
 
     def __init__(self, bus: Bus) -> None:
         super().__init__()
         self._bus = bus
 
     def sync(self, owner: Any, signal: str, hooks: Sequence[Hook], **options: Any) -> None:
-        """Connect the hooks in the list that are not connected, and disconnect those that are no
-        longer in it.
+        """Connect new hooks in the list, and disconnect hooks that the list no longer contains.
 
         Args:
             owner: the tool, agent or team that has these hooks.
-            signal: such as `"around_tool_call"`.
-            hooks: the list, outermost first.
-            options: returns the connection options of each hook.
+            signal: the name of the signal, such as `"around_tool_call"`.
+            hooks: the list of hooks, with the outermost hook first.
+            options: the options with which each hook is connected.
 
         Raises:
             HookError: if a hook cannot be connected.

@@ -1,4 +1,4 @@
-"""`install`: replaces functions of Agno, and restores them."""
+"""Installs the adapter: replaces functions of Agno, and later restores them."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ def install(
     """Hook Agno's tools, agents and teams.
 
     The sender of a tool's hooks is its `Function`. The hook `tool_start`, with the argument
-    `call`, runs `pre_hook` as a `pre` receiver. At `tool_call`, which has the common arguments
-    and also `call`, `tool_hooks` are arounds. The hook `tool_end`, with the argument `call`, runs
-    `post_hook` as a `pre` receiver. The sender of a run's hooks is the agent or team.
-    `run_input` and `run_output` are streams of Agno's events, where `pre_hooks` and `post_hooks`
-    are arounds.
+    `call`, runs `pre_hook` as a `pre` receiver. The hook `tool_call`, which has the common
+    arguments and also `call`, runs `tool_hooks` as `around` receivers. The hook `tool_end`, with
+    the argument `call`, runs `post_hook` as a `pre` receiver. The sender of a run's hooks is the
+    agent or team. The hooks `run_input` and `run_output`, which yield Agno's events, run
+    `pre_hooks` and `post_hooks` as `around` receivers.
 
     Args:
         bus: the bus to declare the hooks on.
-        strict: False keeps Agno's documented behavior for its own hooks. True treats them as
-            receivers of hookbus. The tool gets the arguments that a hook passes to the next
+        strict: False keeps Agno's documented behavior for its own hooks. True applies the rules of
+            hookbus to these hooks. The tool gets the arguments that a hook passes to the next
             function. Async hooks are awaited or rejected. A failing `pre_hook` stops the call, and
             a failing hook of a run stops the run. Hooks of an agent and of its tools are merged. A
             hook with a parameter that Agno does not pass is rejected.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
+        untested: how to treat a release newer than the tested releases: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises an exception.
 
     Returns:
         A function that restores Agno, attribute for attribute. A second call does nothing.
@@ -88,7 +88,8 @@ def _replace_tools(patches: Patches, bus: Bus, adapter: _Adapter) -> None:
 
 
 class _Adapter:
-    """The replacements in Agno's classes while it runs on hookbus; calls use it to reach Agno."""
+    """The replacements in Agno's classes while it runs on hookbus. Calls use this object to call
+    Agno's functions."""
 
     def __init__(self, bus: Bus, strict: bool, patches: Patches) -> None:
         self._bus, self._strict, self._patches = bus, strict, patches
@@ -119,7 +120,8 @@ class _Adapter:
             connect(self.registry, function, "block" if self._strict else None)
 
     def must_await(self, function: Any) -> bool:
-        """Return whether an async run must not run the whole call to a tool in a thread."""
+        """Return whether an async run must await a tool call instead of running the whole call in a
+        thread."""
         if self._strict:
             return True
         signals = (
@@ -174,7 +176,7 @@ class _Adapter:
     def making(
         self, stock: Callable[..., Any], connect: Callable[[Any], object]
     ) -> Callable[..., Any]:
-        """Return an `__init__` that also connects the hooks passed to it."""
+        """Return an `__init__` that also connects the hooks of the new object."""
 
         @functools.wraps(stock)
         def __init__(made: Any, /, *args: Any, **kwargs: Any) -> None:
@@ -185,13 +187,14 @@ class _Adapter:
         return __init__
 
     def control_flow_in(self, error: BaseException) -> BaseException | None:
-        """Return the exception that a receiver raised to steer the run with `on_error="raise"`."""
+        """Return the exception with which a receiver controls the run, if `on_error="raise"` passed
+        it on."""
         cause = error.__cause__ if isinstance(error, ReceiverError) else None
         return cause if isinstance(cause, self.control_flow) else None
 
     async def in_thread(self, run: Callable[..., Any], next_func: Callable[..., Any]) -> Any:
-        """Run a sync hook of an async call in a thread, where its next returns a value instead of
-        a coroutine."""
+        """Run an async call's sync hook in a thread. In this thread, the next function returns a
+        value instead of a coroutine."""
         loop, home = asyncio.get_running_loop(), threading.get_ident()
         begun: list[Any] = []
 
@@ -210,13 +213,13 @@ class _Adapter:
     # -- runs --------------------------------------------------------------------------------------
 
     def connect_runs(self, owner: Any) -> None:
-        """Connect the hooks of an agent or team, as they are now."""
+        """Connect the current hooks of an agent or team."""
         self.registry.sync(owner, "around_run_input", owner.pre_hooks or ())
         self.registry.sync(owner, "around_run_output", owner.post_hooks or ())
 
     def watch_runs(self, cls: Any, method: str) -> None:
-        """Let receivers get the runs of an agent or team without hooks: Agno calls no hooks if
-        its list is None."""
+        """Run receivers also for agents and teams without hooks of their own. Agno calls no hooks
+        if the list of hooks is None, so this method sets an empty list."""
         stock = getattr(cls, method)
         signals = {f"{phase}_hooks": [self._bus.signal(f"{each}_{hook}") for each in _PHASES]
                    for hook, phase in (("run_input", "pre"), ("run_output", "post"))}  # fmt: skip

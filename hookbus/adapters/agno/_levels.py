@@ -1,4 +1,4 @@
-"""The attributes in which Agno keeps the hooks of runs: of agents and teams, input and output."""
+"""Describes where Agno keeps the input and output hooks of agents and teams."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import attrs
 
 @attrs.frozen
 class Level:
-    """The attributes in which Agno keeps the hooks of one kind of run.
+    """Describes one kind of run hook: input or output, of agents or teams.
 
     Attributes:
-        name: `"agent"` or `"team"`, which is also the parameter name in their hooks.
+        name: `"agent"` or `"team"`, which is also the name of a parameter of these hooks.
         hook: `"run_input"` or `"run_output"`.
-        cls: the class of its agents or teams.
+        cls: the class of the agents or teams.
         module: Agno's module that runs these hooks.
         started, completed: functions that make the events it streams.
-        set_debug: the function it calls after each hook.
+        set_debug: the function that Agno calls after each hook.
         check_error: the exception that a hook raises to stop the run.
     """
 

@@ -1,5 +1,5 @@
-"""The hooks of an agent's or team's run: `run_input` before the model is called, `run_output` after
-it has answered."""
+"""Runs the hooks of an agent's or team's run: `run_input` before the model is called, and
+`run_output` after the model has answered."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class RunHooks:
 
     Attributes:
         owner: the agent or team.
-        sender: the sender of its hooks: the owner, or its substitute.
-        arguments: all arguments available to a hook, by name.
+        sender: the sender of the run's hooks: the owner, or an object in its place.
+        arguments: all arguments that a hook can have, by name.
         subject: the input or output of the run.
     """
 
@@ -97,7 +97,7 @@ class RunHooks:
     # -- one hook ----------------------------------------------------------------------------------
 
     def _is_queued(self, hook: Hook) -> bool:
-        """Defer a hook that should run in the background; return whether it was deferred."""
+        """Defer a hook that should run in the background, and return whether it was deferred."""
         module = self._level.module
         if self._all_in_background:
             if module.is_guardrail_hook(hook):
@@ -151,8 +151,8 @@ class RunHooks:
         )  # fmt: skip
 
     def _failed(self, index: int, hook: Hook, error: Exception) -> None:
-        """Raise an exception that stops a run. Other exceptions are logged, or stop the run too
-        with `strict`."""
+        """Raise an exception that stops a run. Log any other exception, or raise it too with
+        `strict=True`."""
         module, level = self._level.module, self._level
         if isinstance(error, (module.InputCheckError, module.OutputCheckError)):
             raise error
@@ -174,7 +174,7 @@ class RunHooks:
     # -- after the last ----------------------------------------------------------------------------
 
     def finish(self, subject: Any) -> Iterable[Any]:
-        """Take the input or output as the hooks left it. This emits no events."""
+        """Store the final input or output, after all hooks have run. Yield no events."""
         self._is_finished = True
         if subject is not self.subject:
             # The run holds the original object: copy the receiver's replacement into it.
@@ -188,21 +188,21 @@ class RunHooks:
         return ()
 
     def stop(self, reason: object) -> Exception:
-        """Return the exception that stops the run if a receiver blocked it. Blocked output is
-        removed."""
+        """Return the exception that stops a blocked run. If the output was blocked, remove its
+        content."""
         if not self._level.is_input:
             self.subject.content = None
         error: Exception = self._level.check_error(str(reason))
         return error
 
     def check(self) -> None:
-        """Stop the run if a receiver yielded other items instead of passing the input or output."""
+        """Stop the run if a receiver yielded other items instead of calling the rest of the run."""
         if not self._is_finished:
             raise self.stop(f"a receiver stopped {self._level.hook}")
 
 
 def replace_runs(patches: Patches, registry: Registry, *, strict: bool) -> None:
-    """Let hookbus run the hooks of agents' and teams' runs."""
+    """Replace the functions in which Agno runs the hooks of agents and teams."""
     for name, prefix in (("agent", ""), ("team", "_")):
         for hook, phase in (("run_input", "pre"), ("run_output", "post")):
             level = Level.of(name, hook)

@@ -1,5 +1,5 @@
-"""Agno's tool hooks with `strict=True`: arguments that they pass on reach the tool, async hooks are
-awaited or rejected, and failing guards block the call.
+"""Runs Agno's tool hooks with `strict=True`. Arguments that hooks pass on reach the tool, async
+hooks are awaited or rejected, and failing guards block the call.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ._hooks import AroundHook, is_async_hook
 
 
 class StrictToolCall(ToolCall):
-    """One call to a tool whose own hooks are receivers like any other."""
+    """One call to a tool whose own hooks follow the rules of hookbus."""
 
     def __init__(self, agno: Any, fc: Any, *, is_async: bool, off_loop: bool) -> None:
         super().__init__(agno, fc, is_async=is_async, off_loop=off_loop)
@@ -202,8 +202,8 @@ def _close(awaitable: Any) -> None:
 
 
 def merge_scopes(patches: Patches, function_class: Any) -> None:
-    """Let the hooks of an agent or team run outside those of its tools, which Agno itself
-    discards."""
+    """Make the hooks of an agent or team wrap the hooks of its tools. Agno itself would discard the
+    tools' hooks."""
     stock = function_class.__setattr__
 
     def __setattr__(tool: Any, name: str, value: Any) -> None:

@@ -1,5 +1,4 @@
-"""Views of Agno's objects: substitutes that Agno's code, or one of its hooks, sees instead of the
-real object."""
+"""Views of Agno's objects, which Agno's code or hooks get instead of the real objects."""
 
 from __future__ import annotations
 
@@ -9,10 +8,11 @@ from typing import Any
 
 
 def shielded(run_context: Any) -> Any:
-    """Return a run context that shares everything except the list of messages, which it copies.
+    """Return a run context with a copy of the list of messages. All other attributes are shared
+    with the original context.
 
-    Agno swaps a copy into the shared run context and back again. With two concurrent calls, one
-    would therefore leave its copy behind.
+    During a call, Agno replaces this list in the shared run context and then restores it. With two
+    concurrent calls, the wrong list could otherwise remain.
     """
     if getattr(run_context, "messages", None) is None:
         return run_context

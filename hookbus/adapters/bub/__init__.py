@@ -6,8 +6,8 @@ receivers.
     uninstall = bub.install()
     signal("pre_tool_call").connect(only_in_the_sandbox, role="guard")
 
-Plugins still register with pluggy. `explain(framework.question("build_prompt"))` lists them, and
-events name them.
+Plugins still register with pluggy. `explain(framework.question("build_prompt"))` and events include
+them.
 """
 
 from ._install import SUPPORTED, install

@@ -1,4 +1,5 @@
-"""Bub's `AgentHooks` on hookbus: plugins are receivers that run before its methods."""
+"""Runs Bub's `AgentHooks` on hookbus. Plugins are receivers that run before the methods of
+`AgentHooks`."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from ._receivers import Interceptor, Wrapper
 
 
 class Interceptions:
-    """The plugins of one runtime, as called by one `AgentHooks`."""
+    """The plugins of one runtime that one `AgentHooks` calls."""
 
     def __init__(self, questions: Questions, hooks: Any) -> None:
         self._questions, self._hooks = questions, weakref.ref(hooks)
@@ -78,8 +79,8 @@ class Interceptions:
         return (StrictInterception if self._strict else Interception)(self, hook, panel.impls)
 
     def is_in_line(self, hook: str, panel: Panel) -> bool:
-        """Return whether the implementations may be called here in order, because the hook has no
-        other receivers or listeners."""
+        """Return whether the implementations may be called directly, because the hook has no other
+        receivers or listeners."""
         is_side_by_side = self._strict and hook == "after_llm_call"
         return panel.listeners is not None and panel.listeners.is_quiet() and not is_side_by_side
 
@@ -87,8 +88,9 @@ class Interceptions:
 async def in_line(
     asking: Interception, panel: Panel, arguments: dict[str, Any]
 ) -> Replace | Block | None:
-    """Call the implementations that hookbus has called before. Return the answer that ended the
-    call. After an unusual answer or an exception, hookbus continues from there."""
+    """Call the implementations directly that hookbus has called before. Return the answer that
+    ended the call. After an unusual answer or an exception, stop, so that hookbus continues the
+    call."""
     for impl, (function, names) in zip(asking.impls, panel.turns[: panel.known]):
         value: Any = None
         error: BaseException | None = None
@@ -112,12 +114,12 @@ async def in_line(
 
 
 Answer = Callable[..., Any]
-"""Returns a method's result for Bub, from the subject if nothing was decided, or from the subject
-and the reason for a block."""
+"""Returns a method's result for Bub. It takes the request or tool call, and for a blocked call also
+the reason."""
 
 
 def hook_agent(patches: Patches, bus: Bus, module: Any) -> None:
-    """Make the four methods of `AgentHooks` hooks with the same names."""
+    """Hook the four methods of `AgentHooks` under their own names."""
     go_on: dict[str, Answer] = {
         "before_llm_call": lambda request: (request, None),
         "before_tool_call": lambda call: (call, module.ToolCallDecision.proceed()),

@@ -1,5 +1,5 @@
-"""One call of one of Bub's hooks: the arguments of its implementations, and the meaning of their
-answers."""
+"""Runs one call of a Bub hook with Bub's rules for the arguments and the answers of
+implementations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ NOT_GIVEN: Final = type("NotGiven", (), {"__repr__": lambda self: "<not given>"}
 _SKIPPED: Final = object()
 
 _SCOPED: Final = ("provide_lifespan", "provide_tape_store", "provide_steering_inbox")
-"""The hooks whose implementations may be generators: Bub enters the context they return."""
+"""The hooks whose implementations may be generators. Bub enters the context that such an
+implementation returns."""
 
 _VERDICTS: Final = (Block, Replace, Drop)
 
@@ -30,7 +31,7 @@ _PLAIN_TYPES: Final = frozenset({str, int, float, bool, bytes, dict, list, tuple
 
 
 def is_awaitable(value: Any) -> bool:
-    """Return whether to await a value; fast for the usual types."""
+    """Return whether a value must be awaited. The check is fast for the usual types."""
     kind = type(value)
     return (
         value is not None
@@ -40,14 +41,14 @@ def is_awaitable(value: Any) -> bool:
 
 
 def is_unusual(value: Any) -> bool:
-    """Return whether an answer is a verdict of hookbus, or a generator, which means nothing."""
+    """Return whether an answer is a verdict of hookbus or a generator."""
     return type(value) not in _PLAIN_TYPES and (
         isinstance(value, _VERDICTS) or inspect.isgenerator(value)
     )
 
 
 Done = tuple[Any, BaseException | None]
-"""The answer of an implementation, or the exception it raised."""
+"""The answer of an implementation, or the exception that it raised."""
 
 
 @attrs.frozen
@@ -59,25 +60,27 @@ class Answered:
 
 @attrs.define(eq=False)
 class Asking:
-    """One call to one hook, whose answers mean what they mean in Bub.
+    """One call to one hook, which interprets answers as Bub does.
 
     Attributes:
         plugins: the plugins whose implementations are called.
         hook: the name of the hook.
-        impls: pluggy's records of the implementations, in the order they run, as they were when the
-            call began.
-        is_first: whether the first answer ends it; otherwise every answer counts.
-        is_sync: whether it cannot await.
-        only: the implementations to call if not all are called.
-        with_others: whether receivers connected to hookbus directly are called then.
-        stage: the stage of a reported error.
-        failure: the exception an implementation raised.
-        interrupt: an exception that ends the call although hookbus would continue: a CancelledError
-            that the implementation itself raised.
-        done: the results of the first implementations, each a value and an exception; these are not
-            called again.
+        impls: pluggy's records of the implementations at the start of the call, in the order in
+            which they run.
+        is_first: whether the first answer ends the call; otherwise, the result contains all
+            answers.
+        is_sync: whether the call cannot await answers.
+        only: the implementations to call; None means all of them.
+        with_others: whether, with `only`, receivers that are connected directly to hookbus are also
+            called.
+        stage: the stage of the error that `on_error` reports.
+        failure: the exception that an implementation raised.
+        interrupt: an exception that ends the call although hookbus would continue. It is a
+            CancelledError that an implementation raised itself.
+        done: the answers of implementations that were already called directly, each a value and an
+            exception. These implementations are not called again.
         reached: the number of implementations called so far.
-        is_over: whether all implementations were called in line.
+        is_over: whether all implementations were called directly.
     """
 
     plugins: Any
@@ -97,7 +100,7 @@ class Asking:
     on_error: ClassVar[str] = "raise"
 
     def is_failure(self, error: BaseException) -> bool:
-        """Return whether this error reports an exception of an implementation."""
+        """Return whether an implementation's exception caused this error."""
         return self.failure is not None and error.__cause__ is self.failure
 
     def result(self, value: Any) -> Any:
@@ -107,7 +110,7 @@ class Asking:
         return value
 
     def asks(self, plugins: Any, index: int) -> bool:
-        """Return whether this call includes the implementation at this place of these plugins."""
+        """Return whether this call must call the implementation with this index."""
         return (
             plugins is self.plugins
             and self.interrupt is None
@@ -151,16 +154,16 @@ class Asking:
             raise
 
     def read(self, impl: Any, value: Any, arguments: Mapping[str, Any]) -> Any:
-        """Return the meaning of an answer for hookbus."""
+        """Convert an answer to the return value of the receiver."""
         return Answered(value)
 
     def unawaited(self, impl: Any, value: Any) -> Any:
-        """Return the meaning of an awaitable where nothing can be awaited."""
+        """Convert an awaitable answer of a call that cannot await."""
         warn("hook.async_not_supported hook={} adapter={}", self.hook, title_of(impl))
         return Answered(_SKIPPED)
 
     def failed(self, impl: Any, error: BaseException) -> None:
-        """Record an exception of an implementation, which also reaches hookbus."""
+        """Record an implementation's exception. The receiver raises the exception, too."""
         self.failure = error
 
 
@@ -180,8 +183,7 @@ class Notice(Asking):
 
 
 class PlainAsking(Asking):
-    """One call with `strict=True`, whose implementations are receivers of hookbus like any
-    other."""
+    """One call with `strict=True`, whose implementations follow the rules of hookbus."""
 
     on_error = "isolate"
 
@@ -208,7 +210,7 @@ def current(hook: str) -> Asking:
     """Return the call in progress.
 
     Raises:
-        HookError: if the hook is called without Bub.
+        HookError: if Bub did not make the call.
     """
     asking = ASKING.get()
     if asking is None or asking.hook != hook:
@@ -220,8 +222,8 @@ def current(hook: str) -> Asking:
 
 
 def mode_of(hook: str) -> Callable[[Sequence[Receiver[Any]]], Steps[Any, Any]]:
-    """Return the mode of a hook in Bub: implementations in order, until the first answer or all of
-    them."""
+    """Return the mode for a hook of Bub, which calls implementations in order until the first
+    answer, or calls all of them."""
 
     def as_bub_asks(receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
         asking = current(hook)
@@ -248,8 +250,8 @@ def mode_of(hook: str) -> Callable[[Sequence[Receiver[Any]]], Steps[Any, Any]]:
 
 
 def is_cancelled_by_nobody(error: BaseException) -> bool:
-    """Return whether code raised a CancelledError itself: the task was not cancelled and no
-    deadline has passed."""
+    """Return whether an exception is a CancelledError although the current task was not
+    cancelled."""
     if not isinstance(error, asyncio.CancelledError):
         return False
     try:

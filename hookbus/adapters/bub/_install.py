@@ -1,4 +1,4 @@
-"""`install`: replaces functions of Bub, and restores them."""
+"""Installs the adapter: replaces functions of Bub, and later restores them."""
 
 from __future__ import annotations
 
@@ -40,18 +40,19 @@ def install(
     `around_build_prompt`. The four hooks of `AgentHooks` are methods whose sender is the
     `AgentHooks`: `before_llm_call` (`request`, `state`), `after_llm_call` (`request`, `result`,
     `state`), `before_tool_call` (`call`, `state`) and `after_tool_call` (`call`, `result`,
-    `state`). There, plugins are `pre` receivers. The call between the last two is the hook
-    `tool_call`, with the additional arguments `call` and `executor`. A whole turn of a framework is
-    the hook `turn` (`inbound`, `stream_output`).
+    `state`). For these four hooks, plugins are `pre` receivers. The tool call between
+    `before_tool_call` and `after_tool_call` is the hook `tool_call`, with the additional arguments
+    `call` and `executor`. A whole turn of a framework is the hook `turn` (`inbound`,
+    `stream_output`).
 
     Args:
         bus: the bus to declare the hooks on.
-        strict: False keeps Bub's documented behavior for its plugins. True treats them as
-            receivers of hookbus. A failing plugin is isolated and reported; a failing policy of
-            tools or models blocks the call. Wrappers work, async functions are rejected where Bub
+        strict: False keeps Bub's documented behavior for its plugins. True applies the rules of
+            hookbus to plugins. A failing plugin is isolated and reported, but a failing tool or
+            model policy blocks the call. Wrappers work, async functions are rejected where Bub
             cannot await, unknown hook names are rejected, and only return values change a call.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
+        untested: how to treat a release newer than the tested releases: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises an exception.
 
     Returns:
         A function that restores Bub, attribute for attribute. A second call does nothing.
@@ -110,7 +111,8 @@ def _adopting(stock: Any) -> Any:
 
 
 class _OnFirstUse:
-    """An attribute that is made for each object on first access and then stored in the object."""
+    """An attribute that is created for each object on first access, and then stored in the
+    object."""
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
         self._make = make
@@ -132,14 +134,14 @@ class _Adapter:
         self._managers: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def declare(self, framework: Any) -> None:
-        """Make the questions for Bub's own hooks, before any runtime calls one."""
+        """Declare the questions for Bub's own hooks before any runtime calls a hook."""
         manager = framework.pluggy.PluginManager(framework.BUB_HOOK_NAMESPACE)
         manager.add_hookspecs(framework.BubHookSpecs)
         for caller in vars(manager.hook).values():
             self._questions.of(caller)
 
     def plugins_of(self, runtime: Any) -> Plugins:
-        """Connect the plugins of a runtime, including those it gets later."""
+        """Connect the plugins of a runtime, including plugins that are registered later."""
         manager = runtime._plugin_manager
         plugins = Plugins(self._questions, manager)
         self._adopt(runtime, plugins)
@@ -179,7 +181,7 @@ class _Adapter:
 
     @property
     def question(self) -> Callable[[Any, str], Any]:
-        """A method of the framework that returns one of its hooks."""
+        """A method for the framework that returns one of the framework's hooks."""
 
         def question(framework: Any, name: str) -> Any:
             """Return a hook of Bub, for `explain`.

@@ -1,4 +1,5 @@
-"""One call to a hook of Bub's `AgentHooks`, and the decisions of its implementations."""
+"""Runs one call to a hook of Bub's `AgentHooks`, and interprets the decisions of
+implementations."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ class Interception(Asking):
     types: ClassVar[Any]  # the module with Bub's requests and decisions
 
     def is_usual(self, value: Any) -> bool:
-        """Return whether Bub understands an answer."""
+        """Return whether an answer is valid for Bub."""
         if value is None or self.hook.startswith("after_"):
             return True
         types = self.types
@@ -56,7 +57,7 @@ class Interception(Asking):
         return Replace((call, value))
 
     def wrong(self, impl: Any, value: Any, expected: str) -> Any:
-        """Report an invalid answer, and continue without it."""
+        """Log an invalid answer, and ignore it."""
         got = type(value).__name__
         warn(
             "hook.agent_hook_bad_return hook={} adapter={} got={} expected={}", self.hook,
@@ -75,8 +76,8 @@ class Interception(Asking):
 
 
 class StrictInterception(Interception):
-    """An interception with `strict=True`: a failing policy blocks, and only return values have an
-    effect."""
+    """An interception with `strict=True`. A failing policy blocks the call, and only return values
+    have an effect."""
 
     def prepared(self, given: dict[str, Any]) -> dict[str, Any]:
         if self.hook == "before_tool_call" and "call" in given:

@@ -1,5 +1,5 @@
-"""The plugins of one runtime: their implementations as receivers, kept in step with pluggy's lists,
-and called."""
+"""Connects the implementations of a runtime's plugins as receivers, synchronizes them with pluggy's
+lists, and calls them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._receivers import Implementation, Wrapper, implementation
 
 
 def names_of(impl: Any, known: Sequence[str], *, strict: bool) -> tuple[str, ...]:
-    """Return the known arguments that an implementation has parameters for."""
+    """Return the known arguments for which an implementation has parameters."""
     if not strict:
         return tuple(name for name in impl.argnames if name in known)
     parameters = signature_of(impl.function).parameters.values()
@@ -28,8 +28,8 @@ def names_of(impl: Any, known: Sequence[str], *, strict: bool) -> tuple[str, ...
 
 
 def receiver_name(impl: Any) -> str:
-    """Return the name of a receiver in `explain` and events: its plugin, or its function if the
-    plugin has no name."""
+    """Return the name of a receiver for `explain` and events: the plugin's name, or the function's
+    name if the plugin has none."""
     name = str(impl.plugin_name or "")
     return str(impl.function.__qualname__) if not name or name.isdigit() else name
 
@@ -47,7 +47,8 @@ class Plugins:
         """Return the current implementations of a hook.
 
         Raises:
-            HookError: for an unknown hook, with `strict=True`; otherwise it has no implementations.
+            HookError: for an unknown hook with `strict=True`. Without it, an unknown hook has no
+                implementations.
         """
         caller: Any = getattr(self._manager.hook, hook, None)
         panel = self.panels.get(hook)
@@ -78,13 +79,13 @@ class Plugins:
         return self.panels[hook].impls
 
     def rank(self, impl: Any) -> tuple[int, int]:
-        """Return the place of an implementation among those of all hooks; the highest place runs
-        first."""
+        """Return the rank of an implementation across all hooks. Implementations with the highest
+        rank run first."""
         place = [name for name, _ in self._manager.list_name_plugin()].index(impl.plugin_name)
         return (-1, -place) if impl.trylast else (int(impl.tryfirst), place)
 
     def marks(self, hook: str) -> set[tuple[str, str]]:
-        """Return the name and place of the receivers for implementations."""
+        """Return the names and source locations of the receivers for implementations."""
         receivers = self._questions.bus.signal(hook).connections()
         return {
             (each.name, each.where)
@@ -116,8 +117,8 @@ class Plugins:
     # -- in line: without other receivers ----------------------------------------------------------
 
     async def call(self, hook: str, kwargs: Mapping[str, Any], *, is_first: bool = False) -> Any:
-        """Call all implementations, or until one answers: in line, and through hookbus from the
-        point where that does not suffice."""
+        """Call all implementations, or call implementations until one answers. They are called
+        directly as far as possible, and through hookbus from then on."""
         panel, done = self.panel(hook), []
         if panel.listeners is None or panel.listeners.is_quiet():
             for function, names in panel.turns[: panel.known]:
@@ -139,7 +140,7 @@ class Plugins:
         return await self.ask(panel, self.asking(panel, hook, is_first=is_first, done=done), kwargs)
 
     def call_sync(self, hook: str, kwargs: Mapping[str, Any], *, is_first: bool = False) -> Any:
-        """Like `call`, without awaiting."""
+        """Like `call`, but without awaiting answers."""
         panel, done = self.panel(hook), []
         if panel.listeners is None or panel.listeners.is_quiet():
             for function, names in panel.turns[: panel.known]:
@@ -174,7 +175,8 @@ class Plugins:
         return kind(self, hook, panel.impls, **how)
 
     async def ask(self, panel: Panel, asking: Asking, kwargs: Mapping[str, Any]) -> Any:
-        """Ask a question that may await, and raise an exception of an implementation unchanged."""
+        """Ask a question that may await answers. An implementation's exception is raised
+        unchanged."""
         outer = ASKING.get()
         ASKING.set(asking)
         try:
@@ -189,7 +191,7 @@ class Plugins:
         raise asking.failure  # type: ignore[misc]
 
     def ask_sync(self, panel: Panel, asking: Asking, kwargs: Mapping[str, Any]) -> Any:
-        """Ask without awaiting."""
+        """Ask a question without awaiting answers."""
         outer = ASKING.get()
         ASKING.set(asking)
         try:
@@ -215,13 +217,15 @@ def _asked(panel: Panel, asking: Asking, kwargs: Mapping[str, Any]) -> Any:
 
 
 def _note(panel: Panel, asking: Asking) -> None:
-    """Record the number of implementations called, unless they have changed since."""
+    """Record the number of implementations that hookbus has called, unless the implementations have
+    changed since."""
     if panel.impls is asking.impls and asking.only is None:
         panel.known = max(panel.known, asking.reached)
 
 
 def _understood(asking: Asking, result: Any) -> Any:
-    """Return all answers, or the first, if the question itself returns the other."""
+    """Convert the result of a question to all answers or to the first answer, as the call
+    requires."""
     if type(result) is not modes.Answers:
         return asking.result(result)
     values = [answer.value for answer in result.answers if answer.value is not None]
@@ -229,7 +233,7 @@ def _understood(asking: Asking, result: Any) -> Any:
 
 
 def _driven(coroutine: Coroutine[Any, Any, Any], hook: str) -> Any:
-    """Run a coroutine that must not wait; a receiver that waits fails."""
+    """Run a coroutine without awaiting. A receiver that awaits fails."""
     try:
         coroutine.send(None)
         coroutine.throw(_cannot_await(hook))

@@ -1,4 +1,4 @@
-"""Bub's hooks as questions of hookbus."""
+"""Declares Bub's hooks as questions of hookbus."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SYNC_ONLY: Final = frozenset({
     "provide_tape_sidecar", "provide_lifespan", "provide_steering_inbox", "build_tape_context",
     "system_prompt",
 })  # fmt: skip
-"""The hooks that Bub calls where it cannot await."""
+"""The hooks that Bub calls from sync code, so that it cannot await answers."""
 
 INTERCEPTION: Final = {
     "before_llm_call": ("request", "state"),
@@ -29,11 +29,11 @@ INTERCEPTION: Final = {
     "before_tool_call": ("call", "state"),
     "after_tool_call": ("call", "result", "state"),
 }
-"""The hooks that Bub calls through `AgentHooks`, and their arguments; they are methods, and
+"""The hooks that Bub calls through `AgentHooks`, with their arguments. These hooks are methods, and
 receivers run before them."""
 
 _ONE_BY_ONE: Final = ("run_model", "run_model_stream", "onboard_config")
-"""The hooks whose implementations Bub may call one at a time."""
+"""The hooks for which Bub may call single implementations, one after another."""
 
 _PHASES: Final = ("pre", "around", "post", "error", "finally")
 
@@ -57,7 +57,7 @@ class Listeners:
         if bus._is_observed or bus.timeout is not None or self._where_own._count != self.own:
             return False
         is_heard = any(signal._count for signal in self._others)
-        return not (is_heard or self._where_own._is_muted_somewhere)
+        return not (is_heard or self._where_own._muted_by)
 
 
 @attrs.frozen(eq=False)
@@ -67,8 +67,8 @@ class Question:
     Attributes:
         ask: the hookspec.
         names: the names of its arguments.
-        kind: whether it returns the `"first"` answer, `"all"` or nothing (`"void"`); None if each
-            call decides that.
+        kind: whether the question returns the `"first"` answer, `"all"` answers or nothing
+            (`"void"`); None if this depends on the call.
     """
 
     ask: Any
@@ -77,15 +77,15 @@ class Question:
     listeners: Listeners
 
     def gives(self, is_first: bool) -> bool:
-        """Return whether this question returns the first answer if `is_first`, or else all
+        """Return whether this question returns the first answer, if `is_first` is true, or all
         answers.
         """
         return self.kind is None or self.kind == ("first" if is_first else "all")
 
 
 class Connected:
-    """The connections for one hook of one owner. It does not reference the implementations, so it
-    can outlive them."""
+    """The connections for one hook of one owner. The object does not reference the implementations,
+    so it can outlive them."""
 
     def __init__(self, listeners: Listeners | None) -> None:
         self._listeners = listeners
@@ -111,13 +111,13 @@ class Panel:
     represent them.
 
     Attributes:
-        listeners: the receivers and listeners of the hook; None for a hook without a specification,
-            which hookbus does not know.
-        question: the question they answer; None if they run before a method.
-        stored: the implementations as pluggy keeps them.
-        turns: the function of each, and the names of its arguments.
-        known: the number of implementations, from the first, that hookbus has called since they
-            were connected.
+        listeners: counts the receivers and listeners of the hook; None for a hook without a
+            specification, which is not a hook of hookbus.
+        question: the question that the implementations answer; None if they run before a method.
+        stored: the implementations in pluggy's order.
+        turns: the function of each implementation, with the names of its arguments.
+        known: the number of implementations, counted from the first, that hookbus has called since
+            they were connected.
     """
 
     listeners: Listeners | None = None
@@ -131,12 +131,13 @@ class Panel:
     )
 
     def put(self, stored: list[Any], connect: Connect) -> None:
-        """Replace the implementations with the given ones, all or none.
+        """Replace the implementations. If a connection fails, disconnect all of them.
 
         Args:
             stored: pluggy's list.
-            connect: connects one, given its record and its place; returns the names of its
-                arguments, the connection if there is one, and whether it is not a wrapper.
+            connect: connects an implementation, given its record and its index. It returns the
+                names of the arguments, the connection or None, and whether the implementation is
+                not a wrapper.
         """
         self.disconnect()
         self.impls = stored[::-1]
@@ -162,8 +163,8 @@ Connect = Callable[[Any, int], tuple[tuple[str, ...], Connection | None, bool]]
 
 
 class Questions:
-    """The questions of one bus, each made when it is first needed, and the connections of owners
-    that are gone."""
+    """The questions of one bus, each declared when it is first needed, and the connections of
+    owners that no longer exist."""
 
     def __init__(self, bus: Bus, *, strict: bool) -> None:
         self.bus, self.strict = bus, strict
@@ -173,7 +174,7 @@ class Questions:
         self._orphans: deque[list[Connected]] = deque()
 
     def of(self, caller: Any) -> Question | None:
-        """Return the question for a hook of pluggy; None for one without a specification."""
+        """Return the question for a hook of pluggy, or None for a hook without a specification."""
         if caller.name not in self._made and caller.has_spec() and caller.name not in INTERCEPTION:
             with self.lock:
                 if caller.name not in self._made:
@@ -207,13 +208,13 @@ class Questions:
         return (modes.firstresult, "first") if is_first else (modes.broadcast, "all")
 
     def adopt(self, owner: Any, connected: list[Connected]) -> None:
-        """Disconnect the receivers of an owner once it is gone; at the next opportunity, and not
-        during garbage collection."""
+        """Disconnect an owner's receivers after the owner no longer exists. The next call of
+        `sweep` disconnects them, not the garbage collection."""
         self.sweep()
         weakref.finalize(owner, self._orphans.append, connected).atexit = False
 
     def sweep(self) -> None:
-        """Disconnect the receivers of owners that are gone."""
+        """Disconnect the receivers of owners that no longer exist."""
         while self._orphans:
             for connected in self._orphans.popleft():
                 connected.disconnect()

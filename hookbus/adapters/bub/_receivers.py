@@ -13,10 +13,10 @@ _KIND = inspect.Parameter
 
 
 class Implementation:
-    """The receiver for one implementation of one plugin: it answers a question.
+    """The receiver for one implementation of a plugin, which answers a question.
 
-    It knows only the place of the implementation among those of its hook, not the plugin or the
-    runtime; the current call knows the implementation. An unreferenced runtime is therefore
+    The receiver stores only the index of the implementation, and only a weak reference to the
+    plugins. The current call knows the implementation. An unreferenced runtime can therefore be
     garbage-collected with its plugins.
     """
 
@@ -42,7 +42,7 @@ class Implementation:
         return self.ask(given)
 
     def ask(self, arguments: Mapping[str, Any]) -> Any:
-        """Call the implementation with the arguments that it names."""
+        """Call the implementation with the arguments for which it has parameters."""
         asking = current(self.hook)
         if not asking.asks(self.plugins(), self.index):
             return None
@@ -57,7 +57,7 @@ class Implementation:
 
 
 class AsyncImplementation(Implementation):
-    """The receiver for a coroutine function, which shows hookbus that it must await."""
+    """The receiver for a coroutine function. It is async, so that hookbus awaits the answer."""
 
     async def __call__(self, **given: Any) -> Any:
         answer = self.ask(given)
@@ -83,8 +83,8 @@ class Interceptor(Implementation):
 
 
 class Wrapper(Implementation):
-    """The receiver for a pluggy wrapper: a generator function whose `yield` is the rest of the
-    call."""
+    """The receiver for a pluggy wrapper, which is a generator function that runs the rest of the
+    call at its `yield`."""
 
     def parameters(self) -> list[inspect.Parameter]:
         sender = _KIND("hook", _KIND.POSITIONAL_ONLY)
@@ -120,7 +120,7 @@ async def _end_later(impl: Any, generator: Any, awaitable: Any) -> Any:
 
 
 def _end(impl: Any, generator: Any, result: Any, error: BaseException | None) -> Any:
-    """Send the outcome of the call to a wrapper; return or raise the wrapper's own outcome."""
+    """Send the outcome of the call to a wrapper, and return or raise the wrapper's own outcome."""
     from pluggy import Result
 
     old: Any = Result(result, error) if impl.hookwrapper else None

@@ -1,5 +1,5 @@
-"""The methods of Bub's `HookRuntime`, on hookbus. Without other receivers or listeners, Bub's
-implementations are called in line."""
+"""Runs the methods of Bub's `HookRuntime` on hookbus. Without other receivers or listeners, Bub's
+implementations are called directly."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ._calls import Notice
 from ._plugins import Plugins
 
 STOCK: Final[dict[str, Callable[..., Any]]] = {}
-"""Bub's own methods. Other code may still hold one of the methods here after uninstalling."""
+"""Bub's own methods, for other code that still references a replaced method after uninstalling."""
 
 ASYNC: Final = ("call_first", "call_many")
-"""The methods that return a coroutine made elsewhere: one coroutine less for every hook of a
-turn."""
+"""The plain functions that return another function's coroutine. This saves one coroutine for each
+call."""
 
 
 def _plugins(runtime: Any) -> Plugins | None:

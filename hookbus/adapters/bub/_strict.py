@@ -1,4 +1,4 @@
-"""Bub's registration, its report, and its search for a model, with `strict=True`."""
+"""Replaces Bub's registration, its hook report and its search for a model with `strict=True`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ _MODELS: Final = ("run_model", "run_model_stream")
 
 
 def check_plugin(manager: Any, plugin: Any) -> None:
-    """Reject a plugin that implements an unknown hook, or is async where Bub cannot await.
+    """Reject a plugin that implements an unknown hook, or that implements a hook of sync code as
+    async.
 
     Raises:
-        HookError: with the implementation and its file and line; nothing is registered then.
+        HookError: if the plugin is rejected; the message names the implementation with its file and
+            line.
     """
     known = [name for name, caller in vars(manager.hook).items() if caller.has_spec()]
     for attribute in dir(plugin) if plugin is not None else ():
@@ -44,7 +46,7 @@ def check_plugin(manager: Any, plugin: Any) -> None:
 
 
 def hook_report(runtime: Any) -> dict[str, list[str]]:
-    """Return the plugins of each hook, in the order they run."""
+    """Return the plugins of each hook, in the order in which they run."""
     plugins: Plugins = runtime._hookbus
     plugins.sync()
     return {
@@ -55,8 +57,8 @@ def hook_report(runtime: Any) -> dict[str, list[str]]:
 
 
 async def _ask_models(runtime: Any, **given: Any) -> tuple[str, Any]:
-    """Call the models in order, for text and for streams, until one answers; return its hook and
-    the answer."""
+    """Call the models in order, for text and for streams, until a model answers. Return the model's
+    hook and the answer."""
     plugins: Plugins = runtime._hookbus
     panels = {hook: plugins.panel(hook) for hook in _MODELS}
     # Pairs of a hook and the place of its implementation in the order of both hooks.
@@ -81,7 +83,7 @@ async def _ask_models(runtime: Any, **given: Any) -> tuple[str, Any]:
 
 
 async def run_model(runtime: Any, prompt: Any, session_id: str, state: Any) -> str | None:
-    """Return the text of the first model that answers, or the text of its stream."""
+    """Return the answer of the first model that answers. A stream is read and returned as text."""
     hook, answer = await _ask_models(runtime, prompt=prompt, session_id=session_id, state=state)
     if hook != "run_model_stream":
         if answer is None or isinstance(answer, str):
@@ -94,7 +96,8 @@ async def run_model(runtime: Any, prompt: Any, session_id: str, state: Any) -> s
 
 
 async def run_model_stream(runtime: Any, prompt: Any, session_id: str, state: Any) -> Any:
-    """Return the stream of the first model that answers, or its text as a stream of one part."""
+    """Return the stream of the first model that answers. A text is returned as a stream of one
+    part."""
     hook, answer = await _ask_models(runtime, prompt=prompt, session_id=session_id, state=state)
     if hook != "run_model":
         return answer if answer is None else _checked(answer)

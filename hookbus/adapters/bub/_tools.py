@@ -1,4 +1,4 @@
-"""The run of one of Bub's tools as the hook `tool_call`."""
+"""Hooks the runs of Bub's tools as `tool_call`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .._vocabulary import hook_tool_call
 from ._questions import Listeners
 
 _CALL_ID: Final[ContextVar[str | None]] = ContextVar("hookbus_bub_call_id", default=None)
-"""The model's id of the current call, which Bub keeps only for its tracing."""
+"""The model's id of the current call, which Bub uses only for tracing."""
 
 
 def hook_tools(patches: Patches, bus: Bus, module: Any, errors: Any) -> None:
-    """Make the call between `before_tool_call` and `after_tool_call` the hook `tool_call`."""
+    """Hook the call between `before_tool_call` and `after_tool_call` as `tool_call`."""
     cls, listeners = module.ToolExecutor, Listeners(bus, "tool_call", "tool_call")
     stock, stock_traced = vars(cls)["_invoke_normalized"], vars(cls)["_trace_tool_response"]
 
@@ -27,7 +27,8 @@ def hook_tools(patches: Patches, bus: Bus, module: Any, errors: Any) -> None:
         name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any,
         caller: Any, call: Any, executor: Any,
     ) -> Any:  # fmt: skip
-        """Run a tool; its exceptions are already BubError. Only `arguments` can be changed."""
+        """Run a tool. Its exceptions were already converted to BubError. Only `arguments` can be
+        changed."""
         if arguments is not call.arguments:
             call = module.replace(call, arguments=dict(arguments))
         return await executor(call, call.context)

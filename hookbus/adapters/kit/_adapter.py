@@ -1,4 +1,4 @@
-"""Adapters that describe which functions of a framework are hooked."""
+"""Describes an adapter by the functions of a framework that it hooks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Step = Callable[[Gate], Any]
 
 _RUNS: Final[dict[Any, tuple[str, ...]]] = {True: ("agent_stream",), False: ("agent_run",)}
-"""The hooks of a method that always streams, and of one that never does."""
+"""The hooks for a method that always streams (True) or never streams (False)."""
 
 
 class Adapter:
@@ -48,12 +48,12 @@ class Adapter:
         refused: a function that takes the `Refusal` of a blocked call, and returns the result for
             the framework or raises an exception. By default, `HookBlocked` is raised.
         shown: a function that takes the framework's result and returns the text or plain data that
-            receivers see; or a pair of functions such as `shown_as.pydantic`.
+            receivers see. It can also be a pair of functions, such as `shown_as.pydantic`.
         packed: a function that takes the call, the framework's result (None if the tool did not
-            run) and the value that replaces it, and returns the new result.
+            run) and the replacement value, and returns the new result.
         sample: a function that creates one tool of the framework, for the self-test on untested
-            releases; or the name of a module with this function, `sample`, and with the list of all
-            hooked functions, `SEAMS`.
+            releases. It can also be the name of a module that contains this function as `sample`
+            and the list of all hooked functions as `SEAMS`.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Adapter:
         parameters: Callable[[Any], Iterable[str]] | None = None, layer: int = 0,
         stream: bool | None = None, optional: bool = False, if_installed: bool = False,
     ) -> None:  # fmt: skip
-        """Make each call to a function a `tool_call`.
+        """Hook each call to a function as `tool_call`.
 
         The fields of the call are paths. The first name of a path is a parameter of the function
         or, if there is no such parameter, an attribute of the tool; an example is
@@ -98,7 +98,7 @@ class Adapter:
                 takes the framework's function and the arguments of the call, and returns a
                 `ToolCall` and a function that makes the call with changed arguments.
             name: the name of the tool.
-            arguments: the parameter with the arguments of the tool: a mapping, a pydantic model, or
+            arguments: the parameter with the tool's arguments, as a mapping, a pydantic model, or
                 JSON. By default, all parameters of the function are arguments of the tool.
             kind: the kind of the tool, or a function that takes the tool and returns its kind.
             caller: the agent that calls the tool.
@@ -106,8 +106,8 @@ class Adapter:
             tool: the tool, which is the sender. By default, it is the object that has the method.
             parameters: a function that takes the tool and returns the names of its parameters, if
                 the hooked function accepts any arguments.
-            layer: the depth of the function, if a call passes through several hooked functions. The
-                inner function has the higher number. The hooks run once, at the outer one.
+            layer: the layer of the function, if a call passes through several hooked functions.
+                Inner functions have higher numbers. The hooks run once, at the outermost function.
             stream: whether the function yields its result as the last of several parts. By default,
                 this is true for an async generator function.
             optional: whether some releases of the framework may lack the function.
@@ -137,19 +137,19 @@ class Adapter:
         self, *paths: str, messages: str | None = None, is_async: bool | None = None,
         aside: type[Aside] | None = None,
     ) -> Model:  # fmt: skip
-        """Make each call to a method that returns a whole answer a `model_call`.
+        """Hook each call to a method that returns a whole answer as `model_call`.
 
         Args:
             paths: the paths of the methods.
-            messages: the parameter with the messages; by default, the first one. The other
-                parameters are the options.
+            messages: the parameter with the messages; by default, the first parameter. All other
+                parameters are options.
             is_async: whether the methods are async. By default, this is true for coroutine
                 functions and async generator functions.
             aside: a class that delays the framework's own reports of an answer until the guards
                 have returned.
 
         Returns:
-            An object whose method `stream` adds methods that return the answer in parts.
+            An object whose `stream` method hooks the methods that return the answer in parts.
         """
         self.words("model_call")
         return Model(self, aside).hooked(paths, "model_call", None, messages, is_async)
@@ -159,16 +159,16 @@ class Adapter:
         self, path: str, *, agent: str | None = None, input: str | None = None,
         stream: str | bool | None = None,
     ) -> None:  # fmt: skip
-        """Make each call to a method an `agent_run`, or an `agent_stream` if it yields parts.
+        """Hook each call to a method as `agent_run`, or as `agent_stream` if it yields parts.
 
         Args:
             path: the path of the method.
             agent: the parameter or attribute with the agent. By default, the agent is the object
                 that has the method.
-            input: the parameter with the input; by default, the first one.
-            stream: the parameter that requests a stream; or True if the method always yields parts,
-                and False if it never does. Parts of an async method are async. A method that does
-                not fit raises `HookError` when the adapter is installed.
+            input: the parameter with the input; by default, the first parameter.
+            stream: the parameter that requests a stream, or True if the method always yields parts,
+                or False if it never yields parts. An async method yields async parts. If the method
+                does not match, installing the adapter raises `HookError`.
         """
         self.words(*_RUNS.get(stream, ("agent_run", "agent_stream")))
 
@@ -213,7 +213,7 @@ class Adapter:
         return step
 
     def words(self, *hooks: str) -> None:
-        """Declare hooks of the vocabulary that functions passed to `wrap` and `also` call.
+        """Declare the common hooks that functions passed to `wrap` and `also` call.
 
         Args:
             hooks: the names of the hooks, such as `"agent_run"`.
@@ -245,15 +245,15 @@ class Adapter:
         self, bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
         approver: Store | None = None, untested: Untested = "check",
     ) -> Uninstall:  # fmt: skip
-        """Hook the calls of the framework, of both existing and future objects.
+        """Hook the calls of both existing and future objects of the framework.
 
         Args:
             bus: the bus to declare the hooks on.
             say: a function that turns a `HookBlocked` into the text that the model reads.
-            approver: a store that the bus asks for approval while the run is paused. Only adapters
-                of frameworks that can pause a run accept one.
-            untested: what to do with a release newer than the tested ones: `"check"` checks the
-                replaced functions and runs a self-test, `"refuse"` raises.
+            approver: a store for requests for approval, while the run is paused. Only adapters of
+                frameworks that can pause a run accept a store.
+            untested: how to treat a release newer than the tested releases: `"check"` checks the
+                replaced functions and runs a self-test, `"refuse"` raises an exception.
 
         Returns:
             A function that restores the framework. A second call does nothing.

@@ -49,8 +49,8 @@ class Shown:
     """Ready-made conversions of results.
 
     Attributes:
-        pydantic: shows pydantic models, including those in lists and dicts, as plain data. A
-            changed value is validated and becomes a model again.
+        pydantic: shows pydantic models, including models in lists and dicts, as plain data. A
+            changed value is validated and converted back to a model.
     """
 
     pydantic: Final = Form(_dumped, lambda call, raw, value: _loaded(raw, value))
@@ -62,15 +62,15 @@ shown_as: Final = Shown()
 def refused_as(
     base: str | type[Exception], **attributes: Callable[[Refusal], Any]
 ) -> Callable[[Refusal], Any]:
-    """Return a function for `refused=` of an adapter. It raises an exception that is both a
-    `HookBlocked` and an exception of the framework, whose message the framework passes to the
-    model. The message is the text of the refusal.
+    """Return a function for `refused=` of an adapter. The function raises an exception that is both
+    a `HookBlocked` and an exception of the framework. Its message is the text of the refusal, which
+    the framework passes to the model.
 
     Args:
         base: the framework's exception class, or its path, such as
             `"agentlib.errors:ToolError"`.
-        attributes: the attributes of the exception that the framework reads. Each is a function
-            that takes the `Refusal` and returns the value.
+        attributes: the attributes of the exception that the framework reads. Each attribute is
+            given as a function that takes the `Refusal` and returns the attribute's value.
     """
 
     @cache

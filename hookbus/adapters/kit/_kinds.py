@@ -1,4 +1,4 @@
-"""The kind of a tool, by its class."""
+"""Determines the kind of a tool by its class."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 
 def kind_by_class(kinds: Mapping[str, str]) -> Callable[[Any], str]:
-    """Return a function for `kind=` of an adapter. It takes a tool, and returns the kind of the
-    first of the tool's classes that the mapping has a kind for; otherwise `"function"`.
+    """Return a function for `kind=` of an adapter. The function takes a tool, and checks the tool's
+    classes in MRO order. It returns the kind of the first class that matches a glob, or
+    `"function"`.
 
     Args:
         kinds: the kind for each glob over the full names of classes, such as

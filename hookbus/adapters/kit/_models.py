@@ -1,4 +1,4 @@
-"""The methods of a framework that call its models."""
+"""Describes the methods of a framework that call models."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Adapter(Protocol):
 
 
 class Model:
-    """The models of a framework. `Adapter.model` returns this object."""
+    """The hooked model methods of an adapter, as returned by `Adapter.model`."""
 
     def __init__(self, adapter: _Adapter, aside: type[Aside] | None) -> None:
         self._adapter, self._aside = adapter, aside
@@ -29,7 +29,7 @@ class Model:
         self, paths: Iterable[str], word: str, forms: Forms | None, messages: str | None,
         is_async: bool | None,
     ) -> Model:  # fmt: skip
-        """Hook methods of the models. Return this object."""
+        """Hook methods that return whole answers, and return this object."""
 
         def hook(gate: Gate) -> None:
             for path in paths:
@@ -46,14 +46,14 @@ class Model:
         items: Callable[[Any], Iterable[Any]], messages: str | None = None,
         is_async: bool | None = None,
     ) -> Model:  # fmt: skip
-        """Make each call to a method that returns an answer in parts a `model_call`, too.
+        """Hook each call to a method that returns an answer in parts as `model_call`.
 
         Args:
             paths: the paths of the methods.
-            whole: a function that joins all parts into one answer, in the form that a request
+            whole: a function that joins all parts into one answer, of the same type as a request
                 without streaming returns.
-            items: a function that splits an answer that a receiver changed or returned into parts;
-                usually, it returns a single part.
+            items: a function that splits an answer into parts, for an answer that a receiver
+                changed or returned. Usually, the function returns a single part.
             messages: as in `Adapter.model`, like `is_async`.
 
         Returns:

@@ -51,7 +51,7 @@ def is_missing(gate: Gate, path: str, *, optional: bool, if_installed: bool) -> 
 
     Raises:
         HookError: if the function is missing but must exist.
-        ImportError: if its package is missing but must be installed.
+        ImportError: if the function's package is missing but must be installed.
     """
     try:
         gate.patches.look_for(*find(gate, path))
@@ -67,8 +67,8 @@ def is_missing(gate: Gate, path: str, *, optional: bool, if_installed: bool) -> 
 
 
 def replace(gate: Gate, path: str, replacement: Replacement) -> None:
-    """Replace the function at a path: a method also in subclasses, and a function also in modules
-    that have imported it."""
+    """Replace the function at a path. A method is also replaced in subclasses, and a function is
+    also replaced in modules that have imported it."""
     owner, name = find(gate, path)
     make = functools.partial(_wrapper, gate, replacement)
     raw = vars(owner).get(name)
@@ -81,8 +81,8 @@ def replace(gate: Gate, path: str, replacement: Replacement) -> None:
 
 
 def _wrapper(gate: Gate, replacement: Replacement, stock: Any) -> Any:
-    """Return a function of the same kind as the replacement. Other code may keep this function
-    after the adapter is uninstalled; then it calls the framework's function."""
+    """Return a function of the same kind as the replacement. Other code may still call this
+    function after the adapter is uninstalled. In this case, it calls the framework's function."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if gate.patches.is_live:

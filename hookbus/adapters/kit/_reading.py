@@ -15,8 +15,8 @@ from .._arguments import arguments_of, named, positional_names
 from .._tools import ToolCall
 
 Source = str | Callable[[Mapping[str, Any]], Any] | None
-"""The source of a field of a call: the path of a parameter or of an attribute of the tool, such as
-`"context.call_id"`; or a function that takes the arguments by name."""
+"""The source of a call's field. It is the path of a parameter or of a tool's attribute, such as
+`"context.call_id"`, or a function that takes the arguments by name."""
 
 _OWN: Final = "self"
 
@@ -42,7 +42,7 @@ class Reader:
         is_method: whether the function is a method, whose first argument is its object.
 
     Raises:
-        HookError: if the function does not have the parameter with the arguments of the tool.
+        HookError: if the function lacks the parameter that contains the arguments of the tool.
     """
 
     def __init__(self, function: Any, fields: Fields, *, is_method: bool) -> None:

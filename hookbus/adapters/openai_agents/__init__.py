@@ -4,15 +4,15 @@
 an agent used as a tool, and a custom, shell, local shell, patch or computer tool. It also covers
 every hand-off (sender: the `Handoff`). The model reads the reason for a blocked call, and a blocked
 hand-off does not happen. A blocked call is never the final output of a run: if `tool_use_behavior`
-would stop on it, the run continues and the model reads the reason. A patch with several operations
-makes one call for each operation. `model_call` and `model_stream` (sender: the `Model`) cover the
-calls to every model. `agent_run` covers `Runner.run` and `run_sync`; its result is the `RunResult`.
-`agent_stream` covers a whole streamed run; its parts are those of `model_stream`. A blocked model
-call or run raises `HookBlocked`.
+would stop the run after the call, the run continues and the model reads the reason. A patch with
+several operations makes one call for each operation. `model_call` and `model_stream` (sender: the
+`Model`) cover the calls to every model. `agent_run` covers `Runner.run` and `run_sync`; its result
+is the `RunResult`. `agent_stream` covers a whole streamed run, and yields the same parts as
+`model_stream`. A blocked model call or run raises `HookBlocked`.
 
-While the `approver` decides, the run is interrupted. Approve or reject the `interruptions` of the
-run in its `RunState`, and resume the run with it. Local shell and computer tools, patches of
-several files and hand-offs cannot be interrupted and are blocked instead.
+While the `approver` decides, the run is interrupted. Approve or reject the run's `interruptions` in
+its `RunState`, and resume the run with this state. Local shell and computer tools, patches of
+several files and hand-offs cannot be interrupted, so they are blocked instead.
 
 Not covered: tools that the provider runs (hosted tools, hosted MCP servers), hand-offs in realtime
 sessions, and direct calls to `tool.on_invoke_tool`. Calls to `agents.tool.invoke_function_tool` are

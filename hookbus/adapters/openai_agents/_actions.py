@@ -1,4 +1,5 @@
-"""Custom, shell, local shell, patch and computer tools, each run by an action of the SDK."""
+"""Hooks custom, shell, local shell, patch and computer tools, which the SDK runs by its action
+classes."""
 
 from __future__ import annotations
 
@@ -18,12 +19,12 @@ _BLANK: Final = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5E"
     "rkJggg=="
 )
-"""The screenshot that a model gets when a computer call is denied: one pixel."""
+"""The screenshot for the model if a computer call is denied, which is a single pixel."""
 
 
 def hook_actions(gate: Gate) -> None:
-    """Make each action run a copy of its tool whose functions are hooked. The hooks run inside the
-    SDK's approvals, and before any code gets the result."""
+    """Make each action run a copy of its tool with hooked functions. The hooks run after the SDK's
+    own approvals, and before any code gets the result."""
     actions = module("run_internal.tool_actions")
     operations_of = gate.patches.look_for(actions, "coerce_apply_patch_operations")
 
@@ -73,8 +74,8 @@ async def _ask(
     gate: Gate, tool: Any, agent: Any, tool_call: Any, context: Any, arguments: dict[str, Any],
     body: Callable[[dict[str, Any]], Any], kind: str = "builtin",
 ) -> Any:  # fmt: skip
-    """Return the tool's result, or the answer that replaces it; raise a denial. With the context of
-    its run the call can be interrupted."""
+    """Return the tool's result, or the answer that replaces it, and raise a denial. If the context
+    of the run is given, the call can be interrupted."""
     get = tool_call.get if isinstance(tool_call, dict) else functools.partial(getattr, tool_call)
     call = ToolCall(tool.name, arguments, get("call_id", None), kind, tool, agent)
 
@@ -154,8 +155,8 @@ def _patch(tool: Any, ask: Any) -> dict[str, Any]:
 
 
 def _hook_computers(gate: Gate, action_class: Any) -> None:
-    """Hook the actions on a computer. The model gets a screenshot afterwards; a replacement answer
-    is a separate message after a blank screenshot."""
+    """Hook the actions of a computer tool. After an action, the model gets a screenshot. A
+    replacement answer is sent as a separate message after a blank screenshot."""
     items, stock = module("items"), gate.patches.look_for(action_class, "execute").__func__
     for name in ("_execute_action_and_capture", "_iter_actions"):
         gate.patches.look_for(action_class, name)
@@ -195,7 +196,7 @@ def _hook_computers(gate: Gate, action_class: Any) -> None:
 
 
 async def _touched(own: Any, computer: Any, tool_call: Any, ask: Any) -> tuple[str, list[str]]:
-    """Return the screenshot after an action on a computer, and any further message."""
+    """Return the screenshot after a computer action, and any additional message."""
     pictures: list[str] = []
 
     async def body(given: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""`install`: replaces functions of the SDK, and restores them."""
+"""Installs the adapter: replaces functions of the SDK, and later restores them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from ._runs import hook_models, hook_runs
 from ._words import module, packed, plain
 
 SUPPORTED: Final = Between("0.22.0", "0.24.0")
-"""Versions of openai-agents. Its tools run in functions of private modules, which may move."""
+"""Versions of openai-agents. The SDK runs tools in functions of private modules, which may move in
+a later release."""
 
 _ADAPTER: Final = Adapter(
     "openai-agents", tested=SUPPORTED, shown=plain, packed=packed, refused=lambda refused: refused,

@@ -1,4 +1,4 @@
-"""Hooks around model calls and runs, streamed or not."""
+"""Hooks model calls and runs, streamed or not."""
 
 from __future__ import annotations
 

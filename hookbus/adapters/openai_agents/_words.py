@@ -1,4 +1,4 @@
-"""Helpers of the adapter's modules: results as plain data, arguments as text, and denials."""
+"""Helpers of the adapter's modules for results, arguments and denials."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from typing import Any
 
 
 class Told(str):
-    """The text a model gets for a blocked call; the type keeps it from being a run's answer."""
+    """The text about a blocked call for the model. Its type lets the adapter prevent the text from
+    becoming a run's final output."""
 
 
 class NotDone(Exception):
-    """Raised instead of running one of the SDK's own tools; the SDK reports its text as a
-    failure."""
+    """Raised if a call of one of the SDK's own tools is blocked. The SDK reports the message to the
+    model as a failure."""
 
 
 def module(name: str) -> Any:
@@ -24,7 +25,7 @@ def module(name: str) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return a result as text or plain data; other values in it become text."""
+    """Return a result as text or plain data. Values of other types are converted to text."""
     if value is None or isinstance(value, (str, int, float)):
         return value
     if hasattr(value, "model_dump"):
@@ -38,7 +39,7 @@ def plain(value: Any) -> Any:
 
 
 def packed(call: Any, raw: Any, value: Any) -> Any:
-    """Return a changed result, with its texts as parts again if the tool returned parts."""
+    """Return a changed result. If the tool returned parts, texts are converted back to parts."""
     is_parts = isinstance(raw, (list, tuple)) and raw and all(map(_is_part, raw))
     if not is_parts or not isinstance(value, list):
         return value
@@ -51,7 +52,8 @@ def _is_part(value: Any) -> bool:
 
 
 def read(text: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], str]]:
-    """Parse a model's arguments. Return them and a function that serializes changed ones."""
+    """Parse a model's arguments. Return the arguments and a function that serializes changed
+    arguments."""
     try:
         arguments = json.loads(text or "{}")
     except ValueError:

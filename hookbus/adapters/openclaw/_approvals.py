@@ -1,4 +1,4 @@
-"""Approvals before a tool runs: any answer that is not an explicit approval blocks."""
+"""Asks for approval before a tool runs. Any answer except an explicit approval blocks the call."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _FAILED: Final = "Plugin approval required (gateway unavailable)"
 
 @attrs.frozen
 class ApprovalRequest:
-    """The request shown to the approver; its params are those of the pending tool call.
+    """The request that the approver sees, with the params of the pending tool call.
 
     Attributes:
-        plugin_id: the plugin that requires the approval.
+        plugin_id: the id of the plugin that requires the approval.
         title: at most 80 characters.
         description: at most 512 characters.
-        tool: the tool that is called.
+        tool: the name of the tool.
         severity: the severity, as the plugin names it.
-        scope: the plugin's description of what the call does. It is display only, and None if it
-            exceeds its bounds.
+        scope: the plugin's description of the call's effect, only for display; None if it is
+            invalid or too large.
         decisions: the possible decisions.
-        seconds: how long the request stays open.
+        seconds: the number of seconds until the request expires.
     """
 
     plugin_id: str
@@ -53,7 +53,7 @@ class ApprovalRequest:
 
 
 def request_of(approval: Any, tool: str, params: Any) -> ApprovalRequest:
-    """Return the request to show for a `requireApproval`."""
+    """Return the request to show for a plugin's `requireApproval`."""
     said = get(approval, "allowedDecisions")
     allowed = (
         tuple(dict.fromkeys(each for each in said if each in DECISIONS))
@@ -72,8 +72,8 @@ def request_of(approval: Any, tool: str, params: Any) -> ApprovalRequest:
 async def ask(
     approval: Any, tool: str, params: Any, approve: Approve | None, logger: logging.Logger
 ) -> str | None:
-    """Ask for an approval, pass the decision to the plugin, and return why the call is blocked;
-    None if it is approved."""
+    """Ask for an approval, and pass the decision to the plugin. Return the reason if the call is
+    blocked, or None if it is approved."""
     request = request_of(approval, tool, params)
     if get(approval, "timeoutBehavior") == "allow":
         logger.warning(
@@ -127,8 +127,8 @@ async def _tell(approval: Any, resolution: Resolution, logger: logging.Logger) -
 
 
 def scope_of(scope: Any) -> dict[str, Any] | None:
-    """Return the facts of a scope that may be shown: of a known kind, without control characters,
-    within their bounds."""
+    """Return the facts of a scope that may be shown. They must have a known kind, contain no
+    control characters, and not exceed their limits."""
     rules = {
         "message-send": {"target": 128}, "external-post": {"target": 128},
         "payment": {"amount": 40, "currency": 12, "target": 128},

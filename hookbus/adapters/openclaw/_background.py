@@ -1,5 +1,5 @@
-"""Background hooks: a limited number of them run or wait, and all others are dropped and
-counted."""
+"""Runs hooks in the background. The numbers of running and queued hooks are limited; further hooks
+are dropped and counted."""
 
 from __future__ import annotations
 
@@ -31,11 +31,10 @@ class Background:
         """Create an empty queue.
 
         Args:
-            seconds: the time after which a running item is logged; it continues and keeps its
-                place.
-            on_full: `"drop"` drops work that does not fit and logs a line; `"raise"` raises
-                HookError.
-            on_drop: called with the label of each item that did not fit.
+            seconds: the time after which a running item is logged. The item continues and keeps its
+                slot.
+            on_full: `"drop"` logs and drops work if the queue is full; `"raise"` raises HookError.
+            on_drop: called with the label of each dropped item.
         """
         if on_full not in ("drop", "raise"):
             raise HookError(f"on_full={on_full!r} is not a known value; write 'drop' or 'raise'")
@@ -52,11 +51,11 @@ class Background:
         return len(self._tasks)
 
     def start(self, work: Callable[[], Awaitable[Any]], label: str) -> bool:
-        """Run `work` as soon as there is a free place; return whether it was accepted. The label is
-        for logs and `on_drop`.
+        """Run `work` as soon as a slot is free, and return whether the work was accepted. The label
+        is for logs and `on_drop`.
 
         Raises:
-            HookError: if it does not fit, with `on_full="raise"`.
+            HookError: if the queue is full, with `on_full="raise"`.
         """
         if self.running >= self._most_running and len(self._queue) >= self._most_queued:
             self.dropped += 1

@@ -1,4 +1,5 @@
-"""Checks of the settings of plugins and operators: tools, runs and seconds."""
+"""Checks settings of plugins and operators: matchers for tools, restrictions of runs, and
+timeouts."""
 
 from __future__ import annotations
 
@@ -54,11 +55,11 @@ def check_timeouts(timeouts: Timeouts, hooks: Mapping[str, ClawHook]) -> None:
 
 
 def exact_matcher(matcher: object) -> Callable[[str], bool]:
-    """Return a predicate that is true for tools with one of these ids.
+    """Return a predicate that is true for tools with any of these ids.
 
     Raises:
-        TypeError: unless it is a non-empty list of OpenClaw's tool ids, without wildcards or
-            aliases.
+        TypeError: unless the matcher is a non-empty list of OpenClaw's tool ids, without wildcards
+            or aliases.
     """
     if not isinstance(matcher, (list, tuple)):
         raise TypeError("tool hook matcher must be an array of tool names")
@@ -78,10 +79,11 @@ def exact_matcher(matcher: object) -> Callable[[str], bool]:
 
 
 def free_matcher(matcher: Any) -> Callable[[str], bool]:
-    """Return a predicate for tools, made from ids and globs, a pattern, or a predicate.
+    """Return a predicate for tools, made from ids and globs, a regular expression, or another
+    predicate.
 
     Raises:
-        TypeError: if the matcher is none of these, or empty.
+        TypeError: if the matcher has another type or is empty.
     """
     if isinstance(matcher, re.Pattern):
         return lambda tool: matcher.fullmatch(tool) is not None
@@ -101,8 +103,8 @@ def free_matcher(matcher: Any) -> Callable[[str], bool]:
 
 
 def eligible(hook: str, of: str, values: Any) -> tuple[str, ...] | None:
-    """Return the restriction of a handler of the hook `of`. None means no restriction: for any
-    other hook, or if the words are malformed."""
+    """Return the restriction of a handler for the hook `of`. Return None (no restriction) for any
+    other hook, or if `values` is malformed."""
     is_list = isinstance(values, (list, tuple)) and values
     if hook != of or not is_list or not all(value in _ELIGIBLE[of] for value in values):
         return None

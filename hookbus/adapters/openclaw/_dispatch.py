@@ -1,4 +1,4 @@
-"""One run of one hook: its settings, and the results of its handlers so far."""
+"""Holds the settings of one run of a hook, and the results of its handlers so far."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ Receipt = Literal["allowed", "blocked", "approval_required", "failed_open", "fai
 
 @attrs.define(eq=False)
 class Dispatch:
-    """One run of one hook, from the first handler to the last.
+    """One run of a hook, from the first handler to the last.
 
     Attributes:
-        catches: whether a failing handler is logged and the next one called; otherwise the failure
-            is raised.
+        catches: whether the failure of a handler is logged and the next handler is called;
+            otherwise, the failure is raised.
         registry: the registry whose handlers are called.
-        budgets: the runner's own time limits of handlers in seconds, by hook.
-        only: the plugin of a targeted run; None if all plugins are called.
-        authority: the tool authority of an authorised prompt build; None in an ordinary one.
-        call: the tool call the run belongs to, if any.
+        budgets: the runner's own time limits for handlers in seconds, by hook.
+        only: the only plugin to call in a targeted run; None if all plugins are called.
+        authority: the tool authority of an authorised prompt build; None in an ordinary prompt
+            build.
+        call: the tool call to which the run belongs, if any.
         merged: the merged results of the handlers so far.
         first_error: the message of the first failing handler of a claim.
-        assert_active: raises between handlers once the host has stopped waiting.
+        assert_active: called between handlers; raises an exception if the host has stopped waiting.
         receipt: called with the decision of each handler of `before_tool_call`.
     """
 
@@ -88,7 +89,7 @@ class Dispatch:
         """Return the event for the next handler.
 
         Raises:
-            IsolationError: if it must be a copy and cannot be copied.
+            IsolationError: if the event must be copied but cannot be copied.
         """
         self.event, name = event, self.hook.name
         if name == "reply_payload_sending":
@@ -107,8 +108,8 @@ class Dispatch:
         return clone(event, name) if name == "before_tool_call" else event
 
     def _latest(self, event: Any) -> Any:
-        """Return a copy of the event with the changes so far; a read-only one if the hook has no
-        results."""
+        """Return a copy of the event with the changes so far. The copy is read-only if the hook has
+        no results."""
         if not self.hook.merges:
             return event if self.hook.name in FROZEN else frozen(event)
         chained = {"before_tool_call": "params", "message_sending": "content"}.get(
@@ -122,7 +123,7 @@ class Dispatch:
     # -- what it returns ---------------------------------------------------------------------------
 
     def take(self, name: str, returned: Any) -> str | Exception | None:
-        """Merge the result of a handler, or return why it is invalid.
+        """Merge the result of a handler. Return the problem if the result is invalid, or None.
 
         Raises:
             IsolationError: if params that must be frozen cannot be copied.
@@ -161,8 +162,8 @@ class Dispatch:
         return None
 
     def plugin_of(self, name: str) -> str:
-        """Return the plugin of a receiver; a receiver connected to hookbus directly has its own
-        name."""
+        """Return the plugin id of a receiver. For a receiver that is connected to hookbus directly,
+        this is the receiver's name."""
         registration = self.registry.find(self.hook.name, name)
         return name if registration is None else registration.plugin_id
 
@@ -214,7 +215,7 @@ def current(hook: str) -> Dispatch:
     """Return the run in progress.
 
     Raises:
-        HookError: if the hook is called without a runner.
+        HookError: if the hook was not called through a runner.
     """
     dispatch = DISPATCH.get()
     if dispatch is None or dispatch.hook.name != hook:

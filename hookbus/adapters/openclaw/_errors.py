@@ -1,4 +1,4 @@
-"""Exceptions and log messages for failing handlers, in OpenClaw's words."""
+"""Exceptions and log messages for failing handlers, with OpenClaw's wording."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hookbus import HookError
 
 
 class HandlerError(HookError):
-    """A handler of a hook that fails closed has failed; its own exception is the `__cause__`.
+    """A handler of a hook that fails closed has failed. The handler's exception is the `__cause__`.
 
     Attributes:
         hook: the name of the hook.
@@ -34,12 +34,13 @@ class HandlerErrors(ExceptionGroup[HandlerError]):
         return str(self.message)
 
     def derive(self, excs: Sequence[HandlerError]) -> HandlerErrors:  # type: ignore[override]
-        """Return a group of some of its exceptions, `excs`; Python calls it to split groups."""
+        """Return a group with some of the exceptions, `excs`. Python calls this method to split
+        groups."""
         return HandlerErrors("; ".join(map(with_causes, excs)), excs)
 
 
 class HandlerTimeout(HookError):
-    """A handler exceeded its deadline; it was cancelled, and its result is dropped."""
+    """A handler exceeded its deadline. It was cancelled, and its result is ignored."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"timed out after {milliseconds(seconds)}ms")
@@ -53,7 +54,8 @@ def milliseconds(seconds: float) -> int:
 def failure(
     hook: str, plugin_id: str, error: BaseException, *, is_sync: bool = False
 ) -> HandlerError:
-    """Return the error for a failed handler; raise it from the exception."""
+    """Return the error for a failed handler, which the caller raises from the handler's
+    exception."""
     said = _named(error) if is_sync else one_line(error)
     return HandlerError(f"[hooks] {hook} handler from {plugin_id} failed: {said}", hook, plugin_id)
 
@@ -65,8 +67,8 @@ def _named(error: BaseException) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """Return the messages of an exception and its causes: one line, without control characters, at
-    most 500 characters."""
+    """Return the messages of an exception and its causes as one line of at most 500 characters,
+    without control characters."""
     printable = "".join(
         " " if ord(char) <= 31 or ord(char) in (127, 0x2028, 0x2029) else char
         for char in with_causes(error)
@@ -83,7 +85,7 @@ def first_line(error: BaseException) -> str:
 
 
 def with_causes(error: BaseException) -> str:
-    """Return the message of an exception, and those of its causes if they differ."""
+    """Return the message of an exception, and different messages of its causes."""
     text = str(error) or type(error).__name__
     waiting = _causes(error)
     seen = {id(error)}

@@ -1,4 +1,4 @@
-"""The 42 hooks of OpenClaw 2026.9.6, and the older one: for each its kind, merge rule, ending key
+"""The 42 hooks of OpenClaw 2026.9.6 and one older hook, each with its kind, merge rule, ending key
 and time limit."""
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ class ClawHook:
 
     Attributes:
         kind: `modify`, `gate` and `modify_gate` call handlers in order and merge the results.
-            `claim` calls them until one handles the event; `sync` does so without awaiting.
-            `evaluate` calls them concurrently and keeps the outcome of each. `observe` calls them
-            concurrently without a result.
-        rule: a description of how results are merged; `explain` shows it.
+            `claim` calls handlers until one handles the event; `sync` does the same without
+            awaiting. `evaluate` calls handlers concurrently and keeps each outcome. `observe` calls
+            handlers concurrently and ignores their results.
+        rule: a description of the merge rule, which `explain` shows.
         merge: the function that merges results.
-        ends: the key that ends the run when it is exactly true.
+        ends: the key that ends the run if its value is exactly True.
         budget: the time limit of a handler in seconds, or None.
-        keys: the keys a handler may return, for a hook whose results are merged.
+        keys: the keys that a handler may return, for a hook whose results are merged.
     """
 
     name: str
@@ -43,7 +43,7 @@ class ClawHook:
         return self.kind in ("modify", "gate", "modify_gate")
 
     def is_over(self, merged: Any) -> bool:
-        """Return whether no further handler is called."""
+        """Return whether the run ends, so that no further handler is called."""
         if self.kind == "gate":
             return bool(get(get(merged, "decision"), "outcome") == "block")
         return self.ends is not None and get(merged, self.ends) is True
@@ -144,8 +144,8 @@ FROZEN: Final = ("skill_proposal_evaluate", "skill_proposal_changed", "skill_cha
 
 
 def strict(hook: ClawHook) -> ClawHook:
-    """Return a hook for `strict=True`: handlers see the changes of earlier handlers, and each has a
-    time limit."""
+    """Return a hook for `strict=True`. Handlers see the changes of earlier handlers, and each
+    handler has a time limit."""
     budget = hook.budget or (
         None if hook.kind == "sync" else 30.0 if hook.kind == "observe" else 15.0
     )

@@ -1,5 +1,5 @@
-"""The rules that merge the results of handlers: a function per hook, of the merged result so far
-and the next one."""
+"""The rules that merge the results of handlers. Each rule is a function that takes the merged
+result so far and the next result."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def prompt(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def older_prompt(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """`before_agent_start`, which OpenClaw has removed: the last system prompt wins, and prepended
-    contexts are joined.
+    """Merge results of `before_agent_start`, which OpenClaw has removed. The last system prompt
+    wins, and prepended contexts are joined.
     """
     said = last(get(merged, "systemPrompt"), get(returned, "systemPrompt"))
     return {**without_missing(systemPrompt=said), **_joined(merged, returned, "prependContext")}
@@ -74,7 +74,8 @@ INVALID: Final = {"outcome": "block", "reason": "before_agent_run returned an in
 
 
 def decision(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """The most restrictive decision, with its plugin; a value that is not a decision blocks."""
+    """Return the most restrictive decision, with its plugin. A value that is not a decision
+    blocks."""
     made = returned if is_decision(returned) else dict(INVALID)
     if merged is MISSING or (
         made["outcome"] == "block" and merged["decision"]["outcome"] != "block"
@@ -84,7 +85,7 @@ def decision(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def is_decision(value: Any) -> bool:
-    """Return whether a value is exactly a pass, or a block with a reason."""
+    """Return whether a value is a valid decision: either a pass, or a block with a reason."""
     if not isinstance(value, Mapping):
         return False
     if value.get("outcome") == "pass":
@@ -137,8 +138,8 @@ def finalize(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def retry_candidates(result: Any) -> tuple[dict[str, Any], ...]:
-    """Return the proposals of the handlers that requested a revision: `instruction`,
-    `idempotencyKey`, `maxAttempts`."""
+    """Return the proposals of all handlers that requested a revision, with the keys `instruction`,
+    `idempotencyKey` and `maxAttempts`."""
     if get(result, "action") != "revise":
         return ()
     listed = result.candidates if isinstance(result, _Revision) else get(result, "retryCandidates")
@@ -158,8 +159,8 @@ def _retry(result: Any) -> tuple[dict[str, Any], ...]:
 
 
 def tool_call(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """The last params win until an approval is requested, which freezes them; the first request
-    wins."""
+    """Merge results of `before_tool_call`. The last params win until a handler requests approval,
+    which freezes the params. The first request for approval wins."""
     if get(merged, "block") is True:
         return merged
     approval, asked = get(merged, "requireApproval"), get(returned, "requireApproval")
@@ -178,7 +179,7 @@ def tool_call(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def chained_tool_call(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """Like `tool_call`, but params are patches: a handler's change persists unless a later handler
+    """Like `tool_call`, but params are patches. A handler's change persists unless a later handler
     changes the same key."""
     params = get(returned, "params")
     if isinstance(params, Mapping):
@@ -198,7 +199,8 @@ def message(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def payload(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """The latest payload; the host, not a handler, decides whether its media are trusted."""
+    """Return the latest payload. The host, not a handler, decides whether media in the payload are
+    trusted."""
     before, now = first(get(merged, "payload"), get(event, "payload")), get(returned, "payload")
     return without_missing(
         payload=before if now is MISSING else _accepted(before, now),
@@ -208,7 +210,7 @@ def payload(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def visible_payload(value: Any) -> dict[str, Any]:
-    """Return a copy of a payload for a handler."""
+    """Return a copy of a payload for a handler, without the host's trust decision."""
     shown: dict[str, Any] = clone(
         {key: item for key, item in spread(value).items() if key != "trustedLocalMedia"}, "payload"
     )
@@ -250,5 +252,5 @@ def delivery_target(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return the result for the host: None if there is none."""
+    """Return the result for the host, or None if there is none."""
     return None if value is MISSING or value is NULL else value

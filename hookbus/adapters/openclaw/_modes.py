@@ -1,4 +1,5 @@
-"""The modes of OpenClaw's hooks: the handlers each kind calls, in which order, and its result."""
+"""The modes of OpenClaw's hooks, which determine the called handlers, their order, and the
+result."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def mode_of(hook: ClawHook) -> Callable[[Sequence[Receiver[Any]]], Steps[Any, An
 
 
 def declare(hook: ClawHook, bus: Bus) -> Any:
-    """Declare a hook on a bus: a hookspec of its name."""
+    """Declare a hook on a bus as a hookspec with the same name."""
 
     def question(event: Any, ctx: Any) -> Any: ...
 
@@ -77,8 +78,8 @@ def claim(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, 
 
 
 def chain(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
-    """Call handlers in order with the latest message until one blocks; return the message at that
-    point."""
+    """Call handlers in order with the latest message until a handler blocks, and return the last
+    message."""
     dispatch.merged, is_write = (
         get(dispatch.event, "message"),
         dispatch.hook.name == "before_message_write",
@@ -97,7 +98,7 @@ def chain(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, 
 
 
 def observe(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
-    """Call all handlers concurrently; there is no result."""
+    """Call all handlers concurrently, and return None."""
     answers = yield receivers
     dispatch.fail_together(
         [(answer.receiver, answer.error) for answer in answers if answer.error is not None]
@@ -105,7 +106,7 @@ def observe(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any
 
 
 def evaluate(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
-    """Call all handlers concurrently; return each outcome with its plugin, including failures."""
+    """Call all handlers concurrently. Return each outcome, including failures, with its plugin."""
     outcomes = []
     for answer in (yield receivers):
         registration = dispatch.registry.find(dispatch.hook.name, answer.receiver)

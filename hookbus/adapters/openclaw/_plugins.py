@@ -1,4 +1,4 @@
-"""The registrations of plugins, and which of them the running code sees."""
+"""Holds the registrations of plugins, and determines which registrations the running code sees."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ OVERLAYS: ContextVar[tuple[object, ...]] = ContextVar("hookbus_openclaw_overlays
 
 @attrs.frozen
 class Diagnostic:
-    """A problem with a registration.
+    """A problem with a plugin's registration.
 
     Attributes:
         level: the severity.
         plugin_id: the plugin with the problem.
-        message: a description of the problem.
+        message: the description of the problem.
     """
 
     level: Literal["warn", "error"]
@@ -37,13 +37,13 @@ class Diagnostic:
 
 @attrs.define
 class Plugin:
-    """A plugin that has registered something.
+    """A plugin that has made registrations.
 
     Attributes:
-        id: its name.
-        status: `loaded`, or `disabled` once it was removed.
-        version: the version of its package.
-        config: its settings.
+        id: the plugin's name.
+        status: `loaded`, or `disabled` after the plugin was removed.
+        version: the version of the plugin's package.
+        config: the plugin's settings.
     """
 
     id: str
@@ -57,20 +57,22 @@ class Registration:
     """One handler of one plugin, with the arguments of `Registry.prepare`.
 
     Attributes:
-        plugin_id: the plugin.
-        hook: the hook it handles.
-        handler: the function called with event and ctx.
-        name: its name in events, `explain` and errors: the plugin, with a number if the plugin has
-            several handlers for a hook.
-        registration_id: its id among the plugin's handlers.
+        plugin_id: the id of the plugin.
+        hook: the name of the hook.
+        handler: the function that is called with event and ctx.
+        name: the handler's name in events, `explain` and errors: the plugin's id, with a number if
+            the plugin has several handlers for the hook.
+        registration_id: the handler's id among the plugin's handlers.
         priority: handlers with a higher priority are called first.
-        timeout: its time limit in seconds, if the operator or the plugin set one.
-        matcher: the tools it applies to; None for all.
-        eligible_triggers: for `before_agent_reply`, the triggers it applies to; None for all.
-        eligible_dispatch_kinds: for `reply_dispatch`, the kinds it applies to; None for all.
-        requires_tool_authority: for `before_prompt_build`, whether it is called only in the
-            authorised build.
-        overlay: the marker of the `with` block that has it; None for other handlers.
+        timeout: the handler's time limit in seconds, if the operator or the plugin set one.
+        matcher: the tools for which the handler is called; None means all tools.
+        eligible_triggers: for `before_agent_reply`, the triggers for which the handler is called;
+            None means all triggers.
+        eligible_dispatch_kinds: for `reply_dispatch`, the kinds for which the handler is called;
+            None means all kinds.
+        requires_tool_authority: for `before_prompt_build`, whether the handler is called only in
+            authorised prompt builds.
+        overlay: the marker of the overlay that contains the handler, or None.
     """
 
     plugin_id: str
@@ -87,7 +89,7 @@ class Registration:
     overlay: object = None
 
     def is_same_as(self, other: Registration) -> bool:
-        """Return whether it is the same handler of the same plugin for the same hook."""
+        """Return whether the `other` registration has the same handler, plugin and hook."""
         mine, others = (
             (each.plugin_id, each.hook.name, each.handler, each.registration_id)
             for each in (self, other)
@@ -95,7 +97,7 @@ class Registration:
         return mine == others
 
     def is_eligible(self, ctx: Any) -> bool:
-        """Return whether it applies to runs of this kind, according to their ctx."""
+        """Return whether the handler's restrictions include a run with this ctx."""
         if self.eligible_dispatch_kinds is not None:
             kind = get(ctx, "dispatchKind")
             return kind not in ("agent", "acp") or kind in self.eligible_dispatch_kinds
@@ -106,12 +108,12 @@ Prepare = Callable[..., Registration | None]
 
 
 class PluginApi:
-    """The object passed to `register(api)` of a plugin. Each registration is checked at once and
-    connected after `register` has returned.
+    """The object passed to `register(api)` of a plugin. Each registration is checked immediately,
+    and connected after `register` has returned.
 
     Attributes:
-        plugin_id: the plugin.
-        config: its settings, read-only.
+        plugin_id: the id of the plugin.
+        config: the plugin's settings, read-only.
     """
 
     plugin_id: str
@@ -124,19 +126,20 @@ class PluginApi:
         self._prepare, self._is_open = prepare, True
 
     def on(self, hook: str, handler: Callable[..., Any], **options: Any) -> None:
-        """Register a handler for a hook; the options are those of `Registry.on`."""
+        """Register a handler for a hook. The options are the same as for `Registry.on`."""
         self._check_open()
         registration = self._prepare(self.plugin_id, hook, handler, **options)
         if registration is not None:
             self.registrations.append(registration)
 
     def provide(self, kind: str, name: str, value: Any) -> None:
-        """Register a value that has one owner, by kind and name; see `Registry.provide`."""
+        """Register a value under a kind and a name, which have a single owner. See
+        `Registry.provide`."""
         self._check_open()
         self.provisions.append((kind, name, value))
 
     def close(self) -> None:
-        """Accept no more registrations: `register` has returned."""
+        """Reject further registrations, after `register` has returned."""
         self._is_open = False
 
     def _check_open(self) -> None:
@@ -147,7 +150,7 @@ class PluginApi:
 
 
 class Roster:
-    """The part of a registry that a run sees.
+    """The part of a registry that a run of a hook uses.
 
     Attributes:
         is_strict: whether the defects of OpenClaw are fixed.
@@ -171,7 +174,7 @@ class Roster:
         return tuple(each for each, _ in self._registered.values() if self.is_visible(each))
 
     def is_visible(self, registration: Registration) -> bool:
-        """Return whether the running code sees a registration: an overlay hides its plugin's other
+        """Return whether the running code sees a registration. An overlay hides its plugin's other
         handlers for the same hooks."""
         overlays = OVERLAYS.get()
         if registration.overlay is not None or not overlays:
@@ -183,13 +186,13 @@ class Roster:
         )
 
     def find(self, hook: str, name: str) -> Registration | None:
-        """Return the handler with a given name among the receivers of a hook."""
+        """Return a hook's handler by its name, or None."""
         found = self._registered.get((hook, name))
         return found[0] if found else None
 
     def provide(self, plugin_id: str, kind: str, name: str, value: Any) -> bool:
-        """Register a value that has one owner, by kind and name, such as a command or a tool;
-        return whether the name was free.
+        """Register a value, such as a command or a tool, under a kind and a name. Return whether
+        the name was free.
 
         The first registration wins. A later one is rejected with a diagnostic that names the owner.
         """

@@ -1,5 +1,5 @@
-"""The registrations of plugins: typed hooks as receivers of hookspecs, and other values with a kind
-and a name."""
+"""Registers plugins: their typed hooks as receivers of hookspecs, and other values under a kind and
+a name."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Registry(Roster):
     """The plugins of one host, with their handlers on a bus of hookbus.
 
     Throughout, `plugin_id` is the id of a plugin, `hook` is the name of one of OpenClaw's hooks,
-    and `handler` is a sync or async function of event and ctx.
+    and `handler` is a sync or async function that takes event and ctx.
 
     Attributes:
-        bus: the bus that declares the hooks, one hookspec each, with the same names.
+        bus: the bus on which each hook is declared as a hookspec with the same name.
         is_strict: whether the defects of OpenClaw are fixed.
         hooks: all hooks, by name.
         plugins: the plugins, by id.
@@ -52,8 +52,8 @@ class Registry(Roster):
         Args:
             bus: the bus; None creates one.
             strict: fix the defects of OpenClaw instead of keeping them.
-            timeouts: the operator's timeouts in seconds: for each plugin a number for all its
-                handlers, or a mapping of hook to number. They override the plugin's own.
+            timeouts: the operator's timeouts in seconds. For each plugin, a number for all handlers
+                or a mapping of hooks to numbers. They override the timeouts of the plugin.
             older: also declare `before_agent_start`, which OpenClaw has removed.
 
         Raises:
@@ -104,20 +104,22 @@ class Registry(Roster):
         registration_id: str | None = None, eligible_triggers: Sequence[str] | None = None,
         eligible_dispatch_kinds: Sequence[str] | None = None, requires_tool_authority: bool = False,
     ) -> Registration | None:  # fmt: skip
-        """Check and return a registration; for an unknown hook add a diagnostic and return None.
+        """Check and return a registration. For an unknown hook, add a diagnostic and return None.
 
         Args:
-            priority: handlers with a higher priority are called first; None is 0. Handlers of equal
-                priority are called in the order of registration.
-            timeout: the time limit in seconds; the operator's timeout overrides it, and it
-                overrides that of the hook.
-            matcher: the exact ids of the tools it applies to, for `before_tool_call` and
-                `after_tool_call`; with `strict=True` also globs, a pattern, a predicate of the id.
-            registration_id: its identity among the plugin's handlers, in outcomes of evaluators.
+            priority: handlers with a higher priority are called first; None means 0. Handlers of
+                equal priority are called in the order of registration.
+            timeout: the time limit in seconds. It overrides the hook's time limit, and an
+                operator's timeout overrides both.
+            matcher: the exact ids of the tools for which the handler is called, for
+                `before_tool_call` and `after_tool_call`. With `strict=True`, also globs, a regular
+                expression, or a predicate that takes the id.
+            registration_id: the handler's id among the plugin's handlers, which outcomes of
+                evaluators include.
             eligible_triggers: for `before_agent_reply`: `cron`, `heartbeat`, `user`.
             eligible_dispatch_kinds: for `reply_dispatch`: `agent`, `acp`.
-            requires_tool_authority: for `before_prompt_build`: call it only in the authorised
-                build.
+            requires_tool_authority: for `before_prompt_build`: whether to call the handler only in
+                authorised prompt builds.
 
         Raises:
             HookError: as in `on`.
@@ -139,7 +141,7 @@ class Registry(Roster):
         )  # fmt: skip
 
     def _object(self, plugin_id: str, problem: str, advice: str = "") -> None:
-        """Record a problem of a registration; with `strict=True` reject it."""
+        """Record a problem with a registration, or reject the registration with `strict=True`."""
         if self.is_strict:
             raise HookError(f"{plugin_id}: {problem}{advice}")
         self.diagnostics.append(Diagnostic("warn", plugin_id, problem))
@@ -156,7 +158,8 @@ class Registry(Roster):
         return None
 
     def _timeout(self, plugin_id: str, hook: str, given: float | None) -> float | None:
-        """Return the operator's timeout for the hook or the plugin, or else the plugin's own."""
+        """Return the operator's timeout for the hook or the plugin, or otherwise the plugin's own
+        timeout."""
         said = self._timeouts.get(plugin_id)
         operators = said.get(hook, said.get("*")) if isinstance(said, Mapping) else said
         if operators is not None:
@@ -168,8 +171,8 @@ class Registry(Roster):
         return None if given is None else milliseconds(given) / 1000
 
     def _connect(self, registration: Registration) -> tuple[str, str]:
-        """Connect a handler and return its key. With `strict=True` a handler that is already
-        connected takes the new options."""
+        """Connect a handler and return its key. With `strict=True`, a handler that is already
+        connected gets the new options."""
         hook, plugin = registration.hook, registration.plugin_id
         key = (hook, plugin)
         mine = [each for each, _ in self._registered.values() if (each.hook, each.plugin_id) == key]
@@ -198,9 +201,9 @@ class Registry(Roster):
 
     @contextmanager
     def overlay(self, plugin_id: str, register: Callable[[PluginApi], object]) -> Iterator[None]:
-        """Let a plugin register only for the running task, while the block is open.
+        """Let a plugin register handlers for the running task only, until the `with` block ends.
 
-        For the hooks it registers, the plugin's other handlers are hidden there.
+        The plugin's other handlers for the same hooks are hidden in this block.
         """
         mark, api = object(), PluginApi(self.prepare, plugin_id, {})
         register(api)
@@ -221,10 +224,10 @@ class Registry(Roster):
         self, plugin_id: str, register: Callable[[PluginApi], object], *,
         version: str | None = None, config: Mapping[str, Any] | None = None,
     ) -> Plugin:  # fmt: skip
-        """Let a plugin register: call `register(api)`, with its config. Earlier registrations of
+        """Load a plugin by calling its `register(api)`, with its config. Earlier registrations of
         the plugin, of any version, are replaced.
 
-        An exception of `register` reaches the caller, and then nothing has changed.
+        If `register` raises an exception, it reaches the caller, and no registration changes.
         """
         api = PluginApi(self.prepare, plugin_id, config or {})
         try:
@@ -240,7 +243,7 @@ class Registry(Roster):
         return plugin
 
     def disable(self, plugin_id: str) -> None:
-        """Remove everything a plugin has registered.
+        """Remove all registrations of a plugin.
 
         Raises:
             HookError: if there is no such plugin.
@@ -263,7 +266,7 @@ class Registry(Roster):
         """Register a trusted tool policy, `evaluate(event, ctx)`. Bundled policies (`is_bundled`)
         run first, and all policies run before any handler.
 
-        The matcher selects the tools it applies to, as in `prepare`.
+        The matcher selects the tools that the policy checks, as in `prepare`.
 
         The policy sees the latest params and returns None, `params`, `allow: False` or
         `block: True`, or `requireApproval`.

@@ -1,4 +1,4 @@
-"""The hook runner: it calls the handlers of a registry and applies the failure policy."""
+"""The hook runner, which calls the handlers of a registry and applies the failure policy."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class HookRunner:
     """Runs the hooks of the current registry.
 
     Throughout, `hook` is the name of one of OpenClaw's hooks, `event` and `ctx` are OpenClaw's
-    event and its context, and `plugin_id` is the id of a plugin.
+    event and the event's context, and `plugin_id` is the id of a plugin.
     """
 
     def __init__(
@@ -53,12 +53,14 @@ class HookRunner:
         """Create a runner.
 
         Args:
-            registry: the registry, or a function that returns the current one, called in each run.
+            registry: the registry, or a function that returns the current registry and is called
+                for each run.
             catch_errors: whether failures in hooks that fail open are logged and skipped; otherwise
                 every failure is raised.
-            failure_policy: `"fail-open"` or `"fail-closed"` by hook. By default `before_agent_run`
-                fails closed and all others fail open.
-            timeouts: seconds by hook, instead of OpenClaw's limits, for handlers without a timeout.
+            failure_policy: `"fail-open"` or `"fail-closed"` by hook. By default, `before_agent_run`
+                fails closed and all other hooks fail open.
+            timeouts: time limits in seconds by hook, for handlers without a timeout. They replace
+                OpenClaw's limits.
             logger: the logger for failures.
 
         Raises:
@@ -84,26 +86,26 @@ class HookRunner:
 
         Args:
             event: the event, with OpenClaw's keys.
-            ctx: the context of the event; None is an empty dict.
+            ctx: the context of the event; None means an empty dict.
             receipt: for `before_tool_call`, a function called with each handler's plugin and
                 decision.
 
         Returns:
-            The result of the hook, or an awaitable of it unless the hook is synchronous
-            (`tool_result_persist` and `before_message_write`). None means no result.
+            The result of the hook, or None if there is none. Unless the hook is synchronous
+            (`tool_result_persist` and `before_message_write`), this is an awaitable.
 
         Raises:
             HookError: if there is no such hook.
             HandlerError: if a handler of a hook that fails closed has failed.
             HandlerErrors: if several observers have failed.
-            IsolationError: if the event must be copied and cannot be.
+            IsolationError: if the event must be copied but cannot be copied.
         """
         dispatch = self.dispatch(hook, event, ctx)
         dispatch.receipt = receipt
         return self._run_sync(dispatch) if dispatch.hook.kind == "sync" else self._run(dispatch)
 
     def dispatch(self, hook: str, event: Any, ctx: Any) -> Dispatch:
-        """Return a run of a hook that has not started.
+        """Return a new run of a hook, without starting it.
 
         Raises:
             HookError: if there is no such hook.
@@ -187,17 +189,17 @@ class HookRunner:
         self, event: Any, ctx: Any = None, *, active_tools: Iterable[str], fingerprint: str,
         assert_host_active: Callable[[], object] = bool,
     ) -> Any:  # fmt: skip
-        """Call the handlers of `before_prompt_build` that require tool authority, once the tools of
+        """Call the `before_prompt_build` handlers that require tool authority, after the tools for
         the model's turn are fixed.
 
         Args:
             active_tools: the tools of this turn.
-            fingerprint: identifies the source of the tools; if it is empty no handler is called.
-            assert_host_active: raises once the host has stopped waiting; called between handlers.
+            fingerprint: identifies the source of the tools. If it is empty, no handler is called.
+            assert_host_active: called between handlers; raises an exception if the host has stopped
+                waiting.
 
         Returns:
-            `prependContext` and `appendContext`, if there are any; None if no handler returned a
-            result.
+            `prependContext` and `appendContext`, as far as handlers returned them, or None.
         """
         if not fingerprint.strip():
             return None
@@ -245,14 +247,14 @@ class HookRunner:
     # -- who is there ------------------------------------------------------------------------------
 
     def has_hooks(self, hook: str, ctx: Any = None) -> bool:
-        """Return whether a hook has handlers, and eligible ones if a ctx is given."""
+        """Return whether a hook has handlers. If a ctx is given, only eligible handlers count."""
         return any(
             each.hook.name == hook and (ctx is None or each.is_eligible(ctx))
             for each in self.registry.typed_hooks
         )
 
     def get_hook_count(self, hook: str) -> int:
-        """Return the number of handlers registered for a hook, eligible or not."""
+        """Return the number of all handlers that are registered for a hook."""
         return sum(each.hook.name == hook for each in self.registry.typed_hooks)
 
 
@@ -272,8 +274,8 @@ def _seconds(given: Mapping[str, float]) -> dict[str, float]:
 
 
 def _for_models(message: Any) -> Any:
-    """Return a message without the parts that models must not see: the details of tool results, and
-    the user's upstream text."""
+    """Return a message without the details of tool results and the user's upstream text, which
+    models must not see."""
     if get(message, "role") == "toolResult" and "details" in message:
         message = {key: value for key, value in message.items() if key != "details"}
     private = get(message, "__openclaw")

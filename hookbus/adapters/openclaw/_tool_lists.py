@@ -1,4 +1,4 @@
-"""Allow-lists of tools, narrowed by handlers, and the names of tools in them."""
+"""Normalizes and intersects the lists of allowed tools that handlers return."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _ALIASES: Final = {"bash": "exec", "apply-patch": "apply_patch", "cron": "automa
 
 
 class _Allowed(list[str]):
-    """A list of tools narrowed by several handlers. It keeps the list of each, because two globs
-    have no common glob."""
+    """A list of tools narrowed by several handlers. It keeps all lists, because the intersection of
+    two globs is not a glob."""
 
     lists: tuple[list[str], ...] = ()
 
@@ -59,7 +59,7 @@ def _common(one: list[str], other: list[str]) -> list[str]:
 
 
 def tool_id(name: str) -> str:
-    """Return the name of a tool in the form that policies compare."""
+    """Normalize the name of a tool, so that policies can compare names."""
     name = name.strip().lower()
     return _ALIASES.get(name, name)
 

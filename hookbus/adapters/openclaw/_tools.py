@@ -1,4 +1,5 @@
-"""A tool call: trusted policies, `before_tool_call`, approval, the tool, `after_tool_call`."""
+"""Makes tool calls in this order: trusted policies, `before_tool_call`, approval, the tool,
+`after_tool_call`."""
 
 from __future__ import annotations
 
@@ -22,24 +23,24 @@ from ._values import MISSING, clone, get, is_truthy, spread
 HOOK: Final = "tool_call"
 PRE: Final = "pre_tool_call"
 TRUSTED: Final = 1e12
-"""The priority of bundled policies; those of installed plugins and the approvals they ask for
-follow, and handlers after them."""
+"""The priority of bundled policies. Policies of installed plugins run next, then the approvals that
+policies require, and then handlers."""
 
 Tool = Callable[[Any], Any]
 
 
 class ToolCall:
-    """One call in progress, shared by its handlers.
+    """A call in progress, which all of its handlers share.
 
     Attributes:
-        dispatch: its run of `before_tool_call`.
+        dispatch: the call's run of `before_tool_call`.
         tool: the function that is called.
         approve: the approver.
         params: the original params, without changes by handlers, as OpenClaw shows them.
-        final: the params the tool is called with; MISSING until the call.
-        written: the params last set by handlers.
+        final: the params with which the tool is called; MISSING until the tool is called.
+        written: the params that a handler set last.
         trusted: the first approval that a trusted policy requires.
-        failed: the failure of the handler that blocked the call.
+        failed: the failure of a handler, if it blocked the call.
     """
 
     def __init__(self, dispatch: Dispatch, tool: Tool, approve: Approve | None) -> None:
@@ -64,13 +65,13 @@ class ToolCall:
         return {**spread(self.dispatch.event), "params": self.params}
 
     async def ask(self, approval: Any, params: Any) -> str | None:
-        """Ask for an approval; return the reason if it is denied, or None."""
+        """Ask for an approval. Return the reason if the call is blocked, or None."""
         name = self.dispatch.event["toolName"]
         return await ask(approval, name, params, self.approve, self.dispatch.logger)
 
 
 class ToolAnswering:
-    """The receiver of `pre_tool_call` for one handler of `before_tool_call`."""
+    """The `pre_tool_call` receiver for one handler of `before_tool_call`."""
 
     __signature__: ClassVar[inspect.Signature] = signature_of(lambda tools, ctx: None)
 
@@ -123,8 +124,8 @@ def _verdict(call: ToolCall, before: Any, returned: Any) -> Block | dict[str, An
 
 
 class PolicyAnswering:
-    """The receiver of `pre_tool_call` for a trusted policy: it comes before all handlers, and its
-    failure blocks."""
+    """The `pre_tool_call` receiver for a trusted policy. It runs before all handlers, and blocks
+    the call if it fails."""
 
     __signature__: ClassVar[inspect.Signature] = signature_of(lambda tools, ctx: None)
 
@@ -155,21 +156,22 @@ class PolicyAnswering:
 
 
 async def ask_trusted(tool: Any, arguments: Any) -> Block | None:
-    """Ask for the approval that trusted policies require: the receiver after them."""
+    """Ask for the approval that a trusted policy requires. This receiver runs after all trusted
+    policies."""
     call: ToolCall = current("before_tool_call").call
     reason = None if call.trusted is None else await call.ask(call.trusted, arguments)
     return None if reason is None else Block(reason)
 
 
 class ToolCalls:
-    """Calls tools as OpenClaw does, with the plugins of a runner's registry.
+    """Calls tools with the plugins of a runner's registry, as OpenClaw does.
 
-    Every call is a call to the hook `tool_call` of the vocabulary, with the further arguments
-    `context` and `approval`. Handlers of `before_tool_call` are its modifiers, ordered together
-    with other receivers of `pre_tool_call`; guards come after all of them.
+    Every call runs the common hook `tool_call`, with the additional arguments `context` and
+    `approval`. Handlers of `before_tool_call` are modifiers of this hook, ordered together with
+    other `pre_tool_call` receivers. Guards run after all modifiers.
 
     Attributes:
-        tool_call: the hookable method; you can pass it to `explain`.
+        tool_call: the hookable method, such as for `explain`.
     """
 
     def __init__(
@@ -180,10 +182,10 @@ class ToolCalls:
 
         Args:
             runner: a `HookRunner`.
-            tools: functions of the params, by name; tools that plugins `provide` as `"tool"` come
-                after them.
-            approve: called with an `ApprovalRequest`; it returns one of its decisions, or an
-                awaitable of that. None blocks every call that requires approval.
+            tools: functions that take the params, by tool name. Other names are looked up among the
+                tools that plugins `provide` as `"tool"`.
+            approve: called with an `ApprovalRequest`. It returns one of the request's decisions, or
+                an awaitable. If it is None, every call that requires approval is blocked.
         """
         self._runner, self._tools, self._approve = runner, dict(tools or {}), approve
 
@@ -202,18 +204,18 @@ class ToolCalls:
         """Call a tool.
 
         Args:
-            tool: its name.
+            tool: the name of the tool.
             params: the params of the call.
-            ctx: the context that OpenClaw's hooks get; None is an empty dict.
-            event: further keys of the event, such as `toolCallId`.
+            ctx: the context for OpenClaw's hooks; None means an empty dict.
+            event: additional keys of the event, such as `toolCallId`.
 
         Returns:
             The result of the tool.
 
         Raises:
             HookError: if there is no such tool.
-            HookBlocked: if a plugin, a guard or the lack of an approval blocks it.
-            Exception: any exception the tool raises.
+            HookBlocked: if a plugin or a guard blocks the call, or the call is not approved.
+            Exception: any exception that the tool raises.
         """
         known = self._known()
         if tool not in known:

@@ -1,4 +1,4 @@
-"""One call of one handler by hookbus: the event it gets, and its time limit."""
+"""Calls handlers as receivers of hookbus, with the right event and time limit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Answering:
         return self.registration.handler
 
     def is_asked(self, event: Any, ctx: Any) -> bool:
-        """Return whether it is called in the current run."""
+        """Return whether the current run calls this handler."""
         return current(self.registration.hook.name).asks(self.registration, event, ctx)
 
 
@@ -59,7 +59,7 @@ class AsyncAnswering(Answering):
 
 
 class SyncAnswering(Answering):
-    """The receiver for a handler of a synchronous hook; a returned awaitable is ignored."""
+    """The receiver for a handler of a synchronous hook, which ignores a returned awaitable."""
 
     def __call__(self, event: Any, ctx: Any) -> Any:
         registration = self.registration
@@ -79,13 +79,13 @@ class SyncAnswering(Answering):
 
 
 class Invocation:
-    """Tells a late handler whether the run still waits for it."""
+    """Lets a handler check whether the run is still waiting for its result."""
 
     def __init__(self, what: str) -> None:
         self._what, self._is_active = what, True
 
     def assert_active(self) -> None:
-        """Do nothing while the run waits for this handler.
+        """Raise an exception if the run no longer waits for this handler.
 
         Raises:
             RuntimeError: if the run no longer waits.
@@ -98,7 +98,7 @@ class Invocation:
 
 
 class ToolAuthority(Invocation):
-    """The tools of the current turn. Handlers of the authorised prompt build use it while they run.
+    """The tools of the current turn, for handlers of the authorised prompt build while they run.
 
     Attributes:
         fingerprint: identifies the tools and their source.
@@ -123,13 +123,13 @@ class ToolAuthority(Invocation):
 
 
 async def within(returned: Any, seconds: float | None) -> Any:
-    """Return the result of a handler; await it for at most `seconds`.
+    """Return the result of a handler, and await an awaitable result for at most `seconds`.
 
-    After that it is cancelled and not waited for, and a later result or exception is dropped. Code
-    that blocks the loop cannot be interrupted.
+    A handler that takes longer is cancelled, and its later result or exception is ignored. Code
+    that blocks the event loop cannot be interrupted.
 
     Raises:
-        HandlerTimeout: if it takes longer.
+        HandlerTimeout: if the handler takes longer.
     """
     if not inspect.isawaitable(returned):
         return returned
@@ -150,7 +150,7 @@ async def within(returned: Any, seconds: float | None) -> Any:
 
 
 def _forget(awaitable: Awaitable[Any]) -> None:
-    """Close an awaitable that is never awaited, so that Python does not warn about it."""
+    """Close an awaitable that is never awaited, so that Python does not warn."""
     stop = getattr(awaitable, "close", None) or getattr(awaitable, "cancel", None)
     if stop is not None:
         stop()

@@ -1,4 +1,4 @@
-"""Values as OpenClaw sees them: missing values, null, copies that share nothing, and read-only
+"""Represents OpenClaw's values in Python: missing values, null, deep copies, and read-only
 values."""
 
 from __future__ import annotations
@@ -33,22 +33,23 @@ class _Mark:
 
 
 NULL: Final[Any] = _Mark("NULL")
-"""The value a handler returns for TypeScript's `null`. None is `undefined`: no result."""
+"""The value that a handler returns for TypeScript's `null`. None represents `undefined`, which
+means no result."""
 
 MISSING: Final[Any] = _Mark("MISSING")
 """The value of a missing key."""
 
 
 class IsolationError(HookError):
-    """An event cannot be copied for a handler, so no handler may see it. It is raised under every
-    failure policy."""
+    """An event cannot be copied for a handler, so no handler may see the event. This error is
+    raised under every failure policy."""
 
 
 # -- reading ---------------------------------------------------------------------------------------
 
 
 def get(value: Any, key: str) -> Any:
-    """Return the value of a key; MISSING if the value is not a mapping or has no such key."""
+    """Return the value of a key, or MISSING if the object is not a mapping or lacks the key."""
     return value.get(key, MISSING) if isinstance(value, Mapping) else MISSING
 
 
@@ -58,7 +59,8 @@ def is_nullish(value: Any) -> bool:
 
 
 def is_truthy(value: Any) -> bool:
-    """Return whether a value counts as true in TypeScript, where an empty list does."""
+    """Return whether a value counts as true in TypeScript, where empty lists and objects also
+    do."""
     if isinstance(value, (Mapping, list, tuple, set)):
         return True
     return bool(value) and not (isinstance(value, float) and math.isnan(value))
@@ -76,29 +78,30 @@ def without_missing(**items: Any) -> dict[str, Any]:
 
 
 def first(earlier: Any, later: Any) -> Any:
-    """Keep the first value."""
+    """Return the earlier value, unless it is missing or null."""
     return later if is_nullish(earlier) else earlier
 
 
 def last(earlier: Any, later: Any) -> Any:
-    """Keep the last value."""
+    """Return the later value, unless it is missing or null."""
     return earlier if is_nullish(later) else later
 
 
 def sticky(earlier: Any, later: Any) -> Any:
-    """True if any value is exactly True."""
+    """Return True if any value is exactly True, and otherwise MISSING."""
     return True if earlier is True or later is True else MISSING
 
 
 def joined(earlier: Any, later: Any) -> Any:
-    """Join two strings with a blank line; an explicit empty later string replaces the earlier."""
+    """Join two strings with a blank line. An explicit empty later string replaces the earlier
+    string."""
     if is_truthy(earlier) and is_truthy(later):
         return f"{earlier}\n\n{later}"
     return earlier if is_nullish(later) else later
 
 
 def spread(value: Any) -> dict[str, Any]:
-    """Return the keys and values of a value that is spread into an object."""
+    """Return the items that a value contributes if TypeScript spreads it into an object."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, (str, list, tuple)):
@@ -110,11 +113,11 @@ def spread(value: Any) -> dict[str, Any]:
 
 
 def clone(value: Any, hook: str) -> Any:
-    """Return a copy of a value that shares nothing with it.
+    """Return a deep copy that shares no object with the value.
 
     Raises:
-        IsolationError: if something in it cannot be copied, or would be shared: a function, a lock,
-            shared memory.
+        IsolationError: if an object in the value cannot be copied, or its copy would share state,
+            such as a function, a lock or shared memory.
     """
     try:
         _refuse_shared(value, set())
@@ -128,7 +131,7 @@ def clone(value: Any, hook: str) -> Any:
 
 
 _SHARED: Final = (FunctionType, MethodType, BuiltinFunctionType, ModuleType)
-"""Types that `deepcopy` does not copy although they are not plain values."""
+"""The types that are not plain values but that `deepcopy` does not copy."""
 
 
 def _refuse_shared(value: Any, seen: set[int]) -> None:
@@ -150,7 +153,7 @@ def _is_shared_memory(value: Any) -> bool:
 
 
 def frozen(value: Any) -> Any:
-    """Return a value whose dicts and lists are read-only at any depth."""
+    """Return a value in which all dicts and lists are read-only, at any depth."""
     if isinstance(value, Mapping):
         return FrozenDict({key: frozen(item) for key, item in value.items()})
     if isinstance(value, (list, tuple)):
@@ -163,7 +166,7 @@ def _refuse(said: str) -> NoReturn:
 
 
 class FrozenDict(dict[str, Any]):
-    """A read-only dict; a copy of it is an ordinary dict."""
+    """A read-only dict. Copies are ordinary dicts."""
 
     def __setitem__(self, key: str, value: Any) -> NoReturn:
         if key in self:
@@ -187,7 +190,7 @@ class FrozenDict(dict[str, Any]):
 
 
 class FrozenList(list[Any]):
-    """A read-only list; a copy of it is an ordinary list."""
+    """A read-only list. Copies are ordinary lists."""
 
     def __setitem__(self, place: Any, value: Any) -> NoReturn:
         _refuse(f"Cannot assign to read only property '{place}' of object '[object Array]'")

@@ -1,33 +1,30 @@
-"""The answer of a policy server. Only a well-formed permit allows a call."""
+"""Parses the answer of a policy server. Only a well-formed permit allows a call."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import attrs
 
 from ... import HookError
 from ..._external.strict_json import strict_json
-
-Problem = Literal["absent", "late", "refused", "malformed", "unsent"]
+from ...exceptions import Failure
 
 DENIED: Final = "not allowed by the policy"
 
 
 class NoAnswer(Exception):
-    """The question has no answer that can be used.
+    """The question has no usable answer.
 
     Attributes:
-        problem: `absent`: the server cannot be reached; `late`: it did not answer in time;
-            `refused`: it did not accept the question; `malformed`: its answer is not valid;
-            `unsent`: the question was not sent.
+        failure: how the server failed, as in `HookError`.
         reason: a description that a model may read.
     """
 
-    def __init__(self, problem: Problem, reason: str) -> None:
+    def __init__(self, failure: Failure, reason: str) -> None:
         super().__init__(reason)
-        self.problem, self.reason = problem, reason
+        self.failure, self.reason = failure, reason
 
 
 @attrs.frozen
@@ -53,13 +50,13 @@ def decision_of(
     """Return the decision in the body of an answer.
 
     Args:
-        body: the body.
+        body: the body of the answer.
         names: the names of the arguments that were sent.
         takes_patches: whether the answer may change arguments.
-        is_tool: whether `name` and `arguments` are those of a tool.
+        is_tool: whether `name` and `arguments` are the name and the arguments of a tool.
 
     Raises:
-        NoAnswer: if it is not valid.
+        NoAnswer: if the answer is not valid.
     """
     answer = _read(body)
     if not isinstance(answer, dict):

@@ -1,4 +1,4 @@
-"""Ask a policy server about a call, and wait for no longer than the deadline."""
+"""Asks a policy server about a call, and waits no longer than the deadline."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .connections import Server
 from .question import PATH, VERSION, Inexact, arguments_of, call_of, with_context
 
 _WORKERS: Final = Workers("questions to a policy server")
-"""A pool of its own, so that a silent server takes no threads from other receivers."""
+"""A separate thread pool, so that a slow server cannot block the threads of other receivers."""
 
 run_at_fork(after_in_child=_WORKERS.reset)
 
@@ -31,7 +31,7 @@ class Client:
         token: the token, or None.
         deadline: the time for each answer, in seconds.
         max_bytes: the maximum length of a question and of an answer.
-        ca: a file of certificates, or None for those of the system.
+        ca: a file of certificates, or None for the system's certificates.
 
     Raises:
         HookError: if the certificates cannot be read.
@@ -54,10 +54,10 @@ class Client:
         self._server = Server(address._replace(path=path), headers, max_bytes, tls)
 
     def ask(self, ctx: HookContext, call: bytes, *, takes_patches: bool = False) -> Decision:
-        """Return the decision about a call. The asking thread may be abandoned.
+        """Return the decision about a call. A worker thread that exceeds the deadline is abandoned.
 
         Raises:
-            NoAnswer: if there is no valid one before the deadline.
+            NoAnswer: if no valid answer arrives before the deadline.
         """
         with self._begun(ctx, call, takes_patches) as (job, end):
             try:
@@ -72,7 +72,7 @@ class Client:
         """Return the decision about a call, as `ask` does, without blocking the event loop.
 
         Raises:
-            NoAnswer: if there is no valid one before the deadline.
+            NoAnswer: if no valid answer arrives before the deadline.
         """
         with self._begun(ctx, call, takes_patches) as (job, end):
             waiter = asyncio.wrap_future(job)
@@ -108,7 +108,7 @@ class Client:
             _WORKERS.abandon(job, self)
 
     def call_of(self, ctx: HookContext) -> bytes:
-        """Return the part of a question that describes a call.
+        """Return the part of the question that describes a call.
 
         Raises:
             NoAnswer: if the call cannot be sent.
@@ -123,7 +123,7 @@ class Client:
     def _decision(
         self, end: float, decision: Decision | None, error: BaseException | None
     ) -> Decision:
-        if isinstance(error, NoAnswer) and error.problem == "late":
+        if isinstance(error, NoAnswer) and error.failure == "late":
             raise self._late() from None
         if error is not None:
             raise error

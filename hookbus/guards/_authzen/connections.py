@@ -1,4 +1,5 @@
-"""Connections to a policy server. Connections are reused, and every operation has a deadline."""
+"""Manages connections to a policy server. Connections are reused, and every operation has a
+deadline."""
 
 from __future__ import annotations
 
@@ -53,10 +54,10 @@ class Server:
 
         Args:
             body: the question.
-            end: the deadline of the answer, by `time.monotonic`.
+            end: the deadline for the answer, as a time of `time.monotonic`.
 
         Raises:
-            NoAnswer: if there is none.
+            NoAnswer: if no usable answer arrives.
         """
         kept = self._kept()
         if kept is not None:
@@ -145,7 +146,7 @@ class Server:
             return self._body_of(response)
 
     def _body_of(self, response: Any) -> bytes:
-        """Return the body of an answer, if it is one."""
+        """Return the body of a response, or raise `NoAnswer` if the response is not an answer."""
         if 300 <= response.status < 400:
             raise NoAnswer(
                 "refused", f"the policy server answered with a redirect ({response.status}), which "
@@ -180,10 +181,10 @@ class _Closed(Exception):
 
 
 class _Timed:
-    """A socket whose operations end at one deadline, however slowly the bytes come.
+    """A socket whose operations share a deadline, even if the bytes arrive slowly.
 
     Attributes:
-        end: the deadline, by `time.monotonic`.
+        end: the deadline, as a time of `time.monotonic`.
     """
 
     def __init__(self, sock: socket.socket) -> None:
@@ -193,15 +194,15 @@ class _Timed:
         return getattr(self._sock, name)
 
     def settimeout(self, seconds: float | None) -> None:
-        """Ignore the timeout of the library, which begins again with each byte."""
+        """Ignore the library's timeout, which would restart with each byte."""
 
     def wait_until_end(self) -> None:
-        """Let the next operation take as long as the deadline allows."""
+        """Set the socket's timeout to the time that is left until the deadline."""
         self._sock.settimeout(_left(self.end))
 
     def acknowledge_at_once(self) -> None:
-        """Do not delay acknowledgments: many servers send the body only after the headers are
-        acknowledged.
+        """Disable delayed acknowledgments, because many servers send the body only after the
+        headers are acknowledged.
         """
         if _QUICKACK is not None:
             self._sock.setsockopt(socket.IPPROTO_TCP, _QUICKACK, 1)
@@ -275,7 +276,7 @@ _SERVERS: Final[weakref.WeakSet[Server]] = weakref.WeakSet()
 
 
 def _close_in_child() -> None:
-    """Close the connections of the parent in a forked child, which must not share them."""
+    """Close the parent's connections in a forked child process, which must not share them."""
     for each in list(_SERVERS):
         each.close_idle()
 

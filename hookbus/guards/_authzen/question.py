@@ -1,4 +1,4 @@
-"""The question about one call, as JSON that means the same to every parser."""
+"""Builds the question about a call as JSON that all parsers read in the same way."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ... import HookContext
 from .._call import labels_of, principal_in, tool_of
 
 VERSION: Final = 1
-"""The version of what `context.hookbus` announces: the form of arguments and patches."""
+"""The version of the format of arguments and patches, which `context.hookbus` announces."""
 
 PATH: Final = "/access/v1/evaluation"
 
 NEVER_SENT: Final = frozenset({"tool", "caller", "call_id", "kind"})
-"""The labels of a framework. They identify the call, or are objects of the framework."""
+"""The labels of a framework: arguments that identify the call or are objects of the framework."""
 
 DEEPEST: Final = 50
 _LARGEST: Final = 2**53 - 1
-"""Above this, parsers that read numbers as floats read another integer."""
+"""Parsers that read numbers as floats round integers above this number."""
 
 encoded: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 """Return plain data as JSON, without spaces."""
@@ -37,10 +37,11 @@ def arguments_of(ctx: HookContext) -> dict[str, Any]:
 
 
 def call_of(ctx: HookContext, max_bytes: int) -> bytes:
-    """Return the part of a question that describes a call: all of it except the `context`.
+    """Return the question about a call without its `context`.
 
     Raises:
-        Inexact: if JSON cannot represent a value exactly, or the text is longer than `max_bytes`.
+        Inexact: if JSON cannot represent a value exactly, or the question is longer than
+            `max_bytes`.
     """
     left = Exact(max_bytes)
     baggage = left.mapping(ctx.baggage, "the baggage", 0)
@@ -68,12 +69,12 @@ def call_of(ctx: HookContext, max_bytes: int) -> bytes:
 
 
 def with_context(call: bytes, context: Mapping[str, Any]) -> bytes:
-    """Return the question: the description of the call, and the `context`."""
+    """Return the complete question: the description of the call, and the `context`."""
     return b"%s,%s" % (call[:-1], encoded({"context": context}).encode()[1:])
 
 
 class Exact:
-    """Copies values into plain JSON data, until there are more of them than a text may have bytes.
+    """Copies values into plain JSON data, up to a maximum number of values.
 
     Args:
         values: the maximum number of values.
@@ -86,7 +87,7 @@ class Exact:
         """Return a copy of a mapping.
 
         Raises:
-            Inexact: if JSON cannot represent a value in it exactly.
+            Inexact: if JSON cannot represent a value in the mapping exactly.
         """
         made = {}
         # A subclass of dict might present other items than it holds.

@@ -1,1 +1,1 @@
-"""Cedar policies: their files, the types of tools, and one decision."""
+"""Evaluates Cedar policies: reads their files, determines the types of tools, and decides calls."""

@@ -1,4 +1,5 @@
-"""Find policies that have no effect: those that can never match, or that another one overrules."""
+"""Finds policies that have no effect, because they can never match or another policy overrules
+them."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ _OPPOSITE: Final = {
 
 
 def findings_of(policies: Policies) -> Iterator[str]:
-    """Yield descriptions of mistakes in valid policies."""
+    """Yield descriptions of likely mistakes in valid policies."""
     for policy in policies.all:
         if why := _why_never(policy):
             yield f"{policy.place}: {policy.id!a} can never match: {why}"
@@ -40,14 +41,14 @@ def findings_of(policies: Policies) -> Iterator[str]:
 
 
 def notes_of(policies: Policies) -> Iterator[str]:
-    """Yield a note for each tool whose calls are all blocked because no permit covers it."""
+    """Yield a note for each tool that no permit covers, so that all its calls are blocked."""
     for view in policies.views():
         if not any(each.effect == "permit" and not each.is_shadow for each in view.policies):
             yield f"no permit covers {view.resource[1]!a}, so all its calls are blocked"
 
 
 def _pairs(several: list[Policy]) -> Iterator[tuple[Policy, Policy]]:
-    """Yield policies that differ only in their annotations."""
+    """Yield pairs of policies that differ only in their annotations."""
     alike: dict[Any, list[Policy]] = {}
     for each in several:
         tree = each.tree
@@ -111,7 +112,8 @@ def _why_never(policy: Policy) -> str | None:
 
 
 def _limit(test: Any) -> tuple[float, float] | None:
-    """Return the least and the greatest integer that fit a comparison with a number."""
+    """Return the least and the greatest integer that satisfy a comparison with a number, or
+    None."""
     pst = cedar().pst
     if not isinstance(test, pst.BinaryOp) or not isinstance(test.right, pst.LongLit):
         return None
@@ -124,7 +126,8 @@ def _limit(test: Any) -> tuple[float, float] | None:
 
 
 def _covers(outer: Policy, inner: Policy) -> bool:
-    """Return whether a policy is known to match every call that another one matches."""
+    """Return whether the outer policy is known to match every call that the inner policy
+    matches."""
     scopes = all(
         isinstance(wide := getattr(outer.tree, name), cedar().pst.ScopeAny)
         or wide == getattr(inner.tree, name)
@@ -156,7 +159,8 @@ def _implies(given: Any, test: Any) -> bool:
 
 
 def _unknown_tests(policies: Policies, policy: Policy) -> Iterator[str]:
-    """Yield `has` tests for arguments that no tool has to which the policy applies."""
+    """Yield a description of each `has` test for an argument that none of the policy's tools
+    has."""
     known = {name for view in policies.views() if policy in view.policies for name in view.fields}
     if not known:
         return

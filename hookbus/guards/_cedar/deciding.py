@@ -1,4 +1,5 @@
-"""Checked policies: one view for each tool, with the policies that can match it."""
+"""Decides calls by checked policies. Each tool has a view with the policies that can match its
+calls."""
 
 from __future__ import annotations
 
@@ -22,21 +23,22 @@ MOST_VIEWS: Final = 1_000
 
 
 class Policies:
-    """Checked policies, with their schema and entities.
+    """Checked policies with their schema and entities.
 
     Args:
         pieces: the texts of the policies.
         schema: the types of arguments.
         entities: the entities, with their roles.
-        actions: the hooks whose calls are decided.
-        earlier: the policies that these replace, whose tools must fit these, too.
+        actions: the hooks whose calls the policies decide.
+        earlier: the policies that these policies replace. All tools that used the earlier policies
+            must match the new schema, too.
 
     Attributes:
         all: the policies, in order.
-        decided: decisions about calls, which are the same for the same call.
+        decided: a cache of decisions about calls.
         agents: the agents that the entities or the policies name.
-        roles: the roles that any entity has, or had while the program ran.
-        roles_of_nobody: those that no entity has now.
+        roles: all roles that an entity has or had since the program started.
+        roles_of_nobody: the roles in `roles` that no entity has now.
 
     Raises:
         HookError: with file and line, for an invalid policy.
@@ -122,8 +124,9 @@ class Policies:
         return found
 
     def principal_of(self, baggage: Mapping[str, Any]) -> Uid | Decision:
-        """Return the principal of a call with this baggage: user, else session, else `anonymous`.
-        Return a block if there is no user and the session has the name of an agent.
+        """Return the principal for this baggage: the user; without a user, the session; otherwise,
+        `anonymous`. Return a blocking decision if the session has the name of an agent and the user
+        is not set.
         """
         user, session = baggage.get("user"), baggage.get("session")
         if user is None and session is not None and str(session) in self.agents:
@@ -134,17 +137,18 @@ class Policies:
         return AGENT, principal_in(baggage)
 
     def views(self) -> list[View]:
-        """Return the views of the tools so far: of all tools, if the schema declares them."""
+        """Return the views of the tools that have been called, or of all tools if the schema
+        declares them."""
         return list(self._views.values())
 
     def schema_for(self, action: str, kind: str, fields: Mapping[str, Field], names: Any) -> str:
         """Return the Cedar schema for one tool.
 
         Args:
-            action: the action.
+            action: the name of the action.
             kind: the type of the resource.
-            fields: the arguments.
-            names: the baggage that the policies read.
+            fields: the types of the arguments.
+            names: the names of the baggage that the policies read.
         """
         others = "".join(
             f"action {quoted(each)};\n" for each in sorted(self._actions) if each != action
@@ -168,7 +172,7 @@ def raise_if(problem: str | None) -> None:
 
 
 def known_uids(entities: Entities) -> Iterable[Uid]:
-    """Yield the entities, and the groups that they are in."""
+    """Yield the uids of all entities and of the groups that contain them."""
     for each in entities.data:
         uid: Any = each["uid"]
         yield from entities.around((uid["type"], uid["id"]))

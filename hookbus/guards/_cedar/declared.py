@@ -1,4 +1,4 @@
-"""The types of a tool's arguments, from JSON schemas, signatures and annotations."""
+"""Determines the types of a tool's arguments from JSON schemas, signatures and annotations."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ..._hooks.hook import Hook
 from .types import BOOL, DECIMAL, LONG, STRING, TEXT, Field, Kind, record_of, set_of
 
 DEEPEST: Final = 8
-"""How deep records may be nested before they become text."""
+"""The maximum nesting depth of records. Deeper records become text."""
 
 # -- JSON schemas -------------------------------------------------------------------------------
 
 
 def fields_of_schema(schema: Any) -> dict[str, Field] | None:
-    """Return the arguments in what a tool declares: a JSON schema, a pydantic model, or a mapping
-    or list of parameters. Return None if it declares none of these.
+    """Return the arguments in a tool's declaration: a JSON schema, a pydantic model, or a mapping
+    or list of parameters. Return None for any other declaration.
     """
     if isinstance(schema, type) and hasattr(schema, "model_json_schema"):
         schema = schema.model_json_schema()
@@ -65,7 +65,7 @@ def _properties(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) 
 
 
 def _follow(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a schema, or the one that it refers to."""
+    """Return a schema, or the schema to which it refers."""
     for _ in range(DEEPEST):
         reference = schema.get("$ref") if isinstance(schema, Mapping) else None
         if not isinstance(reference, str) or not reference.startswith("#/"):
@@ -126,8 +126,8 @@ def _kind_of_values(values: Iterable[Any]) -> tuple[Kind, bool]:
 
 
 def fields_of_function(function: Callable[..., Any]) -> dict[str, Field] | None:
-    """Return the arguments of a function, without its first parameter if that is `self`. Return
-    None if it takes arbitrary arguments.
+    """Return the arguments of a function, without a first parameter named `self`. Return None if
+    the function takes arbitrary arguments.
     """
     parameters = _parameters_of(function)
     if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
@@ -143,7 +143,7 @@ def _parameters_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
 
 
 def field_of_parameter(parameter: Parameter) -> Field:
-    """Return the type of a parameter. The parameter may be missing if it has a default."""
+    """Return the type of a parameter. A parameter with a default may be missing."""
     if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
         return Field(TEXT, is_required=False)
     kind, may_be_none = kind_of_annotation(parameter.annotation)
@@ -192,14 +192,15 @@ def has_arguments(hook: Hook, given: Collection[str]) -> bool:
 
 
 def rests_of(hooks: Iterable[Hook]) -> frozenset[str]:
-    """Return the parameters of hookables that take any further arguments: `*rest` and `**more`."""
+    """Return the names of parameters such as `*rest` and `**more`, in which hookables take
+    arbitrary arguments."""
     rests = Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD
     return frozenset(each.name for hook in hooks for each in hook.parameters if each.kind in rests)
 
 
 def fields_of_hook(hook: Hook | None, given: Collection[str]) -> dict[str, Field]:
-    """Return the arguments of a hookable. Its defaults are applied, so only what may be None can be
-    missing.
+    """Return the arguments of a hookable. Defaults are applied, so only arguments that may be None
+    can be missing.
     """
     parameters = {} if hook is None else _parameters_of(hook.body)
     found = {}
@@ -214,7 +215,7 @@ def fields_of_hook(hook: Hook | None, given: Collection[str]) -> dict[str, Field
 
 
 def fields_of_own_tools(bus: Bus, name: str) -> Iterator[dict[str, Field]]:
-    """Yield the arguments of each hookable of this name that is a tool itself."""
+    """Yield the arguments of each hookable that has this name and is itself a tool."""
     for hook in bus._switchboard.declared(name):
         names = [each.name for each in hook.parameters]
         if not hook.is_question and not {"name", "arguments"} <= set(names):

@@ -1,4 +1,4 @@
-"""Generate a first policy from recorded calls."""
+"""Generates a first policy from recorded calls."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any, Final
 from .library import quoted
 
 MOST_VALUES: Final = 5
-"""The number of different strings of an argument that are listed. More are not limited."""
+"""The maximum number of different strings to list for an argument. An argument with more strings is
+not limited."""
 
 
 def draft_of(calls: Sequence[tuple[str, Mapping[str, Any]]], hook: str) -> str:
-    """Return policies that permit these calls, with limits derived from their values.
+    """Return policies that permit these calls, with limits derived from the values of arguments.
 
     Args:
         calls: the tool and the arguments of each call.

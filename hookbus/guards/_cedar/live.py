@@ -31,16 +31,16 @@ class Live:
     Args:
         source: the policies, as text, file or folder.
         schema, entities, people: as for `guards.policy`.
-        actions: the hooks whose calls are decided.
-        is_reloading: whether to read the files again when they change.
-        note: called after each attempt to read them again, with the problem or None.
+        actions: the hooks whose calls the policies decide.
+        is_reloading: whether to read files again after they change.
+        note: called after each attempt to read files again, with the problem or None.
 
     Attributes:
         policies: the policies in force.
-        problem: why the latest content of a file is not in force, or None.
+        problem: the reason why the latest content of a file is not in force, or None.
 
     Raises:
-        HookError: if they cannot be used.
+        HookError: if the policies cannot be used.
     """
 
     def __init__(
@@ -67,8 +67,8 @@ class Live:
         return self.policies
 
     def look(self) -> None:
-        """Read the files again if they have changed. If they cannot be used, the earlier policies
-        remain in force.
+        """Read the files again if they have changed. If the new content cannot be used, the earlier
+        policies remain in force.
         """
         with self._lock:
             now = time.monotonic()
@@ -82,7 +82,8 @@ class Live:
             self._note(problem)
 
     def _reload(self, status: Status) -> bool:
-        """Read the files again. Return whether there is a new result to note."""
+        """Read the files again. Return whether the policies were reloaded, or whether a problem is
+        new."""
         before = self.problem
         try:
             new = self._load(self.policies)

@@ -1,4 +1,4 @@
-"""Cedar entities and their roles, from a file or a mapping of names to roles."""
+"""Reads Cedar entities and their roles from a file or a mapping of names to roles."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Entities:
     Args:
         given: a list of Cedar entities, a mapping of names to roles, or a JSON file with either.
         people: a mapping of names to roles, or a TOML file.
-        earlier: the entities that these replace, whose types stay known.
+        earlier: the entities that these entities replace. Their types remain known.
 
     Attributes:
         data: the entities in Cedar's format.
-        names: the ids of the agents among them, in their groups and in their attributes.
+        names: the ids of all agents among the entities, in their groups, and in their attributes.
 
     Raises:
         HookError: if a file cannot be read or is malformed.
@@ -66,14 +66,15 @@ class Entities:
         ]  # fmt: skip
 
     def around(self, uid: Uid) -> list[Uid]:
-        """Return an entity, and all groups that it is in."""
+        """Return an entity and all groups that contain it."""
         found = [uid]
         for each in found:
             found += [up for up in sorted(self._parents.get(each, ())) if up not in found]
         return found
 
     def types(self) -> dict[str, set[str]]:
-        """Return the types of entities, each with the types of groups that it may be in."""
+        """Return the types of entities. Each type has the types of groups that may contain such
+        entities."""
         found: dict[str, set[str]] = {each: set() for each in OWN_TYPES}
         found[AGENT].add(ROLE)
         for kind, ups in self._types_before.items():
@@ -140,7 +141,7 @@ def _uid(given: Any) -> Uid:
 
 
 def _uids_in(value: Any) -> Iterator[Uid]:
-    """Yield the entities that an attribute refers to."""
+    """Yield the entities to which an attribute refers."""
     if isinstance(value, Mapping) and "__entity" in value:
         yield _uid(value)
     elif isinstance(value, (Mapping, list)):

@@ -1,4 +1,4 @@
-"""One policy: its annotations, and the calls that its scope covers."""
+"""A single policy, with its annotations and the calls that its scope covers."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Policy:
     """A policy.
 
     Attributes:
-        id: its `@id`, or else the name and line of its file.
+        id: the policy's `@id`; without one, the name and line of its file.
         effect: `"permit"` or `"forbid"`.
         reason, question: its `@reason` and `@ask`, or None.
-        is_shadow: whether it has `@shadow`.
-        tree: its syntax tree.
-        text: its text.
-        file, line: where it begins.
-        decided: the number of decisions that it has determined.
+        is_shadow: whether the policy has `@shadow`.
+        tree: the syntax tree of the policy.
+        text: the text of the policy.
+        file, line: the location of the policy.
+        decided: the number of decisions that the policy has determined.
     """
 
     def __init__(self, piece: Piece, tree: Any) -> None:
@@ -70,19 +70,19 @@ class Policy:
         return not tree.clauses and all(isinstance(each, anything) for each in scopes)
 
     def placeholders(self) -> list[str]:
-        """Return the names of the arguments that its question contains."""
+        """Return the names of the arguments that the policy's question contains."""
         return _PLACEHOLDER.findall(self.question or "")
 
     def question_for(self, arguments: Mapping[str, Any]) -> str:
-        """Return its question about a call with these arguments."""
+        """Return the policy's question about a call with these arguments."""
         return _PLACEHOLDER.sub(lambda found: _shown(arguments.get(found[1])), self.question or "")
 
     def covers(self, action: Uid, resource: Collection[Uid], kind: str) -> bool:
-        """Return whether its scope can match a call.
+        """Return whether the policy's scope can match a call.
 
         Args:
-            action: the action.
-            resource: the resource, first, and the groups that it is in.
+            action: the name of the action.
+            resource: the resource, followed by the groups that contain it.
             kind: the type of the resource.
         """
         pst = cedar().pst
@@ -96,16 +96,16 @@ class Policy:
         return _matches(self.tree.resource, resource, kind)
 
     def may_apply_to(self, principal: Collection[Uid]) -> bool:
-        """Return whether its scope can match calls of a principal.
+        """Return whether the policy's scope can match calls of a principal.
 
         Args:
-            principal: the principal, first, and the groups that it is in.
+            principal: the principal, followed by the groups that contain it.
         """
         return _matches(self.tree.principal, principal, next(iter(principal))[0])
 
 
 def _matches(scope: Any, entity: Collection[Uid], kind: str) -> bool:
-    """Return whether a scope matches an entity of this type, given with the groups it is in."""
+    """Return whether a scope matches an entity of this type, given the entity and its groups."""
     pst = cedar().pst
     if isinstance(scope, (pst.ScopeIs, pst.ScopeIsIn)) and str(scope.entity_type) != kind:
         return False
@@ -122,7 +122,7 @@ def uid_of(entity: Any) -> Uid:
 
 
 def parse(pieces: Iterable[Piece]) -> list[Policy]:
-    """Return the policies in these texts.
+    """Parse the policies in these texts.
 
     Raises:
         HookError: with file and line, for a text that is not a single valid policy, or for a

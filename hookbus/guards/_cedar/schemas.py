@@ -30,12 +30,12 @@ class Schema:
 
     Attributes:
         path: the file, or None.
-        fields: the arguments of each tool, if they are declared, else None.
-        handle: the Cedar schema, else None.
+        fields: the arguments of each tool if they are declared, or None.
+        handle: the Cedar schema, or None.
         words: the words in the text of the Cedar schema.
 
     Raises:
-        HookError: if it cannot be read or is malformed.
+        HookError: if the schema cannot be read or is malformed.
     """
 
     def __init__(self, given: Any) -> None:

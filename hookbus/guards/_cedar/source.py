@@ -1,4 +1,4 @@
-"""Read the text of policies from a string, a file or a folder of files."""
+"""Reads the text of policies from a string, a file or a folder of files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ... import HookError
 from ..._external.trust import read_trusted
 
 Status = tuple[tuple[str, int, int, int], ...]
-"""The names, sizes, times and numbers of files: it changes when one of them does."""
+"""The names, sizes, times and inode numbers of files, which show whether a file has changed."""
 
 
 @attrs.frozen
@@ -22,9 +22,9 @@ class Piece:
     """The text of one policy.
 
     Attributes:
-        file: its file, or None for a policy in a string.
-        line: the line of the file, or of the string, that it begins in.
-        text: the text, with its semicolon.
+        file: the file of the policy, or None for a policy in a string.
+        line: the line of the file or of the string in which the policy begins.
+        text: the text of the policy, including the semicolon.
     """
 
     file: str | None
@@ -33,15 +33,15 @@ class Piece:
 
     @property
     def place(self) -> str:
-        """The location where it begins, for messages."""
+        """The location of the policy, for messages."""
         return f"{self.file}:{self.line}" if self.file else f"line {self.line}"
 
 
 def path_in(source: Any) -> Path | None:
-    """Return the path of a file or folder, or None if this is the text of policies.
+    """Return the path of a file or folder, or None if the source is the text of policies.
 
     Raises:
-        HookError: if it is neither a text nor a path.
+        HookError: if the source is neither a string nor a path.
     """
     if isinstance(source, os.PathLike):
         return Path(source)
@@ -55,8 +55,8 @@ def path_in(source: Any) -> Path | None:
 
 
 def fixed(path: Path | None, given: Any) -> Any:
-    """Return the absolute path of a file, or the argument itself if it is not a file. A program may
-    change its working directory while it runs.
+    """Return the absolute path of a file, or the argument itself if it is not a file. The path is
+    absolute because a program may change its working directory while it runs.
     """
     return given if path is None else path.absolute()
 
@@ -65,7 +65,7 @@ def files_of(path: Path) -> list[Path]:
     """Return the files of policies: the file itself, or the `*.cedar` files of a folder, by name.
 
     Raises:
-        HookError: if there is none.
+        HookError: if the source contains no file.
     """
     if not os.path.isdir(path):
         return [path]
@@ -82,12 +82,12 @@ def files_of(path: Path) -> list[Path]:
 
 @contextmanager
 def malformed_as_hook_error(where: str) -> Iterator[None]:
-    """Raise any exception as a HookError. The content of a file can have any form, so the code
-    that interprets it may raise an exception of any class.
+    """Raise any exception as a HookError. The content of a file can have any structure, so code
+    that interprets the content may raise any exception.
 
     Raises:
-        HookError: the original exception if it is a HookError, else one whose message begins with
-            `where`.
+        HookError: the original exception if it is a HookError; otherwise, a HookError whose message
+            begins with `where`.
     """
     try:
         yield
@@ -98,7 +98,7 @@ def malformed_as_hook_error(where: str) -> Iterator[None]:
 
 
 def status_of(paths: list[Path]) -> Status:
-    """Return the status of files and folders. A missing file has the size -1."""
+    """Return the status of files and folders. A missing file has the size -1 in this status."""
     found = []
     for path in paths:
         several = [path]
@@ -118,7 +118,7 @@ def read_pieces(source: Any) -> list[Piece]:
     """Return the text of each policy of a source, in order.
 
     Raises:
-        HookError: if a file cannot be read, or there is no policy.
+        HookError: if a file cannot be read, or the source contains no policy.
     """
     path = path_in(source)
     if path is None:
@@ -135,7 +135,8 @@ def read_pieces(source: Any) -> list[Piece]:
 
 
 def split(text: str, file: str | None) -> Iterator[Piece]:
-    """Yield the policies of a text. Each ends with a semicolon outside of strings and comments."""
+    """Yield the policies in a text. Each policy ends with a semicolon outside of strings and
+    comments."""
     begin, line, at, is_empty, size = 0, 1, 0, True, len(text)
     begin_line = 1
     while at < size:

@@ -1,4 +1,4 @@
-"""Read and rewrite the syntax trees of policies."""
+"""Reads and rewrites the syntax trees of policies."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def mentions_of(policies: Iterable[Policy]) -> Mentions:
 
 
 def _paths(node: Any) -> Iterator[tuple[str, ...]]:
-    """Yield each path of attributes of `context`: without any for the context as a whole."""
+    """Yield each path of attributes of `context`. The path of the context as a whole is empty."""
     pst = cedar().pst
     if (path := _path_of(node)) is not None:
         yield path
@@ -77,7 +77,7 @@ def _inner(node: Any) -> Iterator[Any]:
 
 
 def entities_in(policy: Policy) -> list[Uid]:
-    """Return the entities that a policy names."""
+    """Return the uids of the entities that a policy names."""
     tree = policy.tree
     parts = (tree.principal, tree.action, tree.resource, *tree.clauses)
     return sorted(map(uid_of, cedar().pst.entity_uids(parts)))
@@ -104,12 +104,12 @@ def written(tree: Any) -> str:
 
 
 def for_resource(tree: Any, resource: Collection[Uid]) -> Any:
-    """Return a policy in which the tests of `resource` are decided, so that its other tests can be
-    checked against the types of this tool.
+    """Return a policy in which all tests of `resource` are decided. Its other tests can then be
+    checked against the types of this tool's arguments.
 
     Args:
         tree: the policy.
-        resource: the resource, first, and the groups that it is in.
+        resource: the resource, followed by the groups that contain it.
     """
     clauses = tuple(
         dataclasses.replace(each, expr=_folded(each.expr, resource)) for each in tree.clauses
@@ -118,7 +118,7 @@ def for_resource(tree: Any, resource: Collection[Uid]) -> Any:
 
 
 def rewritten(node: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a tree in which `change` replaced nodes, from the inside out."""
+    """Return a tree in which `change` has replaced nodes, innermost nodes first."""
     if isinstance(node, tuple):
         return tuple(rewritten(each, change) for each in node)
     if isinstance(node, Mapping):

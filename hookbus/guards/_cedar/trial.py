@@ -1,4 +1,4 @@
-"""Try policies on calls that are described in a table or a journal, without making them."""
+"""Tries policies on calls from a table or a journal, without making the calls."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _HEAD: Final = ("policy", "schema", "entities", "people", "hook", "case")
 
 
 class Trial:
-    """Policies, and the tools that they are tried on.
+    """Policies, and the tools whose calls they decide.
 
     Args:
         source, schema, entities, people: as for `guards.policy`, but `schema` is not `"tools"`.
         hook: the hook of the calls.
-        hooks: the hooks that are tools themselves.
+        hooks: the hooks that are themselves tools.
 
     Raises:
         HookError: as in `guards.policy`.
@@ -54,7 +54,7 @@ class Trial:
             )
 
     def view(self, tool: str) -> View | None:
-        """Return the view of a tool, or None if the schema does not have it."""
+        """Return the view of a tool, or None if the schema does not declare the tool."""
         schema = self.policies.schema
         fields = {} if schema.fields is None else schema.fields.get(tool)
         if fields is None:
@@ -78,8 +78,7 @@ class Trial:
     def near(
         self, tool: str, arguments: Mapping[str, Any], baggage: Mapping[str, Any]
     ) -> Iterator[tuple[Policy, list[str]]]:
-        """Yield the policies for a tool that did not match, each with the conditions that were not
-        met.
+        """Yield the policies for a tool that did not match a call, with their unmet conditions.
         """
         view, principal = self.view(tool), self.policies.principal_of(baggage)
         if view is None or view.problem is not None or isinstance(principal, Decision):
@@ -115,10 +114,10 @@ class Case:
     """A row of a table: a call and its expected verdict.
 
     Attributes:
-        number: its number, from 1.
+        number: the number of the case, starting at 1.
         tool, arguments, baggage: the call.
         expect: `"allow"`, `"ask"` or `"block"`.
-        policy: the id of a policy that must be among those that decide, or None.
+        policy: the id of a policy that must determine the decision, or None.
     """
 
     number: int
@@ -130,13 +129,13 @@ class Case:
 
     @property
     def title(self) -> str:
-        """The call, as one line."""
+        """A description of the call in one line."""
         given = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
         user = f" by {self.baggage['user']}" if "user" in self.baggage else ""
         return f"{self.tool}({given}){user}"
 
     def problem(self, decision: Decision) -> str | None:
-        """Describe how a decision differs from the expected one, or return None."""
+        """Describe how a decision differs from the expected decision, or return None."""
         why = f" ({decision.reason})" if decision.reason else ""
         by = f" by {', '.join(decision.ids)}" if decision.ids else ""
         if decision.effect != self.expect:
@@ -162,7 +161,8 @@ class TestTable:
     head: Mapping[str, Any]
 
     def trial(self, policy: Any = None, **more: Any) -> Trial:
-        """Return the policies of the file, or others, with the settings of the file.
+        """Return a trial of the file's policies, or of other policies, with the settings of the
+        file.
 
         Raises:
             HookError: if the file names no policy, or a policy is invalid.
@@ -184,7 +184,7 @@ def read_table(path: Path) -> TestTable:
     """Read a table of cases.
 
     Raises:
-        HookError: if it is malformed or contains no case.
+        HookError: if the table is malformed or contains no case.
     """
     said = read_trusted_toml(path)
     _check_keys(said, _HEAD, f"{path}")
@@ -228,8 +228,8 @@ def _check_keys(said: Mapping[str, Any], known: Collection[str], where: str) -> 
 
 
 def schema_seen(calls: Iterable[tuple[str, Mapping[str, Any]]]) -> Schema:
-    """Return a schema with the arguments in these calls. Arguments that every call to a tool has
-    are required. An argument whose values have several types, or are mappings, is text.
+    """Return a schema with the arguments in these calls. An argument is required if every call to
+    the tool has it. Arguments whose values have several types, or are mappings, become text.
     """
     counts: dict[str, int] = {}
     values: dict[str, dict[str, list[Any]]] = {}

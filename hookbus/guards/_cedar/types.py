@@ -1,4 +1,4 @@
-"""Cedar's types, and the conversion of values to JSON for Cedar.
+"""Defines types of arguments for Cedar, and converts values to JSON for Cedar.
 
 A value for which Cedar has no type, such as a mapping with arbitrary keys, becomes JSON text.
 """
@@ -22,16 +22,18 @@ from .library import quoted
 
 
 class Mismatch(Exception):
-    """An argument that does not fit its type. The message contains its name, never its value."""
+    """An argument does not match its type. The message contains the argument's name, but never its
+    value."""
 
 
 @attrs.frozen
 class Kind:
-    """A type of Cedar.
+    """A Cedar type.
 
     Attributes:
-        cedar: its name in a schema.
-        convert: returns the JSON of a value for Cedar, given its path for a `Mismatch`.
+        cedar: the name of the type in a schema.
+        convert: converts a value to JSON for Cedar. It also takes the path of the value, for the
+            message of a `Mismatch`.
     """
 
     cedar: str
@@ -40,7 +42,7 @@ class Kind:
 
 @attrs.frozen
 class Field:
-    """An argument, or a field of a record: its type, and whether it is always present."""
+    """The type of an argument or of a record's field, and whether it is always present."""
 
     kind: Kind
     is_required: bool
@@ -99,7 +101,7 @@ LONG: Final = Kind("Long", _long)
 BOOL: Final = Kind("Bool", _bool)
 DECIMAL: Final = Kind("decimal", decimal_of)
 TEXT: Final = Kind("String", _text)
-"""Any value: a string unchanged, and any other value as JSON text."""
+"""The type for any value: a string remains unchanged, and any other value becomes JSON text."""
 
 
 def set_of(kind: Kind) -> Kind:
@@ -114,7 +116,7 @@ def set_of(kind: Kind) -> Kind:
 
 
 def record_of(fields: Mapping[str, Field]) -> Kind:
-    """Return the type of a mapping with these keys and no others."""
+    """Return the type of a mapping with exactly these keys."""
 
     def convert(value: Any, path: str) -> dict[str, Any]:
         given = value if isinstance(value, Mapping) else fields_of(value)
@@ -126,7 +128,7 @@ def record_of(fields: Mapping[str, Field]) -> Kind:
 
 
 def record_text(fields: Mapping[str, Field]) -> str:
-    """Return the type of arguments, as Cedar writes it."""
+    """Return the type of arguments in Cedar's syntax."""
     written_fields = (
         f"{quoted(name)}{'' if each.is_required else '?'}: {each.kind.cedar}"
         for name, each in fields.items()
@@ -138,10 +140,10 @@ def convert_fields(
     fields: Mapping[str, Field], given: Mapping[Any, Any], prefix: str = "",
     skipped: Collection[str] = (),
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the JSON of arguments for Cedar, without those that are None.
+    """Convert arguments to JSON for Cedar, without arguments that are None.
 
     Raises:
-        Mismatch: for an unknown argument, a missing one, or one of another type.
+        Mismatch: if an argument is unknown, is missing, or has another type.
     """
     found = {}
     for name, value in given.items():

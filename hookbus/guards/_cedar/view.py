@@ -1,4 +1,4 @@
-"""The policies that can match the calls to one tool, and one decision by them."""
+"""Decides the calls to one tool, with the policies that can match these calls."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ from .types import TEXT, Field, Mismatch, convert_fields, decimal_of
 
 ACTION: Final = "Action"
 MOST_KEPT: Final = 1_000
-"""The number of decisions to keep, for calls with the same arguments, user and baggage."""
+"""The maximum number of cached decisions. A decision is reused for calls with the same arguments,
+user and baggage."""
 
 MOST_SETS: Final = 100
-"""The number of sets of policies to keep for each tool: one for principals with the same roles."""
+"""The maximum number of cached sets of policies for each tool. Principals with the same roles share
+a set."""
 
 LONGEST_KEPT: Final = 2_000
-"""The number of characters of the arguments and baggage of a decision that is kept."""
+"""The maximum number of characters in the arguments and baggage of a call whose decision is
+cached."""
 
 _ATTRIBUTE: Final = re.compile(r"attribute `([^`]{1,60})`")
 
@@ -36,7 +39,7 @@ class Decision:
     Attributes:
         effect: `"allow"`, `"ask"` or `"block"`.
         reason: the reason for a block, or the question.
-        policies: the policies that determined it.
+        policies: the policies that determined the decision.
         details: additional data for events and journals.
     """
 
@@ -52,12 +55,13 @@ class Decision:
 
 
 class View:
-    """The policies that can match the calls to one tool, checked against its arguments.
+    """The policies that can match the calls to one tool, checked against the tool's arguments.
 
     Attributes:
         action, resource, fields: the action, the tool and the arguments of its calls.
-        policies: these policies.
-        problem: why a policy cannot be checked, or None. A problem blocks every call to the tool.
+        policies: the policies that can match the calls.
+        problem: the reason why a policy is not valid for the tool, or None. A problem blocks every
+            call to the tool.
     """
 
     def __init__(self, whole: Any, action: str, resource: Uid, fields: Mapping[str, Field]) -> None:
@@ -114,8 +118,8 @@ class View:
             principal: the Cedar principal that makes the call.
             arguments: the arguments of the call.
             baggage: the baggage of the call.
-            with_shadow: whether to evaluate policies with `@shadow`, too. If so, only the decisions
-                of these policies are counted.
+            with_shadow: whether to evaluate policies with `@shadow`, too. In this case, only the
+                decisions of these policies are counted.
             is_counted: whether to add the decision to the counts of the policies.
         """
         if self.problem is not None:
@@ -215,7 +219,7 @@ class View:
 
 
 class _Evaluated:
-    """Policies in the form that Cedar evaluates."""
+    """Policies that are prepared for evaluation by Cedar."""
 
     def __init__(self, policies: list[Policy]) -> None:
         self.handle = cedar().PolicySet.from_str("\n".join(each.text for each in policies))
@@ -223,7 +227,8 @@ class _Evaluated:
 
 
 def _failed(evaluated: _Evaluated, errors: list[str]) -> Decision:
-    """Return the block of a call that could not be decided. Its reason contains no value."""
+    """Return the decision to block a call that could not be evaluated. The reason contains no
+    values."""
     several = tuple(
         each for key, each in evaluated.by_id.items() if any(f"`{key}`" in e for e in errors)
     )
@@ -240,7 +245,7 @@ def _number(key: str) -> int:
 
 
 def _plain(value: Any, path: str, depth: int = 0) -> Any:
-    """Return a value as JSON for Cedar, which compares it with its own schema."""
+    """Return a value as JSON for Cedar, which checks the value against its own schema."""
     if isinstance(value, Enum):
         value = value.value
     if value is None or isinstance(value, (str, bool, int)):
