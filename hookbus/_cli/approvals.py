@@ -11,8 +11,8 @@ import attrs
 from cyclopts import App, Parameter
 
 from .. import HookError
+from .._external.platform import user_name
 from .._ground.errors import did_you_mean
-from .._ground.platform import user_name
 from .._program.settings import find_settings
 from .at import At
 from .screen import TABLES, Flag, Shown, clock, print_json, print_rows, say
