@@ -103,21 +103,21 @@ def list_(*, all: Flag = False, kept: Kept = Kept(), shown: Shown = TABLES) -> N
         print_json([attrs.asdict(case) for case in cases])
         return
     rows = [
-        {
-            "id": case.request.id, "asked": clock(case.asked, is_long=True),
-            "state": case.state if all else None, "hook": case.request.hook,
-            "question": case.request.question.replace("\n", "; "),
-            "session": case.request.baggage.get("session"),
-        }
-        for case in cases
+        {"id": case.request.id, "asked": clock(case.asked, is_long=True),
+         "state": case.state if all else None, "hook": case.request.hook,
+         "question": case.request.question.replace("\n", "; "),
+         "session": case.request.baggage.get("session")} for case in cases
     ]  # fmt: skip
     print_rows(rows, "no pending requests", is_whole=True)
     unanswered = sum(case.state == "expired" and case.answer is None for case in history)
     if unanswered:
         say(f"expired without an answer: {unanswered}", "dim")
     if rows and not all:
-        file = f" --approvals {shlex.quote(str(kept.approvals))}" if kept.approvals else ""
-        say(f"hookbus approvals show ID{file}; approve ID{file}; deny ID --reason WHY{file}", "dim")
+        place = f" --approvals {shlex.quote(str(kept.approvals))}" if kept.approvals else ""
+        if kept.fleet:
+            place = " --fleet" if kept.schema == "hookbus" else f" --fleet --schema {kept.schema}"
+        rest = f"approve ID{place}; deny ID --reason WHY{place}"
+        say(f"hookbus approvals show ID{place}; {rest}", "dim")
 
 
 @approvals.command
@@ -227,10 +227,10 @@ def _rule(
     request: Request, like: tuple[str, ...], between: tuple[str, ...], uses: int | None,
     seconds: float | None,
 ) -> Rule:  # fmt: skip
-    """Return a rule for later calls that differ from a request only where an option says so.
+    """Return a rule for later calls that may differ from a request only as the options allow.
 
     Raises:
-        HookError: if an option names no argument, or is not a range.
+        HookError: if an option names an unknown argument, or is not a valid range.
     """
     from ..approvals import Between, Rule
     from ..approvals._standing import literal_pattern, patterned
@@ -271,7 +271,7 @@ def _answer(store: Store, id: str, answer: Approved | Denied, shown: Shown) -> N
 
 
 def _case(store: Store, id: str) -> ApprovalRecord:
-    """Return the request with an id, or the only one with this prefix.
+    """Return the request with this id, or the only request whose id has this prefix.
 
     Raises:
         HookError: if the request does not exist, or if several requests match.

@@ -142,9 +142,7 @@ def calls(
 def _among(
     db: sqlite3.Connection, wanted: Wanted, conditions: str, values: list[Any]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the selected calls that are unfinished or that have a receiver's event, latest
-    first.
-    """
+    """Yield the selected calls that are unfinished or have a receiver's event, latest first."""
     is_named = wanted.receiver is not None
     turns = f"receiver {'= ?' if is_named else 'IS NOT NULL'}"
     turns += " AND type = 'failed'" * (wanted.outcome == "failed")

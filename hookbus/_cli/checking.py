@@ -71,7 +71,7 @@ def _rules(file: str) -> Any:
 
 
 def _found(module: str, settings: Settings) -> tuple[list[str], ModuleType | None]:
-    """Return the findings and the module, or None if it cannot be imported."""
+    """Return the findings and the module. The module is None if it cannot be imported."""
     from .. import report
 
     with warnings.catch_warnings(record=True) as warned:
@@ -102,8 +102,8 @@ def _required(settings: Settings) -> Iterator[str]:
 
 
 def _tools_in(module: ModuleType) -> Iterator[str]:
-    """Yield the names of the tools in a module: objects with a name and a description, like the
-    tools of frameworks.
+    """Yield the names of the tools in a module, which are objects with a name and a description,
+    like frameworks' tools.
     """
     for value in vars(module).values():
         for each in value if isinstance(value, (list, tuple)) else [value]:

@@ -91,7 +91,7 @@ def answer(
 
 
 class _Ended(BaseException):
-    """Raised when a signal ends the command. It is not an `Exception`, so that `except
+    """A signal ended the command. It is not an `Exception`, so that `except
     Exception` does not catch it.
     """
 
@@ -126,7 +126,7 @@ def _name_in(event_bytes: bytes) -> str:
 
 
 def _seconds(file: Path, deadline: float | None) -> float:
-    """Return the deadline of an event from the option, or else from the settings."""
+    """Return the deadline of an event from the option or, without an option, from the settings."""
     from ..gate._settings import DEADLINE_SECONDS, LONGEST_SECONDS, read_gate_settings
 
     if deadline is not None:

@@ -86,7 +86,7 @@ def _print(explanation: Any, never: list[str]) -> None:
 
 
 def _never(bus: Bus, hook: str) -> list[str]:
-    """Return the findings of `report` about receivers of this hook that can never run."""
+    """Return `report`'s findings about receivers of this hook that can never run."""
     from .. import report
     from .._views.findings import Note
 

@@ -254,7 +254,7 @@ def coverage(
 def _calls(
     table: Path | None, read: Read, given: PolicyOptions
 ) -> tuple[Recorded, TestTable]:
-    """Return the calls of a table or journal, and the table with their settings."""
+    """Return the calls of a table or journal, and the table with its settings."""
     from ..guards._cedar.trial import TestTable, read_table, schema_seen
 
     if table is not None:

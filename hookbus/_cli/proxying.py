@@ -87,10 +87,11 @@ def server_words(words: Sequence[str]) -> list[str]:
 
 
 def _check_guards(settings: Settings) -> None:
-    """Raise if no guard judges tool calls, because such a proxy would only look like a guard.
+    """Raise an error if no guard checks tool calls, because such a proxy would only seem to guard
+    them.
 
     Raises:
-        HookError: with a message that names the ways to load a guard.
+        HookError: if no guard can block a tool call; the message names the ways to load a guard.
     """
     guards = [each for signal in default_bus.signals() if signal.hook == "tool_call"
               for each in signal.connections()
@@ -116,7 +117,7 @@ def _transport_to(server: Sequence[str], seconds: float, token: str | None) -> A
     """Return the transport to a server, whose answers have a time limit.
 
     Raises:
-        HookError: if there is no server, or its command does not exist.
+        HookError: if no server is given, or its command does not exist.
     """
     if not server:
         raise HookError(f"the MCP server is missing: write {_SYNTAX}")

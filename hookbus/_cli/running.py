@@ -125,7 +125,7 @@ def _decide_by(
     """Register a guard with these policies on `default_bus`.
 
     Raises:
-        HookError: if they cannot be used, or if only their schema, people or hook are passed.
+        HookError: if the policies cannot be used, or if only a schema, people or a hook are passed.
     """
     if policy is not None:
         from ..guards import policy as guard_of
@@ -197,7 +197,7 @@ def _check_behind(program: str, words: Sequence[str]) -> None:
     """Raise HookError for an option of `run` after the program, because it would have no effect.
 
     Raises:
-        HookError: with a message that shows both ways to write it.
+        HookError: if such an option is found; the message shows both ways to write it.
     """
     own = words[: words.index("--")] if "--" in words else words
     for word in own:

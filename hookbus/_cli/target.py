@@ -55,7 +55,8 @@ def _begin_path(folder: Path) -> None:
 
 
 def _failed(name: str, error: BaseException) -> HookError:
-    """Return the error for a module that raised, with the location in the module's own code."""
+    """Return the error for a module whose import raised an exception, with the location in the
+    module's own code."""
     frames = [
         frame for frame in traceback.extract_tb(error.__traceback__)
         if not frame.filename.startswith(_OURS)
@@ -88,7 +89,7 @@ def object_of(target: str) -> Any:
 
 
 def _meant(wrong: str, names: list[str]) -> str:
-    """Return a suggestion of the likely name, without the list of all names."""
+    """Return a suggestion with the likely name, but without the list of all names."""
     hint = did_you_mean(wrong, names)
     return hint if "did you mean" in hint else ""
 
@@ -112,7 +113,8 @@ def instrument_named(target: str) -> None:
 
 
 def buses_of(module: ModuleType) -> dict[str, Bus]:
-    """Return the buses of a module: the default bus, and those in the module's variables."""
+    """Return the buses of a module, which are the default bus and all buses in the module's
+    variables."""
     buses = {name: value for name, value in vars(module).items() if isinstance(value, Bus)}
     own = {name: bus for name, bus in buses.items() if bus is not default_bus}
     return {"default_bus": default_bus, **own}

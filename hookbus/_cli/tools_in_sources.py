@@ -62,7 +62,7 @@ def find_bare_tools(module: str, installed: Collection[str]) -> Iterator[str]:
 
 
 class _Source:
-    """One file: what its names stand for."""
+    """Maps the names in a source file to the full names of imported objects."""
 
     def __init__(self, tree: ast.Module) -> None:
         self._nodes = list(ast.walk(tree))
@@ -84,7 +84,7 @@ class _Source:
                         self._names[target.id] = f"{made}()"
 
     def _name_of(self, node: ast.expr) -> str | None:
-        """Return what an expression such as `tools.tool` names in full, or None."""
+        """Return the full name of an expression such as `tools.tool`, or None."""
         if isinstance(node, ast.Subscript):  # Agent[Deps, Output](...)
             return self._name_of(node.value)
         if isinstance(node, ast.Name):
@@ -120,7 +120,8 @@ class _Source:
 
 
 def _sources_of(module: str) -> list[Path]:
-    """Return the files of a package; or a file, and those beside it that it imports."""
+    """Return the files of a package, or a file together with the files in its folder that it
+    imports."""
     path = Path(module) if module.endswith(".py") else _place_of(module.partition(".")[0])
     if path.name == "__init__.py":
         return sorted(path.parent.rglob("*.py"))
@@ -134,7 +135,7 @@ def _sources_of(module: str) -> list[Path]:
 
 
 def _place_of(top: str) -> Path:
-    """Return the file of a module or package, as it will be imported."""
+    """Return the file from which a module or package will be imported."""
     for path in (Path(top, "__init__.py"), Path(f"{top}.py")):
         if path.is_file():
             return path.absolute()

@@ -104,7 +104,8 @@ def _arguments(call_id: int, data: dict[str, Any], turns: dict[int, list[str]]) 
 
 
 def _lane(lanes: list[list[float]], began: float, ended: float) -> int:
-    """Return the first lane in which a call overlaps no other, or is nested in one."""
+    """Return the first lane in which the call overlaps no other call, or is nested in another
+    call."""
     for number, ends in enumerate(lanes):
         while ends and ends[-1] <= began:
             ends.pop()

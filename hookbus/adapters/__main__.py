@@ -16,8 +16,8 @@ class Seam(NamedTuple):
     """Where a framework is hooked.
 
     Attributes:
-        package: its name on PyPI.
-        hooks: the common hooks that it calls.
+        package: the name of the framework on PyPI.
+        hooks: the common hooks that the adapter runs.
         tools: the functions that every tool call passes through.
     """
 
@@ -90,7 +90,8 @@ def rows() -> list[tuple[str, ...]]:
 
 
 def _is_installed(name: str) -> bool:
-    """Return whether an adapter's framework is installed; AgentScope 2 has its own adapter."""
+    """Return whether the framework of an adapter is installed. AgentScope 2 counts as another
+    framework than AgentScope 1."""
     try:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:

@@ -22,7 +22,8 @@ def _text_of(response: Any) -> str:
 
 
 def _adk_whole(items: list[Any]) -> Any:
-    """Return the complete answers, or all items if these do not contain the text of all parts."""
+    """Return the complete answers, or all items if the complete answers do not contain the text of
+    all parts."""
     wholes = [item for item in items if not item.partial]
     said = "".join(_text_of(item) for item in wholes)
     in_parts = "".join(_text_of(item) for item in items if item.partial)
@@ -49,7 +50,8 @@ def _complete(parts: list[Any]) -> Any:
 
 
 def _delta_and_complete(answer: Any) -> list[Any]:
-    """Return a part to show and the complete answer to keep. Agents show no text of the latter."""
+    """Return a part with the content of an answer, followed by the complete answer. Agents show
+    only the text of parts."""
     response = import_module("agentscope.model").ChatResponse
     if isinstance(answer, str):
         text = import_module("agentscope.message").TextBlock(text=answer)

@@ -16,7 +16,7 @@ from ._patches import Patches
 
 
 class _Run:
-    """A run in progress, possibly nested. Its threads find it by their context."""
+    """A run in progress, possibly nested. Threads of the run find it in their context."""
 
     def __init__(self) -> None:
         self.outer, self.was_cancelled = _UNDER_WAY.get(), False

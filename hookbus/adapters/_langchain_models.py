@@ -40,10 +40,10 @@ _NATIVE = "_stream_chat_model_events", "_astream_chat_model_events"
 
 
 class _Manager(View):
-    """The caller of callbacks, which holds back the reports of an answer until guards return.
+    """A callback manager that holds back the reports about an answer until the guards return.
 
     Attributes:
-        reports: the reports held back.
+        reports: the reports that are held back.
     """
 
     def __init__(self, behind: Any, reports: list[Callable[[], Any]] | None = None) -> None:
@@ -72,8 +72,8 @@ class _AsyncManager(_Manager):
 
 
 class _Answer(Once):
-    """A request with a whole answer: receivers see its message, LangChain gets the whole
-    `ChatResult`, and callbacks run once no receiver can change or block it."""
+    """A request with a whole answer. Receivers see the message, and LangChain gets the
+    `ChatResult`. Callbacks run after all receivers that can change or block the answer."""
 
     def __init__(self, words: Vocabulary, owner: type, stock: Any, model: Any, manager: Any,
                  *, is_async: bool) -> None:  # fmt: skip
@@ -156,9 +156,11 @@ def _whole(words: Vocabulary, owner: type, stock: Any) -> Any:
 
 
 class _Streamed(Once):
-    """A request that is answered in parts. Receivers see messages, LangChain gets their chunks.
+    """A request with a streamed answer. Receivers see messages, and LangChain gets the chunks of
+    these messages.
 
-    Callbacks run for the resulting parts: the model itself gets no callbacks.
+    Callbacks run for the parts that receivers return, because the model itself is called without
+    callbacks.
     """
 
     def __init__(self, owner: type, stock: Any, model: Any) -> None:

@@ -43,7 +43,7 @@ def refuse_once(patches: Patches) -> None:
 
 
 def _is_named(kinds: Any) -> bool:
-    """Return whether a program named denials among the exceptions it handles."""
+    """Return whether a program lists `HookBlocked` among the exceptions to handle."""
     several = kinds if isinstance(kinds, (tuple, list)) else (kinds,)
     return any(isinstance(each, type) and issubclass(each, HookBlocked) for each in several)
 
@@ -65,7 +65,7 @@ def _retrying(stock: Callable[[Any], dict[str, Any]]) -> Callable[[Any], dict[st
 
 
 def _of_a_retry(retry: type, stock: Any) -> Any:
-    """Keep denied inputs of a batch from being treated as failures and retried."""
+    """Prevent denied inputs of a batch from being retried like failed inputs."""
     hidden = _hidden(stock)
 
     @functools.wraps(stock)
@@ -101,7 +101,8 @@ def _refusing(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 class _Tried:
-    """A runnable as seen by its fallbacks, which do not handle denials."""
+    """A view of a runnable for `with_fallbacks`, which hides denials so that no fallback runs for
+    them."""
 
     def __init__(self, runnable: Any) -> None:
         for name in ("invoke", "ainvoke", "batch", "abatch"):

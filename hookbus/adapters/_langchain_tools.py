@@ -57,8 +57,8 @@ def read_tool_input(
 def _read(
     tool: Any, given: Any, call_id: str | None, config: Any
 ) -> tuple[ToolCall, Callable[[Any], Any]]:
-    """Return the call, and a function that turns its arguments into LangChain's input: possibly a
-    string."""
+    """Return the call, and a function that converts its arguments back to LangChain's input, which
+    may be a string."""
     kind, agent = _kind(tool), _agent(config)
     if isinstance(given, dict):
         found = _split(tool, given)
@@ -73,13 +73,13 @@ def _split(tool: Any, given: dict[str, Any]) -> Split:
 
 
 def _declared(tool: Any, given: dict[str, Any]) -> set[str]:
-    """Return the given arguments that a tool wants injected."""
+    """Return the names of the given arguments that a tool declares as injected."""
     without = tool._filter_injected_args(given)
     return {*given} - {*without} - {"run_manager", "callbacks"}  # LangChain's own, of any tool
 
 
 def _agent(config: Any) -> str | None:
-    """Return the name of the agent of the running graph, the innermost with a name."""
+    """Return the name of the innermost named agent among the running graphs, or None."""
     found = import_module("langchain_core.runnables.config").ensure_config(config)
     name = (found.get("metadata") or {}).get("lc_agent_name")
     return name if isinstance(name, str) else None
@@ -167,7 +167,7 @@ async def call_missing_async(
 
 
 class _NoOutput(ValueError):
-    """LangChain's message to its model if the output was denied."""
+    """The denial of an output, whose message LangChain sends to the model."""
 
 
 def put_out(gate: Gate, stock: Any, own: Any, tool_args: dict[str, Any]) -> Any:
@@ -180,7 +180,7 @@ def put_out(gate: Gate, stock: Any, own: Any, tool_args: dict[str, Any]) -> Any:
 
 
 class _Output:
-    """The answer of a run, which belongs to the program and stays unchanged."""
+    """The answer of a run. The object belongs to the program and is not changed."""
 
     def __init__(self, value: Any) -> None:
         self.value = value

@@ -14,10 +14,11 @@ from ._patches import Patches
 
 
 class _Report(NamedTuple):
-    """A report, and the method of a dispatcher or callback manager that makes it.
+    """A report, with the method of a dispatcher or callback manager that delivers the report.
 
     Attributes:
-        whole: the name of the argument with the whole answer; None for a part.
+        whole: the name of the argument that contains the whole answer; None for a report about a
+            part.
     """
 
     kind: str

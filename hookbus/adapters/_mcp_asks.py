@@ -48,8 +48,8 @@ def _whose(call: Any) -> str | None:
 
 
 def _elicited(call: Any, request: Request, is_new: bool) -> Any:
-    """Return the user's answer or an awaitable of it, or make the client repeat the call with
-    it."""
+    """Return the user's answer or an awaitable, or raise `Instead`, so that the client repeats the
+    call with the answer."""
     wire = call.context
     if not isinstance(wire, Wire) or not _can_ask(wire.ctx):
         return None
@@ -66,7 +66,8 @@ def _elicited(call: Any, request: Request, is_new: bool) -> Any:
 
 
 def _message(name: str, request: Request) -> str:
-    """Return the text for the user, without invisible characters; no question looks like a call."""
+    """Return the text for the user, without invisible characters. The lines of the question are
+    marked, so that a question cannot imitate a call."""
     from ..approvals._shown import printable, written
 
     asked = "\n".join(f"> {printable(line)}" for line in request.question.split("\n"))
@@ -74,7 +75,8 @@ def _message(name: str, request: Request) -> str:
 
 
 async def _waited(ctx: Any, message: str, request: Request) -> Approved | Denied | None:
-    """Return the answer of the user of a client that is asked during the call."""
+    """Ask the client's user during the call, and return the answer, or None if the client cannot
+    ask."""
     answer: Awaitable[Any] = ctx.session.elicit_form(message, _SCHEMA, ctx.request_id)
     try:
         return _said(await answer, ctx, request)
@@ -93,7 +95,7 @@ def _said(result: Any, ctx: Any, request: Request) -> Approved | Denied | None:
 
 
 def _named(client_info: Any) -> str:
-    """Return the client's own name, which may be any value."""
+    """Return the name that the client claims, which can be any text."""
     from ..approvals._shown import printable
 
     return printable(f"{client_info.name:.80}")

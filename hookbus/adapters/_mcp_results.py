@@ -51,7 +51,7 @@ def _dumped(blocks: list[Any]) -> list[Any]:
 
 
 def _unwrapped(structured: Any) -> Any:
-    """Return data that is not an object: on the wire it is `{"result": data}`."""
+    """Return the value in `{"result": value}`, which stands for data that is not an object."""
     is_wrapped = isinstance(structured, Mapping) and [*structured] == ["result"]
     return structured["result"] if is_wrapped else structured
 
@@ -129,7 +129,7 @@ def fitting(found: Parts, schema: Any) -> Parts:
 
 
 def _readings(found: Parts) -> Iterator[Any]:
-    """Yield the candidates for the structured content, the likeliest first."""
+    """Yield candidates for the structured content, with the most likely candidate first."""
     if found.structured_content is not None:
         yield found.structured_content
         yield {"result": found.structured_content}

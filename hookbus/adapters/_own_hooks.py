@@ -66,8 +66,8 @@ def title_of(hook: Any) -> str:
 
 
 def _same_as(hook: Hook) -> Callable[[Any], Any]:
-    """Return a function that returns the hook if it is alive and identical to the argument, or the
-    argument is None."""
+    """Return a function that takes a hook or None. It returns the original hook if this hook still
+    exists and is identical to the argument, or if the argument is None."""
     try:
         held: Callable[[], Any] = weakref.ref(hook)
     except TypeError:

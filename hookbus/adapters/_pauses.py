@@ -92,7 +92,8 @@ class Pausing:
         return last
 
     def _bound(self, request: Request) -> tuple[Any, Request]:
-        """Return the attempt that requires approval, if its run can be paused, and its request."""
+        """Return the attempt that requires approval if its run can be paused, or None, and the
+        request for approval."""
         attempt = CALLED.get()
         is_its_own = request.hook == "tool_call" and attempt is not INSIDE.get()
         is_its_own = is_its_own and not request.required  # a framework does not prove names
@@ -120,7 +121,7 @@ def _asked(attempt: Any, bound: Request, parked: Any) -> tuple[Any, Request, boo
 
 @contextmanager
 def _pausing(attempt: Any, parked: Any) -> Iterator[None]:
-    """Keep the exception that pauses the run: it is raised outside the hooked call."""
+    """Store the exception that pauses the run, so that it can be raised outside the hooked call."""
     try:
         yield
     except HookError:

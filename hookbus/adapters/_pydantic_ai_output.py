@@ -40,7 +40,7 @@ def hook_outputs(gate: Gate) -> None:
 
 
 class _Gated:
-    """The schema of an output function that is called through the gate."""
+    """A view of an output function's schema, which calls the function through the gate."""
 
     def __init__(self, gate: Gate, schema: Any) -> None:
         self._gate, self._schema = gate, schema
@@ -67,7 +67,7 @@ async def _put_out(gate: Gate, call: ToolCall, run: Callable[[dict[str, Any]], A
 
 
 def _structured(gate: Gate, owner: type, stock: Any) -> Any:
-    """Hook a model's call to an output tool without a function."""
+    """Hook a model's call to an output tool that has no function."""
 
     @functools.wraps(stock)
     async def call(processor: Any, output: Any, *, run_context: Any, **options: Any) -> Any:
@@ -89,7 +89,7 @@ def _structured(gate: Gate, owner: type, stock: Any) -> Any:
 
 
 def _fields(output: Any) -> dict[str, Any]:
-    """Return a structure as plain data."""
+    """Return structured output as plain data."""
     if hasattr(output, "model_dump"):
         return dict(output.model_dump(mode="json"))
     if dataclasses.is_dataclass(output) and not isinstance(output, type):

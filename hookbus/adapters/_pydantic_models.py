@@ -31,7 +31,7 @@ def hook_models(words: Vocabulary) -> None:
 
 
 def _not_of_a_refusal(owner: type, stock: Any) -> Any:
-    """Never send a blocked call to another model."""
+    """Prevent a blocked call from being sent to a fallback model."""
 
     @functools.wraps(stock)
     async def falls_back(chain: Any, failure: Any) -> bool:
@@ -64,14 +64,14 @@ def _whole(words: Vocabulary, around: Any, owner: type, stock: Any) -> Any:
 
 
 class _Instead:
-    """The placeholder for the events of an answer that the model did not stream."""
+    """A placeholder for the events of an answer that was not streamed by the model."""
 
     def __init__(self, answer: Any) -> None:
         self.answer = answer
 
 
 class _Stream(Once):
-    """A streamed request: its items are events.
+    """A streamed request, whose items are events.
 
     Attributes:
         response: the object from which Pydantic AI reads events; None if the model was not called.
@@ -131,7 +131,8 @@ def _streamed(words: Vocabulary, around: Any, owner: type, stock: Any) -> Any:
 
 
 async def _response(words: Vocabulary, asked: _Stream, events: Any, parameters: Any) -> Any:
-    """Return the object from which Pydantic AI reads events, once the first may leave."""
+    """Return the object from which Pydantic AI reads events, after the first event can be passed
+    on."""
     begun = [event async for event in _first(events)]
     if begun and isinstance(begun[0], _Instead):
         return _judged(begun[0].answer, parameters)

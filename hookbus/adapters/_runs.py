@@ -43,7 +43,7 @@ def hook_runs(
 
 
 def _problem(owner: type, method: Any, stream: str | bool | None) -> str:
-    """Return why a method does not fit `stream`, or an empty string."""
+    """Return the reason why a method does not match `stream`, or an empty string."""
     where = f"{owner.__qualname__}.{method.__name__}"
     if stream is False and _is_generator(method):
         return f"stream=False, but {where} yields its parts"

@@ -61,8 +61,9 @@ class _Request:
 
     Args:
         vocabulary: the vocabulary with the hooks.
-        attempt: its body yields the items; code that runs inside it finds the call by it.
-        forms: the forms of the framework's answers.
+        attempt: the body of this attempt yields the items. Code inside the body finds the call by
+            this attempt.
+        forms: converts the framework's answers between parts and whole answers.
         hook_args: the model, the messages, the options and the agent.
     """
 
@@ -103,7 +104,7 @@ class _Request:
         return self._items if self._kept.is_still(answer) else self.forms.items(answer)
 
     def _leaving(self, part: Any) -> Iterable[Any]:
-        """Return the items of the result of a live call."""
+        """Return the items for a value that a live call yields."""
         if type(part) is Part:
             return (part.item,)
         # A call without receivers or listeners runs bare, and does not unpack its result.

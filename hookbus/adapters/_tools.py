@@ -110,12 +110,12 @@ class _UnderWay(Attempt):
     """A tool call in progress.
 
     Attributes:
-        layer: its current depth inside the framework.
+        layer: the layer of the framework at which the call currently is.
         arguments: a copy of the arguments of the tool's last run.
         raw: the framework's result.
         value: the result as receivers saw it.
-        pause: how its framework pauses the run, if it can.
-        paused: the pending request for approval, and the exception raised meanwhile.
+        pause: how the framework pauses the run, if it can.
+        paused: the id of the pending request for approval, and the exception that pauses the run.
     """
 
     raw: Any = None
@@ -287,7 +287,7 @@ class Gate:
         return seam
 
     def _streamed_seam(self, read: Read, depth: Callable[[Any], int], stock: Any) -> Any:
-        """Hook a tool that yields parts and then its result. All are held back until it ends."""
+        """Hook a tool that yields parts and then its result, and hold back all parts until then."""
 
         @functools.wraps(stock)
         async def seam(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:

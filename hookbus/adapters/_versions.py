@@ -141,7 +141,8 @@ def _python() -> str:
 
 
 def _fitting(supported: str | Between, requirements: list[str]) -> str:
-    """Return the specifier of the versions both sides allow; empty if there are none."""
+    """Return a specifier for the supported versions that all requirements allow, or an empty
+    string."""
     clauses = [found for each in requirements for found in _CLAUSE.findall(each)]
     if isinstance(supported, str):
         fits = all(_allows(sign, numbers_of(text), text, supported) for sign, text in clauses)
@@ -162,7 +163,8 @@ def _fitting(supported: str | Between, requirements: list[str]) -> str:
 
 
 def _interval(sign: str, text: str) -> tuple[Numbers, Numbers]:
-    """Return the lowest version that a clause allows, and the lowest above it that it forbids."""
+    """Return the lowest version that a clause allows, and the lowest higher version that the clause
+    forbids."""
     numbers = numbers_of(text)
     major, minor, patch = numbers
     after, most = (major, minor, patch + 1), (_LAST, 0, 0)
@@ -185,7 +187,7 @@ def _allows(sign: str, numbers: Numbers, text: str, version: str) -> bool:
 
 
 def _requirements(package: str) -> Iterator[tuple[str, str]]:
-    """Yield the other installed packages that require a package, and their requirements."""
+    """Yield all other installed packages that require a package, with their requirements."""
     for each in metadata.distributions():
         for wants in each.requires or ():
             name = _PLAIN_NAME.match(wants)

@@ -104,8 +104,8 @@ def give_async(attempt: Attempt, *arguments: Any) -> AsyncGenerator[Any, None]:
 
 
 class _Words:
-    """The hookable methods: each has a sync and an async form. Receivers see their arguments,
-    except the attempt. A streamed request is a `model_call`, too, with its own forms."""
+    """The hookable methods, each as a sync and an async method. Receivers see all arguments except
+    the attempt. A streamed request is also a `model_call`, but has its own methods."""
 
     @staticmethod
     def tool_call(

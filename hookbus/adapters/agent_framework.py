@@ -44,7 +44,7 @@ def _framework() -> Any:
 
 
 def _shown(raw: Any) -> Any:
-    """Return a string if the result is one; otherwise its contents as data."""
+    """Return the text of a result that contains only text, and otherwise its contents as data."""
     content = _framework().Content
     if not isinstance(raw, list) or not raw or not all(isinstance(each, content) for each in raw):
         return raw
@@ -73,7 +73,7 @@ def _refused(refused: Refusal) -> Any:
 
 
 def _forget(context: Any) -> None:
-    """Drop the data that an MCP server sent besides a withheld result."""
+    """Remove the additional data that an MCP server sent with a result that is withheld."""
     getattr(context, "metadata", {}).pop(_HOST_DATA, None)
 
 
@@ -113,7 +113,8 @@ def _invoke(
 
 
 def _kind(tool: Any) -> str:
-    """Return the kind of a tool by the place its function was made: all have the same class."""
+    """Return the kind of a tool by the module that defines its function, because all tools have the
+    same class."""
     function = getattr(tool.func, "func", tool.func)  # for a partial, or a tool made from a tool
     module, name = (getattr(function, each, "") for each in ("__module__", "__qualname__"))
     if module.startswith("agent_framework."):
@@ -128,7 +129,7 @@ _ADAPTER.tool("agent_framework:FunctionTool.invoke", _invoke)
 async def _auto_invoke_function(
     gate: Gate, stock: Any, function_call_content: Any, *args: Any, tool_map: Any, **more: Any
 ) -> Any:
-    """Make hooks run for calls to tools that do not exist."""
+    """Run the hooks for calls to tools that do not exist."""
     asked = function_call_content
     run = functools.partial(stock, asked, *args, tool_map=tool_map, **more)
     if asked.type != "function_call" or asked.name in tool_map:
@@ -155,7 +156,7 @@ _HANDOFF: Final = "agent_framework_orchestrations._handoff:_AutoHandoffMiddlewar
 async def _process(
     gate: Gate, stock: Any, middleware: Any, context: Any, call_next: Any
 ) -> None:
-    """Hook hand-offs, whose tools are never invoked: a middleware answers for them."""
+    """Hook hand-offs. A middleware answers in place of their tools, which are never invoked."""
     if context.function.name not in middleware._handoff_functions:
         await stock(middleware, context, call_next)
         return

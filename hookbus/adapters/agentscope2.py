@@ -43,7 +43,7 @@ SUPPORTED: Final = Between("2.0.6", "2.0.11")
 
 
 def _shown(chunks: list[Any]) -> Any:
-    """Return the text of a result for the model; or its blocks as data if not all are text."""
+    """Return the text of a result for the model, or its blocks as data if a block is not text."""
     whole = import_module("agentscope.tool").ToolResponse()
     for chunk in chunks:
         if not isinstance(chunk, import_module("agentscope.tool").ToolChunk):
@@ -112,7 +112,7 @@ def _hook_tools(gate: Gate) -> None:
 
 
 def _overridden(gate: Gate, owner: type, stock: Any) -> Any:
-    """Hook a tool that overrides the method that runs middlewares and its unchanged `call`."""
+    """Hook tools that override `__call__`, which runs the middlewares and `call`."""
     is_its_own = owner is not import_module("agentscope.tool").ToolBase
     return _called(gate, 0, owner, stock) if is_its_own else stock
 
@@ -152,7 +152,7 @@ async def _each(chunks: list[Any]) -> AsyncGenerator[Any, None]:
 
 
 async def _whole(given: Any) -> list[Any]:
-    """Return all parts of a tool's result: one chunk, or those of a generator."""
+    """Return all parts of a tool's result, which is a single chunk or a generator of chunks."""
     if inspect.isawaitable(given):
         given = await given
     if isinstance(given, AsyncGenerator):
@@ -171,7 +171,8 @@ def _kind(tool: Any) -> str:
 
 
 class _Refused(BaseException):
-    """A denial that passes through middlewares and retries, which would repeat an `Exception`."""
+    """A denial as a `BaseException`, which passes through middlewares and retries that would retry
+    an `Exception`."""
 
     def __init__(self, blocked: HookBlocked) -> None:
         super().__init__(blocked)
@@ -182,7 +183,7 @@ class _Request(Once):
     """A request to a model.
 
     Attributes:
-        is_whole: whether a model that streams has answered in one piece.
+        is_whole: whether a streaming model has returned a whole answer instead of parts.
     """
 
     is_whole = False

@@ -86,7 +86,7 @@ async def _answered_async(gate: Gate, stock: Any, runner: Any) -> Any:
 
 
 def _unknown(runner: Any, blocks: Any, response: Any) -> list[tuple[dict[str, Any], ToolCall]]:
-    """Return the results that only say that a tool was not found, each with its call."""
+    """Return the results about tools that were not found, each with its call."""
     asked = {each.id: each for each in blocks or () if each.type == "tool_use"}
     found = []
     for result in response["content"] if response else ():

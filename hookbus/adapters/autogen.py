@@ -110,7 +110,7 @@ def _body(stock: Any, before: tuple[Any, ...], repack: Any, *after: Any) -> Call
 
 
 def _tool_of(bench: Any, name: str) -> Any:
-    """Return the tool that a workbench will call, if the workbench itself has it."""
+    """Return the tool object that a workbench will call, or None if the tool is elsewhere."""
     name = getattr(bench, "_override_name_to_original", {}).get(name, name)
     if not isinstance(bench, import_module("autogen_core.tools").StaticWorkbench):
         return None
@@ -158,8 +158,8 @@ _AGENT: Final = "autogen_agentchat.agents:AssistantAgent"
 
 @_ADAPTER.also
 def _follow_runs(gate: Gate) -> None:
-    """Start nothing in a run that was cancelled: AutoGen leaves its tools running, except for its
-    own `CancellationToken`."""
+    """Prevent new calls in a cancelled run, because AutoGen cancels running tools only by its own
+    `CancellationToken`."""
     try:
         agents = import_module("autogen_agentchat.agents")
     except ModuleNotFoundError:
@@ -173,8 +173,8 @@ def _follow_runs(gate: Gate) -> None:
 async def _execute_tool_call(
     gate: Gate, stock: Any, tool_call: Any, *args: Any, **kwargs: Any
 ) -> Any:
-    """Turn a denied call into a result that the model reads, because a run in which a tool raises
-    never ends."""
+    """Convert a denial to a result that the model reads, because a run never ends if a tool raises
+    an exception."""
     try:
         found = await stock(tool_call, *args, **kwargs)
         text = f"Error: tool '{tool_call.name}' not found in any workbench"
@@ -189,7 +189,7 @@ async def _execute_tool_call(
 
 
 async def _report_unknown(gate: Gate, tool_call: Any, found: Any) -> None:
-    """Make hooks run for a call to a tool that no workbench of an agent has; raise a denial."""
+    """Run the hooks for a call to a tool that no workbench of an agent has, and raise a denial."""
 
     async def body(arguments: dict[str, Any]) -> Any:
         return found[1].content
@@ -203,7 +203,8 @@ async def _report_unknown(gate: Gate, tool_call: Any, found: Any) -> None:
 def _hand_over(
     gate: Gate, stock: Any, *, executed_calls_and_results: Any, handoffs: Any, **kwargs: Any
 ) -> Any:
-    """Hand over only if no guard denied that. AutoGen itself always follows the model's request."""
+    """Hand over only if no guard denied the hand-off. AutoGen itself would always follow the
+    model's request."""
     happened = {call.name for call, result in executed_calls_and_results if not result.is_error}
     return stock(
         executed_calls_and_results=executed_calls_and_results,

@@ -51,8 +51,8 @@ def guarded(
         bus: the bus to declare the hooks on.
         hooks: your own hooks, which are included in the result.
         say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
+        untested: how to treat a release newer than the tested releases: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises an exception.
 
     Raises:
         HookError: if claude-agent-sdk is not installed or has an unsupported version.
@@ -63,7 +63,7 @@ def guarded(
 
 
 class _Session:
-    """A session of the CLI, the sender of its tool calls."""
+    """A session of the CLI, which is the sender of the session's tool calls."""
 
     def __init__(self, gate: Gate) -> None:
         self._calls = SplitCalls(gate)
@@ -129,8 +129,9 @@ Hook = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
 def _closing(hook: Hook) -> Callable[..., Awaitable[dict[str, Any]]]:
-    """Return the callback of a hook. The CLI would report the text of any exception; this callback
-    reports only its type, unless it is a HookError, and blocks.
+    """Return the callback for a hook. If the hook fails, the callback blocks the call. It reports
+    only the type of the exception, except for a HookError, because the CLI would report the text of
+    any exception.
     """
 
     async def callback(given: dict[str, Any], tool_use_id: str | None, context: Any) -> Any:
@@ -154,8 +155,8 @@ def _denied(text: str) -> dict[str, Any]:
 
 
 def _withheld(given: dict[str, Any], why: str) -> dict[str, Any]:
-    """Return the output that keeps a result from the model. If the tool's own shape has no place
-    for the reason, the run ends.
+    """Return the output that withholds a result from the model. If the tool's result cannot contain
+    the reason, the run ends.
     """
     text = f"Error: the result of {given['tool_name']} was withheld: {why}"
     fitting = _fitted(given.get("tool_response"), text)
@@ -168,7 +169,7 @@ def _withheld(given: dict[str, Any], why: str) -> dict[str, Any]:
 
 
 def _shown(raw: Any) -> Any:
-    """Return the text of a result that is only text, or otherwise its plain data."""
+    """Return the text of a result that contains only text, and otherwise its plain data."""
     if isinstance(raw, list) and raw and all(_is_text(each) for each in raw):
         return "\n".join(each["text"] for each in raw)
     return raw
@@ -183,7 +184,8 @@ def _refused(refused: Refusal) -> str:
 
 
 def _fitted(raw: Any, value: Any) -> Any:
-    """Return a value in the shape of a tool's result, or None if it does not fit."""
+    """Convert a value to the structure of a tool's result, or return None if this is not
+    possible."""
     if _has_shape(raw, value):
         return value
     if isinstance(raw, list):  # of an MCP server

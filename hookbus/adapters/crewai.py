@@ -3,8 +3,8 @@
 `tool_call` (sender: the `BaseTool`, or a `CrewStructuredTool` that was not made from one) covers
 every `run`, `arun`, `invoke` and `ainvoke` of a tool: by an agent, with native tool calls or with
 actions written as text, by a program, or by `LLM.call`. The `name` is the tool's name for models,
-such as `delegate_work_to_coworker` (`kind="agent"`). The `arguments` are those that the model
-wrote, before the tool's schema fills in defaults. `model_call` covers `call` and `acall` of a
+such as `delegate_work_to_coworker` (`kind="agent"`). The `arguments` are the arguments that the
+model wrote, before the tool's schema fills in defaults. `model_call` covers `call` and `acall` of a
 `BaseLLM`. If a receiver may change or block an answer, CrewAI's own events for it are delayed until
 the receiver has returned.
 
@@ -176,7 +176,7 @@ def _execute_native_of_executor(gate: Gate, stock: Any, executor: Any, tool_call
 
 
 def _unknown(gate: Gate, tool_call: Any, message: str, agent: Any) -> str:
-    """Make hooks run for a call to a tool that an agent does not have; return the text for its
+    """Run the hooks for a call to a tool that an agent does not have, and return the text for the
     model."""
     asked = import_module("crewai.utilities.agent_utils").extract_tool_call_info(tool_call)
     call_id, name, arguments = asked
@@ -191,7 +191,7 @@ times."""
 
 @_ADAPTER.wrap("crewai.tools.tool_usage:ToolUsage._select_tool")
 def _select_tool(gate: Gate, stock: Any, usage: Any, tool_name: str) -> Any:
-    """Do the same for a model that writes its actions as text."""
+    """Run the hooks for a call to a missing tool, for a model that writes its actions as text."""
     try:
         return stock(usage, tool_name)
     except Exception as error:  # CrewAI raises exactly this class

@@ -51,8 +51,8 @@ def guarded(
     Args:
         bus: the bus to declare the hooks on.
         say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
+        untested: how to treat a release newer than the tested releases: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises an exception.
 
     Raises:
         HookError: if fastmcp is not installed or has an unsupported version.
@@ -127,7 +127,7 @@ def _proxy() -> Any:
 
 
 def _number(given: Any = None) -> str | None:
-    """Return the id of the request being answered, or None if a program calls."""
+    """Return the id of the current request, or None if a program makes the call."""
     try:
         return str(import_module("fastmcp.server.dependencies").get_context().request_id)
     except RuntimeError:
@@ -149,7 +149,8 @@ _ADAPTER.tool("fastmcp.tools:Tool.run", **_CALL, layer=1)
 async def _unknown(
     gate: Gate, stock: Any, server: Any, name: str, arguments: Any = None, **options: Any
 ) -> Any:
-    """Make hooks run for calls to tools that a server does not have, after its middleware."""
+    """Run the hooks for calls to tools that a server does not have, after the server's
+    middleware."""
     if options.get("run_middleware", True):
         return await stock(server, name, arguments, **options)
     try:
@@ -168,7 +169,8 @@ async def _unknown(
 @_ADAPTER.wrap(f"{_PROVIDER}:FastMCPProviderTool._run")
 @_ADAPTER.wrap(f"{_PROVIDER}:FastMCPProviderTool.run")
 async def _forwarded(gate: Gate, seam: Any, tool: Any, arguments: Any) -> Any:
-    """Leave a call to a mounted server's tool of the same name: the hooks run there."""
+    """Pass a call to a mounted server's tool with the same name through, because the mounted server
+    runs the hooks."""
     is_alias = tool.name != tool._original_name
     return await (seam if is_alias else seam.__wrapped__)(tool, arguments)
 

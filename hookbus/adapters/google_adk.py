@@ -86,8 +86,8 @@ def _run(stock: Any, tool: Any, *, args: dict[str, Any], tool_context: Any) -> A
 
 
 def _added(tool: Any, args: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments that an override adds before it calls its parent's method and that no
-    model can write: a credential, a client. Receivers do not see them."""
+    """Return the arguments that an override adds before it calls its parent's method, and that no
+    model can write, such as a credential or a client. Receivers do not see these arguments."""
     outer = INSIDE.get()
     if getattr(getattr(outer, "call", None), "tool", None) is not tool:
         return {}
@@ -102,7 +102,8 @@ def _kind(tool: Any) -> str:
 
 
 def _unchangeable(call: ToolCall) -> dict[str, Any]:
-    """Return an error if ADK would use the model's arguments instead of those that guards saw."""
+    """Return the error for changed arguments of a call that ADK runs with the model's own
+    arguments."""
     return {"error": f"Error: the arguments of {call.name} cannot be changed"}
 
 
@@ -111,7 +112,8 @@ _ADAPTER.tool("google.adk.tools.base_tool:BaseTool.run_async", _run)
 
 @_ADAPTER.wrap("google.adk.workflow._llm_agent_wrapper:_dispatch_task_fc")
 async def _dispatch_task(gate: Gate, stock: Any, parent_agent: Any, fc: Any, ctx: Any) -> Any:
-    """Hook the tasks that an agent delegates to another, which ADK runs apart from their tool."""
+    """Hook the tasks that an agent delegates to another agent, which ADK runs without calling the
+    tool."""
     tools = {getattr(tool, "name", None): tool for tool in parent_agent.tools}
     call = ToolCall(
         fc.name, dict(fc.args or {}), fc.id, "agent", tools.get(fc.name), parent_agent
@@ -127,7 +129,8 @@ async def _dispatch_task(gate: Gate, stock: Any, parent_agent: Any, fc: Any, ctx
 
 @_ADAPTER.also
 def _pass_task_tools(gate: Gate) -> None:
-    """Leave the tool of a delegated task: it does nothing, and is called only along with others."""
+    """Do not hook the tool of a delegated task, which does nothing, and is called only together
+    with other tools."""
     marker = import_module("google.adk.tools.agent_tool")._TaskAgentTool
     gate.patches.replace(marker, "run_async", marker.run_async.__wrapped__)
 
@@ -139,7 +142,8 @@ _CALLER: Final = "google.adk.flows.llm_flows.tools._caller"
 async def _execute_prepared_call(
     gate: Gate, stock: Any, context: Any, prepared: Any, agent: Any, **options: Any
 ) -> Any:
-    """Make hooks run for calls to tools that do not exist; older releases raise instead."""
+    """Run the hooks for calls to tools that do not exist. Older releases raise an exception
+    instead."""
     if prepared.tool_lookup_error is None:
         return await stock(context, prepared, agent, **options)
     asked = prepared.function_call
@@ -166,7 +170,7 @@ def _response_of(event: Any) -> Any:
 
 
 class _Asked(Once):
-    """A call to a model. If an override calls its parent's method, that is the same call."""
+    """A call to a model. An override's call to its parent's method counts as the same call."""
 
     def __init__(self, owner: type, stock: Any, model: Any, request: Any, stream: bool) -> None:
         body = self._items if stream else self._whole

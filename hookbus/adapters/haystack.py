@@ -50,7 +50,8 @@ def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
 
 
 def _like(raw: Any, value: Any) -> Any:
-    """Return plain data in which the framework's objects are restored at their positions."""
+    """Return plain data in which dicts are converted back to the framework's objects, as in the
+    original result."""
     if isinstance(value, dict):
         if _is_object(raw):
             return type(raw).from_dict(value)
@@ -62,7 +63,8 @@ def _like(raw: Any, value: Any) -> Any:
 
 
 def _of_its_kind(raw: Any, value: Any) -> Any:
-    """Return the object in a list that a dict represents; other objects may have been removed."""
+    """Return the object in a list that a dict represents, or None. Other objects may have been
+    removed from the list."""
     found = (each for each in raw if _is_object(each) and _shown(each).keys() == value.keys())
     return next(found, None) if isinstance(value, dict) else None
 

@@ -43,8 +43,8 @@ def install(bus: Bus = default_bus, *, untested: Untested = "check") -> Uninstal
 
     Args:
         bus: the bus to declare the hooks on.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
+        untested: how to treat a release newer than the tested releases: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises an exception.
 
     Returns:
         A function that restores LiteLLM. A second call does nothing.
@@ -77,7 +77,8 @@ def _hook_completions(gate: Gate) -> None:
 
 @_ADAPTER.wrap("litellm.integrations.custom_guardrail:is_guardrail_intervention")
 def _is_intervention(gate: Gate, stock: Any, error: Exception) -> bool:
-    """Return True for a denial: LiteLLM then treats it as an intervention and never retries it."""
+    """Return True for a denial, so that LiteLLM treats it as an intervention and never retries the
+    call."""
     return isinstance(error, HookBlocked) or bool(stock(error))
 
 
@@ -85,7 +86,7 @@ class _Asked(Attempt):
     """A completion in progress, which passes through several of LiteLLM's functions.
 
     Attributes:
-        answer: LiteLLM's answer; for a stream, its wrapper.
+        answer: LiteLLM's answer, or the wrapper of a stream.
     """
 
     answer: Any = None
@@ -96,7 +97,8 @@ class _Asked(Attempt):
 
 
 class _Call:
-    """A call of a completion: its model and messages, and the arguments of the stock function."""
+    """A call of a completion, with the model, the messages, and the other arguments of LiteLLM's
+    function."""
 
     def __init__(self, stock: Any, layer: int, options: dict[str, Any]) -> None:
         self.stock, self.options = stock, options
@@ -196,7 +198,7 @@ async def _answered(words: Vocabulary, call: _Call) -> Any:
 
 
 class _Stream(View):
-    """LiteLLM's stream object, whose parts pass through hooks; otherwise unchanged."""
+    """A view of LiteLLM's stream object, whose parts pass through the hooks."""
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -1,8 +1,8 @@
 """LlamaIndex: hooks around every call to a tool and a model.
 
 `tool_call` (sender: the tool) covers every `call` and `acall` of a tool and every call to the tool
-itself, by an agent, a workflow, a model's `predict_and_call` or a program. The `arguments` are
-those that the model generated, together with the tool's `partial_params`, before defaults are
+itself, by an agent, a workflow, a model's `predict_and_call` or a program. The `arguments` are the
+arguments that the model generated, together with the tool's `partial_params`, before defaults are
 filled in. A hand-off is also a tool call (`kind="handoff"`). `model_call` (sender: the LLM) covers
 every chat or completion call, streamed or not; `model_stream` gets the parts of a streamed answer.
 If a receiver may change or block an answer, LlamaIndex's own events, spans and callbacks for the
@@ -44,7 +44,8 @@ def _output() -> Any:
 
 
 def _shown(raw: Any) -> Any:
-    """Return the data if the text contains nothing else, and otherwise the text."""
+    """Return the data of a result if the text is just the text of this data, and otherwise the
+    text."""
     if not isinstance(raw, _output()):
         return raw
     is_data = isinstance(raw.raw_output, (dict, list, int, float))
@@ -107,7 +108,7 @@ _ADAPTER.tool(f"{_TYPES}:AsyncBaseTool.call", _called, layer=2)
 
 @_ADAPTER.also
 def _pass_adapted_tools(gate: Gate) -> None:
-    """Do not hook an adapted tool: the tool behind it is called, and is the sender."""
+    """Do not hook adapted tools, because they call the original tool, which is the sender."""
     adapted = import_module(_TYPES).BaseToolAsyncAdapter
     for name in ("call", "acall"):
         gate.patches.replace(adapted, name, vars(adapted)[name].__wrapped__)
@@ -116,7 +117,7 @@ def _pass_adapted_tools(gate: Gate) -> None:
 @_ADAPTER.wrap("llama_index.core.agent.workflow:BaseWorkflowAgent.call_tool")
 @_ADAPTER.wrap("llama_index.core.agent.workflow:AgentWorkflow.call_tool")
 async def _call_tool(gate: Gate, stock: Any, flow: Any, ctx: Any, ev: Any) -> Any:
-    """Make hooks run for calls to tools that do not exist."""
+    """Run the hooks for calls to tools that do not exist."""
     found = await stock(flow, ctx, ev)
     output = getattr(found, "tool_output", None)
     text = f"Tool {ev.tool_name} not found. Please select a tool that is available."

@@ -58,8 +58,8 @@ def install(
         server: whether to hook servers.
         say: a function that turns a `HookBlocked` into the text that the model reads.
         approver: a store for approvals; the server elicits the answer from the client's user.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
+        untested: how to treat a release newer than the tested releases: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises an exception.
 
     Returns:
         A function that restores the SDK. A second call does nothing.
@@ -89,8 +89,8 @@ class Guarded:
     Args:
         bus: the bus to declare the hooks on.
         say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
+        untested: how to treat a release newer than the tested releases: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises an exception.
 
     Raises:
         HookError: if mcp is not installed or has an unsupported version.
@@ -139,7 +139,7 @@ def _parts(result: Any) -> Parts:
 
 
 def _read(raw: Any) -> Any:
-    """Return the result of a low-level handler or middleware in the form sent over the wire."""
+    """Return the result of a low-level handler or middleware, parsed if it is a mapping."""
     is_wire = isinstance(raw, Mapping) and "content" in raw
     return _types().CallToolResult.model_validate(raw) if is_wire else raw
 
@@ -181,7 +181,7 @@ _ADAPTER.tool("mcp:ClientSession.call_tool", arguments="arguments", kind="mcp")
 
 @_ADAPTER.wrap("mcp:ClientSession.list_tools")
 async def _list_tools(gate: Gate, stock: Any, session: Any, *args: Any, **kwargs: Any) -> Any:
-    """Make a session remember the parameters of its tools once it has listed them."""
+    """Record the parameters of a session's tools after the session has listed the tools."""
     found = await stock(session, *args, **kwargs)
     for tool in found.tools:
         note_schema(session, tool.name, tool.input_schema, tool.description)
@@ -236,7 +236,7 @@ def _get_request_handler(gate: Gate, stock: Any, server: Any, method: str) -> An
 
 
 def _has_tools(handler: Any, bus: Bus | None) -> bool:
-    """Return whether a handler leads to tools, which are hooked themselves."""
+    """Return whether a handler belongs to a server whose tools are hooked themselves."""
     owner = getattr(handler, "__self__", None)
     if isinstance(owner, import_module("mcp.server.mcpserver").MCPServer):
         return True
@@ -268,7 +268,8 @@ async def _answered(
     gate: Gate, call: ToolCall, body: Callable[[dict[str, Any]], Any],
     listed: Callable[[dict[str, Any]], Awaitable[Any]],
 ) -> Any:  # fmt: skip
-    """Make a call without a tool object; its changed result must fit the listed schema."""
+    """Make a call without a tool object. A changed result must match the schema that the server
+    lists."""
     found: list[Any] = []
 
     async def kept(arguments: dict[str, Any]) -> Any:

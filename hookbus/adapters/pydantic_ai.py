@@ -59,8 +59,8 @@ def guarded(
     Args:
         bus: the bus to declare the hooks on.
         say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
+        untested: how to treat a release newer than the tested releases: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises an exception.
 
     Raises:
         HookError: if pydantic-ai-slim is not installed or has an unsupported version.
@@ -87,7 +87,8 @@ def guarded(
 
 
 def _shown(raw: Any) -> Any:
-    """Return the part of a result that the model reads: a `ToolReturn` may have further content."""
+    """Return the part of a result that the model reads. A `ToolReturn` may have additional
+    content."""
     if isinstance(raw, Output):
         return raw.value
     if _is_tool_return(raw):
@@ -137,7 +138,7 @@ def _called(
 
 
 def _read(name: str, arguments: dict[str, Any], ctx: Any, tool: Any) -> ToolCall:
-    """Return the call. Its tool is the same at any depth of nested toolsets."""
+    """Return the call. The tool of the call is the same object at any depth of nested toolsets."""
     while (inner := getattr(tool, "source_tool", None)) is not None:
         tool = inner
     found = tool.toolset
@@ -190,8 +191,8 @@ _ADAPTER.run("pydantic_ai.agent:AbstractAgent.run", input="user_prompt", stream=
 
 @_ADAPTER.wrap(f"{_MANAGER}.validate_tool_call", optional=True)
 async def _validate_tool_call(gate: Gate, stock: Any, own: Any, call: Any, **options: Any) -> Any:
-    """Make hooks run for calls to tools that do not exist; older releases have no place for a
-    denial."""
+    """Run the hooks for calls to tools that do not exist. Older releases cannot return a denial for
+    such a call."""
     has_place = hasattr(own, "_wrap_error_as_failed")
     if own.tools is None or call.tool_name in own.tools or not has_place:
         return await stock(own, call, **options)

@@ -97,7 +97,7 @@ def _result(call: ToolCall, value: Any, metadata: Any = None) -> Any:
 
 
 def _like(old: Any, value: Any) -> Any:
-    """Return a changed value in the form of the value it replaces."""
+    """Return a changed value in the type of the value that it replaces."""
     contents: Any = import_module("semantic_kernel.contents")
     kind: Any = type(old)
     if isinstance(old, _Parts):
@@ -199,14 +199,15 @@ async def _call(
 
 
 def _parameters(function: Any) -> list[str]:
-    """Return the arguments of the call that a function gets, or [] if it may get all of them."""
+    """Return the names of the arguments that a function gets, or [] if it may get all arguments of
+    the call."""
     names = [each.name for each in function.parameters]
     return [] if function.is_prompt or "arguments" in names else names
 
 
 def _injected(function: Any, given: Any, asked: Asked | None) -> set[str]:
-    """Return the names of the arguments a program passes for its model: those the model did not
-    write, and was not offered or cannot write."""
+    """Return the names of the arguments that the program passes instead of the model. The model did
+    not write these arguments, and it cannot write them or does not know them."""
     kept = {each.name for each in function.parameters if not each.include_in_function_choices}
     if asked is None:
         return {name for name in kept & {*given} if not is_written(given[name])}
@@ -218,7 +219,7 @@ def _injected(function: Any, given: Any, asked: Asked | None) -> set[str]:
 
 
 def _home(function: Any) -> str:
-    """Return the qualified name of the callable behind a function."""
+    """Return the qualified name of the callable that a function wraps."""
     method = getattr(function, "method", None)
     return getattr(getattr(method, "func", method), "__qualname__", "")
 
@@ -254,8 +255,8 @@ class Guarded:
 
     Args:
         bus: the bus to declare the hooks on.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
+        untested: how to treat a release newer than the tested releases: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises an exception.
 
     Attributes:
         bus: the bus to declare the hooks on.

@@ -61,8 +61,9 @@ _ADAPTER.pauses("smolagents.local_python_executor:FinalAnswerException")
 
 
 class _Waiting(NamedTuple):
-    """The agent that waits for a text, the name of the called tool, and the values that replaced
-    names of its state: by argument, the name and the value, which no model can write."""
+    """The agent that waits for a text, the name of the called tool, and the values from the agent's
+    state. For each argument, `state` has the name that the model wrote, and the value that replaced
+    it."""
 
     agent: Any
     name: str
@@ -122,8 +123,8 @@ def _managed(stock: Any, agent: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _read(stock: Any, tool: Any, kind: str, given: Any, own: dict[str, Any]) -> Any:
-    """Return the call and its body; `own` are smolagents' own options. Receivers see an image or
-    similar object of an agent's state as the name the model wrote."""
+    """Return the call and its body. `own` contains smolagents' own options. If an argument is an
+    object from the agent's state, such as an image, receivers see the name that the model wrote."""
     arguments, spread = given
     waiting = _who_waits(tool)
     state = {

@@ -44,12 +44,13 @@ def _events() -> Any:
 
 
 def _result(last: Any) -> Any:
-    """Return the last part of a tool as a result, or the result in it."""
+    """Return a tool's last part, which is the result or contains the result."""
     return getattr(last, "tool_result", last)
 
 
 def _shown(raw: Any) -> Any:
-    """Return a string if the result is one; otherwise its content, with structured content."""
+    """Return the text of a result that contains only text, and otherwise its content and structured
+    content."""
     if not isinstance(raw, dict) or "content" not in raw:
         return raw
     more = {key: each for key, each in raw.items() if key not in ("toolUseId", "status")}
@@ -99,9 +100,10 @@ _ADAPTER.pauses(_Interrupted, "strands.interrupt:InterruptException")
 
 
 class _Stream:
-    """A running tool call, in another task than the one that reads its parts.
+    """A running tool call, whose task is not the task that reads the parts.
 
-    So the tool runs in the task of its receivers, and continues when its reader requests more.
+    The tool runs in the same task as its receivers, and continues when the reader requests another
+    part.
     """
 
     def __init__(self, gate: Gate, depth: int, call: ToolCall, run: Callable[..., Any]) -> None:
@@ -180,8 +182,8 @@ def _context_of(tool: Any) -> str:
 
 @_ADAPTER.wrap("strands.tools.executors._executor:_run_tool", optional=True)
 def _run_tool(gate: Gate, stock: Any, ctx: Any, *args: Any, **kwargs: Any) -> Any:
-    """Make hooks run for calls to tools that an agent does not have. Older releases answer for such
-    tools in another function."""
+    """Run the hooks for calls to tools that an agent does not have. Older releases answer such
+    calls in another function."""
     if ctx.tool is not None:
         return stock(ctx, *args, **kwargs)
     use = ctx.tool_use

@@ -139,8 +139,9 @@ class Answering:
         )  # fmt: skip
 
     def _scope(self, facts: Mapping[str, Any]) -> str:
-        """Return the digest of what a standing approval covers: all that an approval covers, except
-        for the question and the values of the arguments. The user is always included.
+        """Return the digest that a standing approval covers. It contains everything that an
+        approval covers, except the question and the values of the arguments. The user is always
+        included.
         """
         hook = facts["hook"]
         asks = [[name, ask.code and str(ask.code)] for name, ask in facts["asks"]]
@@ -253,7 +254,8 @@ class Answering:
 
 
 def _people_of(ask: Any) -> list[Any]:
-    """Return the requirements of an `Ask` for the digest; [] if any single approval is enough."""
+    """Return the requirements of an `Ask` for the digest, or [] if one approval by any person is
+    enough."""
     return [[*ask.roles], ask.approvals] if needs_people(ask) else []
 
 

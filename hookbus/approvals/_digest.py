@@ -92,8 +92,8 @@ _PROBLEMS: Final[dict[type, Any]] = {int: _of_number, float: _of_number, str: _o
 
 
 def _check(value: Any, name: str, depth: int = 0) -> None:
-    """Raise HookError if a value's type is not exactly a JSON type: a subclass can return different
-    values to different readers.
+    """Raise HookError if a value's type is not exactly a JSON type, because a subclass can return
+    different values to different readers.
     """
     kind = type(value)
     if depth > 100:

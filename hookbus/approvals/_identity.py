@@ -76,7 +76,8 @@ def _said(identity: Callable[[Any], str], sender: Any, hook: str) -> str:
 
 
 def _name_of(thing: Any, program: str | None) -> str | None:
-    """Return the module and name of a class or function, or None if they do not resolve to it."""
+    """Return the module and name of a class or function, or None if they do not resolve to this
+    object."""
     module, name = thing.__module__, thing.__qualname__
     if type(module) is not str or type(name) is not str or "<" in name:
         return None
@@ -93,7 +94,7 @@ def _name_of(thing: Any, program: str | None) -> str | None:
 
 
 def _is_of_module(body: Any, module: str, name: str) -> bool:
-    """Return whether a function was defined by a `def` of its name, in a module or a class."""
+    """Return whether a function was defined in a module or a class, by a `def` with its name."""
     if type(body) is not FunctionType or body.__code__.co_qualname != name:
         return False
     if not {"__class__"}.issuperset(body.__code__.co_freevars):  # a copy that a function created
@@ -102,7 +103,7 @@ def _is_of_module(body: Any, module: str, name: str) -> bool:
 
 
 def _layers(found: Any, depth: int = 0) -> Iterator[Any]:
-    """Yield the object that a module has under a name, and the objects that it wraps."""
+    """Yield a module's object with this name, and the objects that it wraps."""
     yield found
     own = getattr(found, "__dict__", {})
     below = [own.get(name) for name in _INNER] if type(own) is dict and depth < 10 else []
@@ -114,8 +115,8 @@ def _layers(found: Any, depth: int = 0) -> Iterator[Any]:
 
 
 def _home(module: str) -> str:
-    """Return the name that identifies a module. Because every program has a module `__main__`, that
-    one is identified by the name passed to `python -m`, or else by its file.
+    """Return the name that identifies a module. Every program has a module `__main__`, which is
+    therefore identified by the name passed to `python -m`, or otherwise by its file.
     """
     main = sys.modules.get(module) if module == "__main__" else None
     spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)

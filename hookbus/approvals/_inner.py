@@ -23,7 +23,7 @@ def facts_as_approved(outer: Any, facts: Mapping[str, Any]) -> Any:
 
     Returns:
         The facts, or None for a separate call. A call is separate if it calls another tool, is a
-            recursive call to the same tool, or if a guard asks a different question about it.
+        recursive call to the same tool, or if a guard asks a different question about it.
     """
     before = outer.facts
     outer_name, name = _tool_of(before), _tool_of(facts)

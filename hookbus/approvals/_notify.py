@@ -130,8 +130,8 @@ class notify:
         _OPEN.add(self)
 
     def _begin(self) -> None:
-        """Start with an empty queue, even in a forked child; the parent posts the requests that it
-        queued.
+        """Start with an empty queue, also in a forked child process, because the parent process
+        posts its queued requests.
         """
         self._lock, self._queue = Lock(), Queue[bytes | None](WAITING)
         self._thread: threading.Thread | None = None
@@ -217,7 +217,7 @@ class notify:
 def _place_of(
     url: Any, needs: str = "notify() needs the address of a webhook, such as 'https://host/path'"
 ) -> str:
-    """Return the part of an address that is safe to show, or raise for an invalid address."""
+    """Check an address, and return the part that is safe to show."""
     return place_of(url, needs, name="notify()", instead="secret=")
 
 

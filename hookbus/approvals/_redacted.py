@@ -112,7 +112,7 @@ def _restored(edited: Any, shown: Any, real: Any, words: _Words, where: str) -> 
 
 
 def _refuse(edited: Any, words: _Words, where: str) -> None:
-    """Raise for a placeholder that would be passed to the method literally."""
+    """Raise an error for a placeholder that would be passed literally to the method."""
     inside, whole = words
     for text in _leaves(edited, with_keys=True):
         token = next((word for word in inside if type(text) is str and word in text), None)

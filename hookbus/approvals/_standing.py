@@ -153,8 +153,9 @@ def _is_like(pattern: Any, value: Any) -> bool:
 
 
 def _regex(pattern: str) -> re.Pattern[str]:
-    """Return the regular expression of a pattern. It takes linear time for each star, because the
-    agent writes the value: the text behind a star is found once, where it comes first.
+    """Return the regular expression of a pattern. Matching takes linear time for each star, because
+    the text after a star is matched only at its first occurrence. This matters because the agent
+    writes the value.
     """
     first, *others = (re.escape(text.replace("[*]", "*")) for text in _STAR.split(pattern))
     if not others:
@@ -164,7 +165,7 @@ def _regex(pattern: str) -> re.Pattern[str]:
 
 
 def _is_unlimited(pattern: Any) -> bool:
-    """Return whether a pattern matches every line, or every number that JSON stores exactly."""
+    """Return whether a pattern matches every line, or every number that JSON represents exactly."""
     if isinstance(pattern, Between):
         return pattern.low <= -EXACT and pattern.high >= EXACT
     return isinstance(pattern, str) and not pattern.strip("*")

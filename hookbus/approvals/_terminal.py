@@ -81,7 +81,7 @@ class Terminal:
 
 
 def _show(text: str) -> None:
-    """Print a request in full, escaping characters that the terminal cannot show."""
+    """Print a request in full, and escape characters that the terminal cannot show."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
 

@@ -1,4 +1,4 @@
-"""The gate, which checks the tool calls of coding agents with the guards of a settings file."""
+"""The gate: the guards of a settings file check the tool calls of coding agents."""
 
 from ._agents import Tool
 

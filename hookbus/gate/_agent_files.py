@@ -60,8 +60,8 @@ def find_settings(
 
 
 def _has_settings(project: str, folder: str, names: tuple[str, ...]) -> bool:
-    """Return whether a project has settings, or a link to their place. The other folders of a
-    project may be removed together with it.
+    """Return whether a folder of a project contains settings or is reached through a link. All
+    other folders may be removed together with the project.
     """
     whole = os.path.join(project, folder)
     is_link = os.path.realpath(whole) != os.path.join(os.path.realpath(project), folder)

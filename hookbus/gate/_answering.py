@@ -131,7 +131,7 @@ class Answering:
             return self._close("the guards gave no answer in time")
 
     def _extend(self, seconds: float) -> None:
-        """Give this event more time, here and in the hook."""
+        """Extend the deadline of this event, in the server and in the hook."""
         ends = self._timeout.when()
         if ends is not None:
             self._timeout.reschedule(ends + seconds)

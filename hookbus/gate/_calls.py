@@ -217,7 +217,7 @@ async def _fail(opened: OpenCall, error: RuntimeError) -> Result | Denied:
 
 
 async def _until_asked(beginning: Any, opened: OpenCall) -> Go | Denied | HandedOn:
-    """Run the first half of a call until its tool may run, or until the agent's user is asked."""
+    """Run the first half of a call until its tool may run, or until the agent must ask its user."""
     begin = opened.begin = asyncio.ensure_future(beginning)
     hand_over = opened.hand_over
     waited: set[asyncio.Future[Any]] = {begin} | ({hand_over.question} if hand_over else set())
@@ -233,7 +233,7 @@ async def _until_asked(beginning: Any, opened: OpenCall) -> Go | Denied | Handed
 
 
 async def _resume(opened: OpenCall) -> Denied | None:
-    """Continue a call whose tool has run because the agent's user agreed."""
+    """Continue a call whose tool has run because the agent's user approved it."""
     if opened.hand_over is None or opened.begin is None:
         return None
     opened.hand_over.result.set_result(None)
@@ -246,7 +246,8 @@ async def _resume(opened: OpenCall) -> Denied | None:
 
 
 def _check_begun(begun: Go | Instead) -> Go | Denied:
-    """Return the first half. If a receiver answers in place of the tool, deny the call."""
+    """Return the outcome of the first half, or a `Denied` if a receiver answered in place of the
+    tool."""
     if isinstance(begun, Go):
         return begun
     value = begun.value

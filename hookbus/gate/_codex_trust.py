@@ -78,7 +78,7 @@ def _answer(server: subprocess.Popen[str], lines: str) -> Any:
 
 
 def _hooks_in(value: Any) -> list[dict[str, Any]]:
-    """Return every object with a `trustStatus` in an answer."""
+    """Return all objects in an answer that have a `trustStatus`."""
     found = list[dict[str, Any]]()
     if isinstance(value, dict):
         if "trustStatus" in value:

@@ -190,7 +190,7 @@ def _exchange(connection: _socket.socket, request: bytes) -> Answer | None:
     """Send a request and return the answer, or None if the server did not accept the request.
 
     Raises:
-        Closed: if the server accepted it but did not answer completely.
+        Closed: if the server accepted the request but did not answer completely.
     """
     is_taken, received = False, b""
     try:

@@ -132,7 +132,7 @@ def install(agent: Agent, settings: Path, seconds: float, *, is_project: bool) -
 
 
 def _read_plugin(file: Path) -> bytes | None:
-    """Return the bytes of the plugin of the gate; None if there is no file.
+    """Return the bytes of the gate's plugin, or None if the file does not exist.
 
     Raises:
         HookError: if the file is another plugin.

@@ -77,8 +77,8 @@ class _Where:
     """The folders of one call.
 
     Attributes:
-        base: the folder that relative paths are read from.
-        settings: how the paths of the agents' settings begin.
+        base: the folder from which relative paths are resolved.
+        settings: the prefixes of the paths of the agents' settings.
     """
 
     base: str
@@ -206,20 +206,22 @@ def _may_take_folder(tool: Tool) -> bool:
 
 
 def _words_of(name: str) -> list[str]:
-    """Return the words of the name of an argument, without a plural: `bashCommands` has two."""
+    """Return the words in an argument's name, without a plural `s`. For example, `bashCommands` has
+    the words `bash` and `command`."""
     last = name.rpartition(".")[2].partition("[")[0]
     parts = re.split(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])", last)
     return [each.casefold().removesuffix("s") for each in parts if each]
 
 
 def _is_contents(text: str) -> bool:
-    """Return whether a text is too long for a path, or has several lines."""
+    """Return whether a text is too long for a path or has several lines, so that it must be
+    contents."""
     return len(text) > _LONGEST_PATH or "\n" in text
 
 
 def _paths(text: str, base: str) -> set[str]:
-    """Return the paths that programs may take a text for: some remove `x/..` before they follow
-    links, and some after.
+    """Return the paths that programs may resolve a text to. Some programs remove `x/..` before they
+    follow links, and some after.
     """
     found = set[str]()
     for each in _readings(text):
@@ -236,7 +238,7 @@ def _paths(text: str, base: str) -> set[str]:
 
 
 def _readings(text: str) -> set[str]:
-    """Return a text as a path without `~`, and without the form of an address."""
+    """Return the paths for a text with a leading `~` or `file:`."""
     if not text:
         return set()
     address = _FILE_URI.match(text)
@@ -274,8 +276,8 @@ def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _words(text: str) -> set[str]:
-    """Return the words in a command that may be paths: without the quotes that a shell removes, and
-    parts of words, such as the value of an option or a quoted command.
+    """Return the words in a command that may be paths, without quotes. Parts of words are included,
+    such as the value of an option or a quoted command.
     """
     plain = _with_home(text)
     whole = {_unquoted(each) for each in _WORD.findall(plain)}

@@ -89,7 +89,8 @@ def _folders(settings: Settings) -> list[Path]:
 
 
 def _check_plugins(settings: Settings, bus: Bus) -> None:
-    """Raise if a plugin that the settings enable is not loaded, because it may contain a guard."""
+    """Raise an error if a plugin that the settings enable is not loaded, because the plugin may
+    contain a guard."""
     wanted = (settings.plugins or {}).get("enable", ())
     loaded = () if bus.plugins is None else bus.plugins.loaded
     for name in wanted:
@@ -156,7 +157,8 @@ def _globs_of(tool: Tool) -> tuple[str, ...]:
 
 
 def _guards_something(calls: Calls) -> bool:
-    """Return whether a receiver of tool calls blocks when it fails. In shadow mode, none does."""
+    """Return whether a receiver of tool calls blocks a call if it fails. Receivers in shadow mode
+    do not."""
     return any(
         not row.shadow
         and (row.role == "guard" or (row.role == "modify" and row.on_error == "block"))
@@ -189,8 +191,9 @@ def _add_own_guards(gate: GateSettings, bus: Bus, calls: Calls, folders: list[Pa
 
 
 def _add_gate_state(bus: Bus, calls: Calls) -> None:
-    """Block the calls of sessions whose past is not known, for the agents where it matters: because
-    of a guard with a memory, or because the server bars sessions after what it cannot withhold.
+    """Block the calls of sessions whose past is not known. This applies to agents with a guard that
+    depends on earlier calls, and to agents for which the gate cannot refuse every prompt or replace
+    every result.
     """
     signal = bus.signal("pre_tool_call")
     for agent in AGENTS.values():

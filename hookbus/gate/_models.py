@@ -53,7 +53,7 @@ class Model:
 
 
 def _every(body: Mapping[str, Any], *names: str) -> list[dict[str, Any]]:
-    """Return the objects in lists at a path of names, at every level."""
+    """Return all objects in lists at a path of names, at every level."""
     found = [dict(body)]
     for name in names:
         lists = [each.get(name) for each in found]

@@ -88,7 +88,7 @@ class Server:
             await self._close()
 
     def _listen(self) -> socket.socket:
-        """Return the socket. It appears under its name once it listens."""
+        """Return the listening socket. Its file gets its name only after the socket listens."""
         listening, new = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), f"{self.path}.new"
         with contextlib.suppress(FileNotFoundError):
             os.unlink(new)
@@ -110,7 +110,8 @@ class Server:
         return 0 if self.loaded is None else self.loaded.calls.sessions.count_open()
 
     def _step_back(self) -> None:
-        """Let another server start. This one answers only events of its open calls."""
+        """Let another server start. From now on, this server answers only events of its open
+        calls."""
         if not self.is_retired:
             self.is_retired = True
             old = f"{self.path.removesuffix('.sock')}.{os.getpid()}.old"

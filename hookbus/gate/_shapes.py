@@ -98,7 +98,7 @@ def _renamed(given: Given, names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _parsed(text: Any) -> Any:
-    """Return the value of a JSON string; the string itself if it is not JSON."""
+    """Parse a JSON string, or return the string itself if it is not JSON."""
     try:
         return parse_json(text)
     except (TypeError, ValueError, RecursionError):

@@ -91,7 +91,7 @@ def _explain_open_stdin(settings: str) -> str:
 
 
 def _last(agent: Agent, states: list[State]) -> dict[str, str] | None:
-    """Return when an agent last used the gate, and the version of hookbus that answered."""
+    """Return the time of an agent's last event, and the version of hookbus that answered."""
     asked = [(each.last[agent.name], each.version) for each in states if agent.name in each.last]
     if not asked:
         return None
@@ -100,7 +100,7 @@ def _last(agent: Agent, states: list[State]) -> dict[str, str] | None:
 
 
 def _files_of(agent: Agent) -> list[Path]:
-    """Return the settings files of the user and of the current folder."""
+    """Return an agent's settings files of the user and of the current folder."""
     found = [file_of(agent, is_project=False), file_of(agent, is_project=True)]
     if agent.name == "claude":
         found += [each.with_name("settings.local.json") for each in found]
@@ -108,7 +108,8 @@ def _files_of(agent: Agent) -> list[Path]:
 
 
 def _read(agent: Agent, file: Path) -> tuple[dict[str, list[str]], list[str]]:
-    """Return the commands of the gate in a file, by event, and the problem with the file."""
+    """Return the gate's commands in a file, by event, and a description of a problem with the
+    file."""
     if agent.name == "opencode":
         return _read_plugin(agent, file)
     try:
@@ -136,7 +137,8 @@ def _read(agent: Agent, file: Path) -> tuple[dict[str, list[str]], list[str]]:
 
 
 def _read_plugin(agent: Agent, file: Path) -> tuple[dict[str, list[str]], list[str]]:
-    """Return the command of the gate in the plugin of OpenCode, and the problem with it."""
+    """Return the gate's command in the plugin for OpenCode, and a description of a problem with the
+    plugin."""
     text = _text_of(file)
     if MARK not in text:
         return {}, []
@@ -167,8 +169,8 @@ def _changed(agent: Agent, file: Path, event: str, entries: list[Any]) -> Iterat
 
 
 def _rewrites(each: Any) -> bool:
-    """Return whether the text of a command, or a file that it names, contains the key with which
-    an answer changes arguments.
+    """Return whether a command, or a file that the command names, contains the key with which
+    answers change arguments.
     """
     command = command_in(each)
     try:

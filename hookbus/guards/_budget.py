@@ -162,7 +162,8 @@ class budget(ReadyGuard):
         return result
 
     def _ended(self, ctx: HookContext, error: BaseException | None, result: Any = None) -> None:
-        """Charge an attempt that ended: the usage that it reports, or else its reservation."""
+        """Charge an attempt that has ended, by the usage that it reports or, without a report, by
+        its reservation."""
         if isinstance(error, HookBlocked) and error.hook == ctx.hook:
             return  # it did not run
         if not ctx.state.get(self._key):
@@ -203,7 +204,8 @@ def _estimated(messages: Any) -> int:
 
 
 def _written(value: Any) -> Any:
-    """Return the content to count for a message that is not JSON: its parts, or else its repr."""
+    """Return the content to count for a message that is not JSON: its parts, or its repr if it has
+    no parts."""
     parts = parts_of(value) or list(getattr(value, "__dict__", {}).items())
     if not parts:
         return repr(value)

@@ -41,8 +41,8 @@ def as_json(value: Any) -> str:
 
 
 def _size(value: Any, sizes: dict[int, tuple[int, Any]]) -> int:
-    """Return the number of values in the JSON form of a value. An object that is referenced several
-    times counts several times.
+    """Return the number of values in the JSON form of a value. An object counts once for each
+    reference.
     """
     if type(value) in PLAIN or isinstance(value, (str, int, float)):
         return 1

@@ -87,7 +87,8 @@ class Covered:
         return any(each.match(folded) for each in self._globs)
 
     def _should(self, cover: str, value: Any) -> bool:
-        """Return whether a value that no glob matches looks as if it should be checked."""
+        """Return whether a value looks as if it should be checked, although no glob matches its
+        name."""
         if isinstance(value, (bytes, PurePath)):
             value = fsdecode(value)
         if not isinstance(value, str) or self._form is None:

@@ -143,7 +143,7 @@ def _base32(run: str) -> bytes:
 
 
 def _chunked(decode: Decode, run: str, deadline: Deadline) -> Iterator[str]:
-    """Yield the decoded form of a run, decoded in chunks, if all of it is text."""
+    """Decode a run in chunks, and yield the decoded text if the whole run decodes to text."""
     parts, at, size = [], 0, 40
     while at < len(run):
         part = run[at : at + size]
@@ -158,7 +158,7 @@ def _chunked(decode: Decode, run: str, deadline: Deadline) -> Iterator[str]:
 
 
 def _plain(decode: Decode, run: str) -> str | None:
-    """Return the decoded form of a run if it is text and differs from the run."""
+    """Return the decoded run if it is text and differs from the run, or None."""
     try:
         decoded = decode(run)
     except ValueError:

@@ -221,7 +221,7 @@ def _library() -> Iterator[str]:
 
 
 def _proved(match: Any, is_valid: Callable[[str], bool]) -> Iterator[tuple[int, int]]:
-    """Yield the longest prefix of a run of letters and digits that passes the checksum."""
+    """Yield the longest prefix of a run of letters and digits whose checksum is valid."""
     text = match.string
     signs = [i for i in range(*match.span()) if text[i].isalnum()]
     for count in range(len(signs), 12, -1):

@@ -89,7 +89,8 @@ class Held:
         return self._finder.of(text, deadline, start, is_split=self._is_split)
 
     def _word_from(self, text: str, start: int) -> int:
-        """Return the start of the last word, or of its last piece, which may continue."""
+        """Return the start of the last word, or of its last piece, because the rest of the stream
+        may continue it."""
         words = deque(WORD.finditer(text, start), maxlen=1)
         last = words[0] if words else None
         if last is None or last.end() < len(text):
@@ -99,7 +100,7 @@ class Held:
         return last.start()
 
     def _is_in_split_word(self, text: str, start: int, end: int) -> bool:
-        """Return whether a position is inside a word that is split by quotes before it."""
+        """Return whether a position is inside a word that quotes before this position split."""
         for word in WORD.finditer(text, start):
             if word.start() < end < word.end() or (end == word.end() == len(text)):
                 was_split = self._is_split and word.start() == start

@@ -64,8 +64,8 @@ class _Name(NamedTuple):
 
 
 class _LookUps:
-    """The host names of one call by argument path (`names`), and the names that this attempt has
-    resolved (`done`, which is None until the guards have allowed the attempt).
+    """The host names in a call with the paths of their arguments (`names`), and the names that this
+    attempt has resolved (`done`). `done` is None until the guards have allowed the attempt.
     """
 
     def __init__(self) -> None:
@@ -163,7 +163,7 @@ class public_hosts(ReadyGuard):
         return self._look_up_async if ctx.is_async else self._look_up
 
     def _look_up(self, lookups: _LookUps) -> Block | None:
-        """Resolve the names that are still unresolved, and return the block, if any."""
+        """Resolve all remaining names. Return a `Block` if a name must be refused, or None."""
         if not lookups.is_due:
             return None
         try:
@@ -181,7 +181,7 @@ class public_hosts(ReadyGuard):
             return Block("a host name could not be resolved in time", code="host")
 
     def _started(self, lookups: _LookUps) -> Future[Block | None]:
-        """Resolve names in a separate thread, which may outlive the call."""
+        """Start to resolve names in a separate thread, which may outlive the call."""
         future: Future[Block | None] = Future()
         names = {name: path for name, path in lookups.names.items() if name not in lookups.done}
         lookups.done |= names.keys()
@@ -200,7 +200,7 @@ class public_hosts(ReadyGuard):
         return future
 
     def _judged(self, value: Any) -> str | _Name | None:
-        """Return why an address is refused, or the host name to resolve."""
+        """Return the reason why an address is refused, or the host name to resolve, or None."""
         if isinstance(value, bytes):
             value = value.decode("latin-1")
         if not isinstance(value, str):
@@ -220,7 +220,7 @@ class public_hosts(ReadyGuard):
         return None if self._may(address) else "does not lead to a public host"
 
     def _leads(self, name: _Name) -> str | None:
-        """Resolve a name and return why it is refused."""
+        """Resolve a name, and return the reason if the name is refused, or None."""
         try:
             found = socket.getaddrinfo(name.host, name.port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError):
@@ -249,7 +249,8 @@ def is_public(address: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _address(host: str, is_bracketed: bool) -> str | None:
-    """Return a host as an IP address, or None if it is a name. Raise ValueError for neither."""
+    """Return a host as an IP address, or None if it is a name. Raise ValueError if it is neither an
+    address nor a name."""
     if is_bracketed:
         return str(ipaddress.IPv6Address(host))
     labels = host.split(".")

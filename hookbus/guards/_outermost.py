@@ -66,7 +66,7 @@ _CURRENT: Final[ContextVar[Frame | None]] = ContextVar("hookbus_guards_frame", d
 
 
 class Outermost:
-    """Detects for one guard which calls are nested calls of the same call.
+    """Detects, for one guard, nested calls that are the same call, passed through another layer.
 
     A call is nested if the nearest call around it that the guard checked was counted, is running,
     and has the same arguments in canonical JSON and the same tool. The outer name may have a
@@ -188,7 +188,7 @@ class Outermost:
 
 
 class _Body:
-    """The body of a call while it runs; for a stream, from item to item."""
+    """Tracks the body of a call while it runs. For a stream, this is the time between two items."""
 
     __slots__ = ("_frame", "_running", "_token")
 
@@ -210,7 +210,8 @@ class _Body:
 
 
 def _is_same_question(frame: Frame) -> bool:
-    """Return whether the guard asked the same about the outer call, for the same baggage."""
+    """Return whether the guard asked the same question about the enclosing call, for the same
+    baggage."""
     outer = frame.outer
     if outer is None or outer.asked is None or frame.asked is None:
         return False
@@ -225,14 +226,14 @@ async def _run_async(body: _Body, call_next: Callable[..., Any]) -> Any:
 
 
 def _content_of(arguments: Any) -> Content:
-    """Return a copy of the current arguments if copying is quick, or else their digest."""
+    """Return a copy of the current arguments if copying is quick, and otherwise their digest."""
     if type(arguments) is dict and all(type(each) in PLAIN for each in arguments.values()):
         return arguments.copy()
     return digest(arguments)
 
 
 def _are_equal(frame: Frame, content: Content) -> bool:
-    """Return whether the arguments of a call equal this content, compared as canonical JSON."""
+    """Return whether the arguments of a call and this content are equal as canonical JSON."""
     if isinstance(frame.content, dict):
         frame.content = digest(frame.content)
     if frame.content is None or content is None:

@@ -105,7 +105,7 @@ def _parts_of_mapping(value: Mapping[Any, Any]) -> Iterator[Part]:
 
 
 def _name_of(key: Any) -> str | None:
-    """Return the name that a tool may read from a key, or None if the key is not a name."""
+    """Return the name by which a tool may read a key, or None if the key is not a name."""
     if isinstance(key, Enum):
         key = key.value
     if isinstance(key, str):
@@ -114,7 +114,7 @@ def _name_of(key: Any) -> str | None:
 
 
 def _parts_of_atom(value: Any) -> Iterable[Part]:
-    """Return the value of an instance of an atom's subclass, and its attributes."""
+    """Return the value and the attributes of an instance of a subclass of an atomic type."""
     own = {**getattr(value, "__dict__", {})} if not isinstance(value, type) else {}
     if isinstance(value, Enum):
         own = {"": value.value, **dict(_own_of_enum(value))}
@@ -139,12 +139,12 @@ def _own_of_enum(value: Enum) -> list[Part]:
 
 
 def _attributes(value: Any, is_known: bool) -> list[Part]:
-    """Return the attributes of a container, besides its contents.
+    """Return the attributes of a container, without its contents.
 
     Args:
         value: the container.
-        is_known: whether its contents are known not to be in an attribute. If so, every attribute
-            counts. Otherwise, attributes that cannot be inspected are treated as internal.
+        is_known: whether no attribute stores the contents. In this case, every attribute is
+            checked. Otherwise, attributes that cannot be inspected are treated as internal.
     """
     own = _own(value, ())
     return [(name, each if is_known else Aside(each)) for name, each in own.items()]
@@ -209,7 +209,7 @@ def _mangled(name: str, kind: type) -> str:
 
 
 def _properties(value: Any) -> Iterator[Part]:
-    """Yield the public properties of an object with fields, to be read on request."""
+    """Yield the public properties of an object with fields, which are read only on request."""
     for kind in type(value).__mro__:
         if kind.__module__.partition(".")[0] in ("builtins", "pydantic", "typing"):
             continue
@@ -219,7 +219,7 @@ def _properties(value: Any) -> Iterator[Part]:
 
 
 def _urls() -> tuple[type, ...]:
-    """Return the URL classes that the program has loaded. Their string form has all of their
+    """Return the URL classes that the program has loaded. Their string form contains all of their
     content.
     """
     several = [getattr(modules.get(name), kind, None) for name, kind in _ADDRESSES]

@@ -141,7 +141,7 @@ def base_of(ctx: HookContext) -> str | None:
 
 
 class _Places:
-    """Resolves the paths of one call. Each folder is resolved once.
+    """Resolves the paths of one call. Each folder is resolved only once.
 
     Args:
         folders: the allowed folders.
@@ -210,7 +210,8 @@ def _followed(text: str) -> str | None:
 
 
 def _is_in(whole: str, folder: str) -> bool:
-    """Return whether an absolute path is a folder or inside it, in any spelling of its name."""
+    """Return whether an absolute path is a folder or inside the folder, in any spelling of the
+    folder's name."""
     if whole == folder or whole.startswith(folder + _paths.sep):
         return True
     head, rest = whole[: len(folder)], whole[len(folder) :]

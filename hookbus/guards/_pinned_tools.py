@@ -58,8 +58,7 @@ class pinned_tools(ReadyGuard):
         self.on("pre", judge, role="guard")
 
     def new(self) -> list[str]:
-        """Return the tools whose declarations this guard has stored in this process.
-        """
+        """Return the tools whose declarations this guard has stored in this process."""
         return list(self._new)
 
     def _judge_of(self) -> Any:
@@ -112,7 +111,8 @@ class pinned_tools(ReadyGuard):
         return Ask(f"{text}; {question}", code="pinned", details=details)
 
     def _unnamed_mark(self, ctx: HookContext) -> str | None:
-        """Return the mark of a tool's declaration without its name, which a layer may prefix."""
+        """Return the mark of a tool's declaration without the tool's name, because a layer may add
+        a prefix to the name."""
         declared = self._declared(tool_of(ctx)[0], ctx)
         return None if declared is None else _mark_of("", declared)
 
@@ -131,7 +131,7 @@ class pinned_tools(ReadyGuard):
 
 @attrs.frozen
 class _Contents:
-    """What a file of pinned tools contained.
+    """The contents of a file of pinned tools.
 
     Attributes:
         marks: the mark of each tool.
@@ -192,7 +192,7 @@ class Pins:
             raise HookError(f"{self._path} cannot be used: {error.strerror}") from None
 
     def _read(self) -> _Contents:
-        """Return the contents of the file, which is read again only if it has changed."""
+        """Return the contents of the file. The file is read again only if it has changed."""
         status, last = self._status(), self._last  # before reading: a later change is noticed
         if status is not None and status == last.status:
             return last

@@ -104,7 +104,7 @@ class provenance(ReadyGuard):
     def _unaccounted(
         self, name: str, arguments: Any, session_words: _Said, deadline: Deadline
     ) -> tuple[str | None, Any]:
-        """Return the path and the value of the first argument that is not accounted for."""
+        """Return the path and the value of the first argument with an untrusted source, or None."""
         seen = set[str]()
         for tool, covered in self._sinks:
             for path, value in covered.of(arguments) if tool.match(name) else ():
@@ -142,8 +142,8 @@ class provenance(ReadyGuard):
     def _is_inside(self, ctx: HookContext, session: Any) -> bool:
         """Return whether a run is nested in another call.
 
-        A thread without a context has no session and no enclosing call. So a run without a session
-        that starts while a call is in flight counts as nested.
+        A thread without a context has no session and no enclosing call. Therefore, a run without a
+        session that starts while a call is in flight counts as nested.
         """
         if self._outermost.around(ctx) is not None:
             return True
@@ -154,14 +154,14 @@ class provenance(ReadyGuard):
 
 
 def _trusted(tools: Any) -> list[tuple[Pattern[str], Covered | None]]:
-    """Return tool globs and the trusted fields of their results. None means all fields."""
+    """Return globs of tools, each with the trusted fields of results. None means all fields."""
     if not isinstance(tools, Mapping):
         return [(glob(each, "trusted="), None) for each in globs(tools, "trusted=")]
     return [(glob(tool, "trusted="), Covered(names)) for tool, names in tools.items()]
 
 
 def _leaves(result: Any, fields: list[Covered | None]) -> Iterator[tuple[bool, Any]]:
-    """Yield the values in a result, and whether each is trusted."""
+    """Yield each value in a result, and whether the value is trusted."""
     is_all = any(each is None for each in fields)
 
     def step(is_trusted: bool, name: str) -> bool:
@@ -173,7 +173,7 @@ def _leaves(result: Any, fields: list[Covered | None]) -> Iterator[tuple[bool, A
 
 
 class _Said:
-    """The words of a session: those of the user, and those of tools."""
+    """The words of a session, from the user and from tools."""
 
     def __init__(self) -> None:
         self._words: list[str] = []
@@ -231,7 +231,7 @@ class _Said:
 
 
 def _whole(value: Any) -> str | Decimal | None:
-    """Return the form of a value to compare, or None if it is neither a string nor a number."""
+    """Normalize a string or number for comparison. Return None for any other value."""
     if isinstance(value, str):
         return folded(value)
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
@@ -245,8 +245,8 @@ def _words(value: Any, is_users: bool = True) -> Iterator[str]:
 
     Args:
         value: a string, a list, a message, a part of one, or a mapping with `messages`.
-        is_users: whether strings and mappings without a role count as the user's. Other objects
-            without a role never do.
+        is_users: whether strings and mappings without a role count as words of the user. Other
+            objects without a role never count.
     """
     if isinstance(value, str):
         yield from [value] if is_users else ()

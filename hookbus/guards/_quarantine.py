@@ -170,7 +170,7 @@ def _tagged_blocks(text: str, deadline: Deadline) -> Iterable[tuple[int, int]]:
 
 
 def _announced(text: str, deadline: Deadline) -> Iterable[tuple[int, int]]:
-    """Yield the positions of announcements, each with the rest of its paragraph."""
+    """Yield the span of each announcement, which extends to the end of the paragraph."""
     lowered = text.lower()
     for words, form in _FORMS:
         if not any(word in lowered for word in words):

@@ -95,7 +95,8 @@ class rate_limit(ReadyGuard):
 class _Window:
     """The times of the latest calls in this process, for each key.
 
-    The memory storage of the library limits has its own locks, which could deadlock a forked child.
+    It replaces the memory storage of the library limits, whose locks could deadlock a forked child
+    process.
     """
 
     def __init__(self, calls: int, seconds: int) -> None:
@@ -121,7 +122,7 @@ class _Window:
         return is_free
 
     def _sweep(self, now: float) -> None:
-        """Drop the keys without recent calls."""
+        """Drop all keys without recent calls."""
         since = now - self._seconds
         self._times = {key: each for key, each in self._times.items() if each and each[-1] > since}
         self._swept = max(SWEPT, 2 * len(self._times))
@@ -151,7 +152,8 @@ def _elsewhere(calls: int, seconds: int, name: str, storage: Any) -> Callable[[s
 
 
 def _in_fleet(counts: Counts, calls: int, seconds: int, name: str) -> Callable[[str], bool]:
-    """Return a function that counts a call in a fleet. Threads do not wait for each other."""
+    """Return a function that counts a call in a fleet. Threads do not wait for each other in this
+    function."""
     return lambda key: counts.count(name, digest_of(key), calls, float(seconds))
 
 

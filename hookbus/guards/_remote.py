@@ -111,8 +111,8 @@ class remote(ReadyGuard):
         return patch
 
     def _call_of(self, ctx: HookContext) -> bytes | Block | None:
-        """Return what to ask, None if the server is not asked about this tool, or a block if the
-        question cannot be sent.
+        """Return the description of the call for the question. Return None if the server is not
+        asked about this tool, or a `Block` if the question cannot be sent.
         """
         name = tool_of(ctx)[0]
         if isinstance(name, str) and not any(each.match(name) for each in self._only):
@@ -125,7 +125,7 @@ class remote(ReadyGuard):
     def _ask(
         self, ctx: HookContext, call: bytes, permit: Callable[[Decision], Any], **more: Any
     ) -> Any:
-        """Return the verdict, or an awaitable of it on an async hook."""
+        """Return the verdict, or an awaitable that returns the verdict on an async hook."""
         if ctx.is_async:
             return self._ask_async(ctx, call, permit, more)
         try:
@@ -152,7 +152,7 @@ class remote(ReadyGuard):
 
 
 def _checked_address(url: Any) -> str:
-    """Return the part of an address that is safe to show, or raise for an invalid address."""
+    """Check an address, and return the part that is safe to show."""
     needs = "remote() needs the address of a policy server, such as 'https://policy.example'"
     place = place_of(url, needs, name="remote()", instead="token=")
     if "?" in url or "#" in url:

@@ -58,7 +58,8 @@ class schema(ReadyGuard):
 
 
 def _said(error: Any) -> str:
-    """Return the validation errors by field name, without values: a model reads them."""
+    """Return the validation errors by field name. They contain no values, because a model reads the
+    text."""
     wrong = error.errors(include_url=False, include_context=False, include_input=False)
     places = [".".join(map(str, each["loc"])) or "arguments" for each in wrong]
     problems = [f"{place}: {each['msg']}" for place, each in zip(places[:5], wrong)]

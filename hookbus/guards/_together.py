@@ -69,7 +69,7 @@ class together(ReadyGuard):
 
 
 class _Judge:
-    """One of the guards.
+    """One of the combined guards.
 
     Attributes:
         findings: the guard's function that returns findings for `report`, or None.
@@ -117,7 +117,8 @@ class _Judge:
 
 
 def _side_by_side(judges: list[_Judge]) -> Any:
-    """Return a receiver that runs guards: one by one on a sync hook, otherwise concurrently."""
+    """Return a receiver that runs the guards, one by one on a sync hook, and otherwise
+    concurrently."""
 
     def judge(sender: Any, ctx: HookContext) -> Any:
         if ctx.is_async:
@@ -137,7 +138,7 @@ def _side_by_side(judges: list[_Judge]) -> Any:
 
 
 async def _first(judges: list[_Judge], sender: Any, ctx: HookContext) -> Block | Ask | None:
-    """Return the first block. Guards that are still running are cancelled and awaited."""
+    """Return the first `Block`. Other guards that are still running are cancelled and awaited."""
     tasks = [asyncio.ensure_future(each.judge_async(sender, ctx)) for each in judges]
     try:
         for next_done in asyncio.as_completed(tasks):

@@ -88,7 +88,8 @@ class tool_policy(ReadyGuard):
         """Create the guard from the contents of a file.
 
         Raises:
-            HookError: with the name of the file, if it contains an unknown key or an invalid rule.
+            HookError: if the file contains an unknown key or an invalid rule; the message names the
+                file.
         """
         known = (*_KEYS, "default")
         for key in contents:
@@ -121,7 +122,8 @@ class tool_policy(ReadyGuard):
         return found
 
     def _findings(self) -> list[str]:
-        """Return the rules that are wrong according to the calls so far, for `report`."""
+        """Return findings for `report` about rules that cannot match, judging by the calls so
+        far."""
         return [each for each in self.unused_rules()
                 if "names the argument" in each or "did you mean" in each]  # fmt: skip
 
@@ -235,7 +237,7 @@ class _Rule:
 
 
 def _met(rule: _Rule, tools: Iterable[str] | Mapping[str, Collection[str]]) -> Any:
-    """Return the parameters of the tools that a rule matches, or None if it matches none."""
+    """Return the parameters of the tools that a rule matches, or None if it matches no tool."""
     met = [name for name in tools if rule.matches.match(name)]
     if not isinstance(tools, Mapping):
         return rule.names if met else None

@@ -90,7 +90,7 @@ def _mapping(value: Mapping[Any, Any], change: Change, depth: int, unseen: Note)
 
 
 def _with_own(value: Any, change: Change, depth: int, unseen: Note) -> Any:
-    """Return an instance of a subclass of str or a container with its attributes changed."""
+    """Return an instance of a subclass of str or of a container with changed attributes."""
     old = {} if type(value) in _WITHOUT else _kept(value)
     return _with_fields(value, old, change, depth + 1, unseen) if old else value
 
@@ -115,7 +115,8 @@ def _object(value: Any, change: Change, depth: int, unseen: Note) -> Any:
 
 
 def _only_if_same(value: Any, parts: list[Any], change: Change, depth: int, unseen: Note) -> Any:
-    """Return the value if its strings need no change, or else a list of the changed parts."""
+    """Return the value if its strings need no change, and otherwise a list of the changed parts.
+    Raise HookError for an enum or an exception that would change."""
     new = [changed(each, change, depth, unseen) for each in parts]
     if _same(parts, new):
         return value
@@ -145,7 +146,8 @@ def _with_fields(value: Any, old: dict[str, Any], change: Change, depth: int, un
 
 
 def _fields(value: Any) -> dict[str, Any] | None:
-    """Return the fields of an object by name, or None if objects of its kind are not supported."""
+    """Return the fields of an object by name, or None if the type of the object is not
+    supported."""
     kind = type(value)
     if hasattr(kind, "model_fields") and hasattr(kind, "model_copy"):
         return {**_kept(value), **dict(value)}
@@ -163,7 +165,8 @@ def _fields(value: Any) -> dict[str, Any] | None:
 
 
 def _kept(value: Any) -> dict[str, Any]:
-    """Return the attributes of an object besides its fields, such as those of `__post_init__`."""
+    """Return the attributes of an object that are not fields, such as attributes that
+    `__post_init__` sets."""
     slots = [getattr(kind, "__slots__", ()) for kind in type(value).__mro__]
     names = [name for each in slots for name in ([each] if isinstance(each, str) else each)]
     attributes = {
@@ -176,7 +179,7 @@ def _kept(value: Any) -> dict[str, Any]:
 
 
 def _is_set(value: Any, name: str) -> bool:
-    """Return whether a slot has a value, without computing one."""
+    """Return whether a slot has a value, without computing a value."""
     for kind in type(value).__mro__:
         if isinstance(slot := kind.__dict__.get(name), MemberDescriptorType):
             try:

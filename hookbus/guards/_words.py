@@ -26,7 +26,7 @@ def folded(text: str) -> str:
 
 
 def _has_many_marks(text: str) -> bool:
-    """Return whether a text has too many combining marks on one letter. Such a text is not
+    """Return whether a text has too many consecutive combining marks. Such a text is not
     normalized to composed characters, because that takes quadratic time.
     """
     marks = "".join(sign for sign in set(text) if unicodedata.combining(sign))

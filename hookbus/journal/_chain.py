@@ -75,5 +75,5 @@ def _without(data: Mapping[str, Any], why: str) -> tuple[str, dict[str, Any]]:
 
 
 def _kept(name: str) -> str:
-    """Return a name that SQLite can store: lone surrogates are escaped."""
+    """Escape lone surrogates in a name, so that SQLite can store the name."""
     return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode()

@@ -113,7 +113,8 @@ class Attempt:
         return Block(f"the call cannot be recorded: {error}", code="journal")
 
     def _leave(self, error: BaseException) -> None:
-        """Let another thread write the outcome, so that a cancellation or interrupt can continue.
+        """Let another thread write the outcome, so that the cancellation or interrupt does not
+        wait.
         """
         if self._intent is not None:
             self._intent.is_withdrawn = True  # if it is not written yet
@@ -144,7 +145,8 @@ class Attempt:
         return row_of(self._known | about | facts)
 
     def _described(self) -> dict[str, Any]:
-        """Return the common fields of the records, with the arguments as the bus reports them."""
+        """Return the common fields of the records. The arguments are reported as in the events of
+        the bus."""
         ctx = self._ctx
         known: dict[str, Any] = {
             "call_id": ctx.call_id, "parent_id": None, "hook": ctx.hook, "at": time.time()

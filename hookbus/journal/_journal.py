@@ -291,8 +291,8 @@ class Journal:
         return self._writer
 
     def _settle(self) -> None:
-        """Write queued records before reading. If that fails, the failure is logged and the records
-        stay queued.
+        """Write queued records before reading. If writing fails, the failure is logged and the
+        records remain queued.
         """
         if self._writer is not None and not self._writer.is_closed:
             with suppress(HookError):

@@ -92,7 +92,7 @@ class Judge:
             self._stub(past.names)(*(values.get(name) for name in past.names))
 
     def _stub(self, names: tuple[str, ...]) -> Any:
-        """Return a function with these arguments and the same hook as the recorded one."""
+        """Return a function with these arguments and with the recorded hook."""
         found = self._stubs.get(names)
         if found is None:
             def body(*values: Any) -> None:
@@ -110,7 +110,7 @@ class Judge:
         self._asked = self._asked or getattr(event, "answer", None) == "asked"
 
     def _check(self, past: Past) -> None:
-        """Raise if the guard needs values that are unknown or redacted."""
+        """Raise `CannotJudge` if the guard needs values that are unknown or redacted."""
         for name, each in self._asks.items():
             if each.default is each.empty and name not in (*past.names, *_OFFERED):
                 raise CannotJudge(f"it needs {name}, which the call did not have")
@@ -138,7 +138,8 @@ class Judge:
 
 
 class _Wrapped:
-    """A guard that gets a placeholder for the sender. `error` is the exception it raised."""
+    """A guard that gets a placeholder for the sender. `error` is the exception that the guard
+    raised."""
 
     sender: Any = None
     error: BaseException | None = None

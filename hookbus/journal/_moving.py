@@ -121,7 +121,8 @@ class Mover:
         self.chain.commit(do, is_full=self._is_full)
 
     def _move(self, most: int) -> None:
-        """Move some records in one commit, or put those of memory back.
+        """Move some records in one commit. If this fails, put the records from memory back into the
+        queue.
 
         Raises:
             HookError: if the chain cannot be written.
@@ -152,7 +153,7 @@ class Mover:
         self._moved_to(position, moved, taken, damaged)
 
     def _count_lost(self) -> None:
-        """Count the records that were lost with the file of the spool."""
+        """Count the records that were lost because the file of the spool was lost."""
         lost = self.spool.lost_until - self.moved
         if lost > 0:
             self.moved = self.spool.lost_until

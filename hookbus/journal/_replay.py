@@ -49,7 +49,7 @@ class VerdictChange:
 
 @attrs.frozen(kw_only=True)
 class NotJudged:
-    """A guard that could not be called for some calls, with the reason and the number of those
+    """A guard that could not be called for some calls, with the reason and the number of these
     calls.
     """
 
@@ -237,7 +237,7 @@ class _Court:
         self._differences.append(_change(call, now, receiver, reason))
 
     def _others(self, hook: str) -> set[str]:
-        """Return the names of `pre` receivers that may block but are not guards."""
+        """Return the names of `pre` receivers that are not guards but may block."""
         connections = self._bus.signal(f"pre_{hook}").connections()
         return {each.name for each in connections if each.role == "modify"}
 

@@ -96,7 +96,7 @@ def _limit(db: sqlite3.Connection, days: float | None, most: int | None) -> int:
 
 
 def _older(db: sqlite3.Connection, moment: float, head: int) -> int:
-    """Return the number of the record before the first one written at or after this time."""
+    """Return the number of the last record before the first record of this time or later."""
     first = db.execute(
         "SELECT seq FROM chain WHERE +time >= ? ORDER BY seq LIMIT 1", [moment]
     ).fetchone()
@@ -104,7 +104,8 @@ def _older(db: sqlite3.Connection, moment: float, head: int) -> int:
 
 
 def _over(db: sqlite3.Connection, most: int, head: int) -> int:
-    """Return the number of the last record to drop, so that the other records fit into this size.
+    """Return the number of the last record to drop, so that the remaining records fit into this
+    size.
     """
     pages, free, size = (
         db.execute(f"PRAGMA {name}").fetchone()[0]

@@ -51,8 +51,8 @@ class Run:
         return self._add(db, None)
 
     def _add(self, db: sqlite3.Connection, how: str | None) -> int:
-        """Return the number of this run, which is added if it is missing: another process may have
-        recovered records of it.
+        """Return the number of this run, after adding the run if it is missing. Another process
+        that recovered records of the run may already have added it.
         """
         db.execute(
             "INSERT OR IGNORE INTO runs (id, source, host, pid, began, how) "

@@ -84,6 +84,6 @@ def is_subclass(cls: type, base: type) -> bool:
 
 
 def _module_of(cls: type) -> str | int:
-    """Return the name of a class's module, or the id of the class if that is not a string."""
+    """Return the name of a class's module, or the id of the class if the name is not a string."""
     module = _MODULE(cls)
     return module if type(module) is str else id(cls)

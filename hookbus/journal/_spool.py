@@ -196,7 +196,7 @@ class Spool:
             self._release()
 
     def _open(self) -> bool:
-        """Create the file. Return whether that succeeded."""
+        """Create the file, and return whether this succeeded."""
         try:
             for _ in range(_TRIES):
                 self._path = f"{os.path.realpath(self._journal)}-spool-{token_hex(8)}"
@@ -220,7 +220,7 @@ class Spool:
         return False
 
     def _discard(self) -> None:
-        """Remove a file without a header, to which no record is written."""
+        """Remove a file without a header, which contains no records."""
         self._release()
         self._remove()
 
@@ -269,7 +269,7 @@ class Spool:
         self._file = self._reader = -1
 
     def _report(self, error: OSError) -> None:
-        """Log a failure, but only the first of several in a row."""
+        """Log a failure, unless the previous attempt also failed."""
         if not self._is_failing:
             _log.error(
                 "%s-spool: %s; until records can be written to it, they are queued in memory and "

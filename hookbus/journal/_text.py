@@ -41,7 +41,7 @@ def text_of(event: Event) -> str:
 
 
 def _of_started(fields: dict[str, Any]) -> str | None:
-    """Return the text of the start of a call without values, or None if a field is unusual."""
+    """Serialize the start of a call without values, or return None if a field is unusual."""
     arguments, start = _arguments.get(fields["arguments"]), _of_common(fields)
     if start is None or arguments is None or fields["values"] is not HIDDEN:
         return None
@@ -52,7 +52,7 @@ def _of_started(fields: dict[str, Any]) -> str | None:
 
 
 def _of_finished(fields: dict[str, Any]) -> str | None:
-    """Return the text of the end of a call without a result, or None if a field is unusual."""
+    """Serialize the end of a call without a result, or return None if a field is unusual."""
     start = _of_common(fields)
     if start is None or fields["error"] is not None or fields["result"] is not HIDDEN:
         return None
@@ -81,7 +81,8 @@ def _of_common(fields: dict[str, Any]) -> str | None:
 
 
 def _quick_text(event: Event) -> str | None:
-    """Return the text, or None if a value is an exception, which only `as_dict` can describe."""
+    """Serialize an event, or return None if a value is an exception, which only `as_dict` can
+    describe."""
     pieces = ['{"event":"', type(event).__name__, '"']
     for name, value in event.__dict__.items():
         kind = type(value)

@@ -85,7 +85,7 @@ def verified(
 
 
 class _Look:
-    """The check of a whole file.
+    """Checks a whole file.
 
     Attributes:
         records: the number of records.
@@ -161,7 +161,7 @@ class _Look:
                     break
 
     def _schema(self, db: sqlite3.Connection) -> None:
-        """Check that the tables, views and indexes are exactly those of `tables.sql`."""
+        """Check that the file has exactly the tables, views and indexes in `tables.sql`."""
         with closing(sqlite3.connect(":memory:")) as made:
             made.executescript(tables())
             wanted = {(kind, name): rest for kind, name, *rest in made.execute(_OBJECTS)}
@@ -201,8 +201,8 @@ class _Look:
     def _marks(
         self, checkpoints: list[Checkpoint], file: str, expired: int, hash: Any
     ) -> dict[int, list[Checkpoint]]:
-        """Return the checkpoints by record number. Compare checkpoints that need no record
-        immediately.
+        """Return the checkpoints by record number. Checkpoints that can be compared without a
+        record are compared immediately.
         """
         marks: dict[int, list[Checkpoint]] = defaultdict(list)
         for each in checkpoints:

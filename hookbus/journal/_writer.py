@@ -279,10 +279,10 @@ class Writer:
                 self._wake.set()
 
     def _move_politely(self) -> str | None:
-        """Move all records, and return why that is not possible, or None.
+        """Move all records. Return the reason if they cannot be moved, or None.
 
-        While calls come in quick succession, this takes small steps and pauses between them,
-        because each step takes the interpreter away from the calls.
+        During frequent calls, records are moved in small steps with pauses between them, because
+        each step delays the calls.
         """
         mover, most = self._mover, POLITE_BATCH
         while True:

@@ -36,7 +36,7 @@ class Reading:
 
     def problems(self) -> dict[str, str | None]:
         """Return the problem of each guard that reloads files, or None if the guard uses the new
-        content. With a problem, the earlier content remains in force.
+        content. If there is a problem, the earlier content remains in force.
         """
         found = self._asked(
             "SELECT json_extract(data, '$.receiver'), json_extract(data, '$.problem') "

@@ -1,4 +1,4 @@
-"""The server of the page, on this machine only, and of other ASGI apps."""
+"""Serve the page on this machine only, and serve other ASGI apps."""
 
 from __future__ import annotations
 

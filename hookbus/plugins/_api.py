@@ -107,7 +107,8 @@ class PluginApi:
         list both in `provides`.
 
         Raises:
-            HookError: if this plugin already provides it, or if `register` has already returned.
+            HookError: if this plugin already provides an object under this kind and name, or if
+                `register` has already returned.
         """
         self._check_open()
         if (kind, name) in self._provided:
@@ -120,7 +121,7 @@ class PluginApi:
         `register` has returned.
 
         Raises:
-            HookError: if no loaded plugin provides it.
+            HookError: if no loaded plugin provides such an object.
         """
         return self._lookup(kind, name)
 
@@ -129,7 +130,7 @@ class PluginApi:
         load. Cleanups run in reverse order.
 
         Raises:
-            HookError: if it is not callable, or if `register` has already returned.
+            HookError: if `cleanup` is not callable, or if `register` has already returned.
         """
         self._check_open()
         if not callable(cleanup):

@@ -1,5 +1,5 @@
-"""The code of a plugin: import it separately from a folder, and remove it from the process
-again.
+"""Imports the code of a plugin from a folder as a separate package, and removes this code from the
+process.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _naming = Lock()
 
 
 class _FreshSource(SourceFileLoader):
-    """Compiles the source each time, because cached bytecode looks up to date if the file changed
+    """Compiles the source each time, because cached bytecode seems up to date if the file changes
     again within the same second.
     """
 
@@ -68,7 +68,7 @@ class Code:
     """The modules of one plugin.
 
     Modules of a folder are a separate package and are removed with the plugin. Modules of an
-    installed distribution are shared and stay; only a partial import that failed is removed.
+    installed distribution are shared and not removed, except after a failed import.
     """
 
     def __init__(self, candidate: Candidate, replaced: Code | None = None) -> None:
@@ -130,7 +130,7 @@ class Code:
         return self._finder is not None
 
     def homes(self) -> frozenset[int]:
-        """Return the ids of the modules' namespaces, as `home_of` returns them for a callable."""
+        """Return the ids of the modules' namespaces, for comparison with `home_of`."""
         return frozenset(id(vars(module)) for module in self._modules().values())
 
     def remove(self) -> None:
@@ -148,9 +148,9 @@ class Code:
     def abandon(self) -> None:
         """Abandon the modules, because their bus no longer exists and the plugin was not unloaded.
 
-        The garbage collector may run this anywhere, even while other code iterates over the modules
-        or finders of the process. Therefore, no module is removed now; loading the next plugin
-        removes the modules.
+        The garbage collector may call this method at any time, even while other code iterates over
+        the modules or finders of the process. Therefore, the modules are removed only when the next
+        plugin is loaded.
         """
         if self._finder is not None:
             self._finder.is_left = True

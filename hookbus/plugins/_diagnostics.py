@@ -1,5 +1,5 @@
-"""Messages about plugins: a table row for each plugin, and diagnostics with the problem and its
-fix.
+"""Messages about plugins: a table row for each plugin, and diagnostics with each problem and
+advice.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class Diagnostic:
     """A problem with a plugin.
 
     Attributes:
-        level: `"error"` if the plugin was refused, else `"warning"`.
+        level: `"error"` if the plugin was refused, and `"warning"` otherwise.
         plugin: the id of the plugin, or the name of its folder or entry point.
-        file: its manifest, or the file or folder that was found instead.
+        file: the manifest, or the file or folder that was found instead.
         problem: the problem.
         advice: how to fix the problem.
         traceback: the traceback of the plugin's own exception, or None. It may contain secrets, so
@@ -55,7 +55,7 @@ class PluginRow:
         receivers: the number of its connected receivers.
         provides: the objects that it provides, as `kind:name`.
         why: why the plugin is not loaded, or a warning if it is loaded.
-        file: its manifest, or the file or folder that was found instead.
+        file: the manifest, or the file or folder that was found instead.
     """
 
     plugin: str

@@ -1,4 +1,4 @@
-"""Find plugins in folders, and as entry points of installed distributions, without importing their
+"""Finds plugins in folders and as entry points of installed distributions, without importing their
 code.
 """
 
@@ -30,11 +30,11 @@ class Candidate:
 
     Attributes:
         place: one of `PLACES`.
-        name: the name of its folder or entry point.
-        file: its manifest, or the file or folder that was found instead.
-        folder: its folder; None if it is installed.
-        entry: the module and function that register it; None without a valid manifest.
-        problem: the reason why it cannot be loaded, if known.
+        name: the name of the plugin's folder or entry point.
+        file: the manifest of the plugin, or the file or folder that was found instead.
+        folder: the folder of the plugin; None for an installed plugin.
+        entry: the module and function that register the plugin; None without a valid manifest.
+        problem: the reason why the plugin cannot be loaded, if known.
     """
 
     place: str
@@ -47,7 +47,7 @@ class Candidate:
 
     @property
     def is_place(self) -> bool:
-        """Whether this candidate represents an entire place that cannot be read."""
+        """Whether this candidate stands for an entire place that cannot be read."""
         return self.folder is None and self.place != "installed"
 
     @property
@@ -58,7 +58,7 @@ class Candidate:
 
 
 def find(folders: Mapping[str, str], *, installed: bool) -> list[Candidate]:
-    """Return every plugin, in the order of places and then of names.
+    """Return all plugins, sorted by place and then by name.
 
     Args:
         folders: for each place, the folder with its plugins. A folder that does not exist counts as
@@ -114,7 +114,7 @@ def in_folder(place: str, root: str) -> Iterator[Candidate]:
 
 
 def of_folder(place: str, folder: str, root: str) -> Candidate:
-    """Return the plugin in one folder; its manifest is read if the folder can be trusted."""
+    """Return the plugin in a folder. Its manifest is read only if the folder can be trusted."""
     file = os.path.join(folder, FILE_NAME)
     found = Candidate(place, os.path.basename(folder), file, folder)
     try:
@@ -167,8 +167,8 @@ def _of_entry_point(point: EntryPoint) -> Candidate:
 
 
 def _manifest_of(point: EntryPoint) -> str:
-    """Return the manifest nearest to the module of an entry point, according to its distribution's
-    own list of files.
+    """Return the manifest that is nearest to the module of an entry point, according to the
+    distribution's list of files.
     """
     distribution = point.distribution
     parts = point.module.split(".")

@@ -1,8 +1,8 @@
-"""Entry points of plugins, read one distribution at a time, so that a broken distribution does not
-hide the others.
+"""Reads the entry points of plugins separately for each distribution, so that a broken distribution
+does not hide the entry points of others.
 
-How the standard library handles a broken distribution depends on the Python version; it may even
-raise for all entry points. Therefore this module parses the files itself.
+The standard library's behavior for a broken distribution depends on the Python version, and may be
+an exception for all entry points. Therefore this module parses the files itself.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _CURE: Final = "reinstall the distribution"
 
 @attrs.frozen
 class EntryPoint:
-    """One entry point of a plugin, or a distribution whose entry points cannot be read.
+    """The entry point of a plugin, or a distribution whose entry points cannot be read.
 
     Attributes:
         name: the name of the plugin, or of the distribution if no entry point can be read.
         value: `module:function`, as in the metadata of the distribution.
-        distribution: the distribution that contains it.
-        module: the module that it names; empty if there is a problem.
-        attribute: the function that it names, or None.
-        problem: why it cannot be used, or None.
+        distribution: the distribution that contains the entry point.
+        module: the module that the entry point names; empty if there is a problem.
+        attribute: the function that the entry point names, or None.
+        problem: the reason why the entry point cannot be used, or None.
     """
 
     name: str
@@ -49,7 +49,8 @@ class EntryPoint:
 
 def entry_points() -> list[EntryPoint]:
     """Return the entry points of the group `hookbus.plugins`, in an order that does not depend on
-    the path. If several distributions have the same name, only the first on the path counts.
+    the path. If several distributions have the same name, only the first distribution on the path
+    is used.
     """
     from importlib.metadata import distributions
 
@@ -63,8 +64,8 @@ def entry_points() -> list[EntryPoint]:
 
 
 def name_of(distribution: Distribution) -> str:
-    """Return the name of a distribution, from its folder if possible. Its metadata may be broken,
-    and reading the metadata of all distributions takes a long time.
+    """Return the name of a distribution, from its folder if possible. The metadata may be broken,
+    and reading the metadata of all distributions is slow.
     """
     folder = str(getattr(getattr(distribution, "_path", None), "name", ""))
     stem, dot, kind = folder.rpartition(".")

@@ -1,4 +1,4 @@
-"""Checks of TOML values. Each check returns a valid value or raises `PluginError` with advice."""
+"""Checks TOML values. Each check returns a valid value or raises `PluginError` with advice."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Load and unload one plugin as a whole: it registers, all its requests are checked, and then
-either all receivers are connected or none.
+"""Loads and unloads a plugin as a whole. The plugin registers, all its requests are checked, and
+then either all receivers are connected or none.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Loaded:
     Attributes:
         notes: the operator's changes, by receiver.
         warnings: problems that do not prevent loading, with advice.
-        farewell: abandons the code if the bus is garbage-collected before the plugin is unloaded.
+        farewell: the finalizer that abandons the code of a plugin whose bus was garbage-collected.
     """
 
     bus: Bus
@@ -51,7 +51,7 @@ class Loaded:
     def leave(self) -> list[PluginError]:
         """Disconnect the receivers, run the cleanups, and remove the code.
 
-        Exceptions of cleanups are returned; they do not stop the unloading.
+        Exceptions of cleanups do not stop the unloading, but are returned.
         """
         for connection in reversed(self.connections):
             connection.disconnect()
@@ -70,11 +70,10 @@ def load(
     bus: Bus, candidate: Candidate, manifest: Manifest, settings: Mapping[str, Any], word: Word,
     provided: Callable[[str, str], Any], replaced: Loaded | None = None,
 ) -> Loaded:  # fmt: skip
-    """Load one plugin. The version that it replaces works until the new version is completely
-    connected; then call `leave()` of the old version.
+    """Load one plugin. The replaced version works until the new version is connected.
 
     Raises:
-        PluginError: with a message that says why the plugin was not connected.
+        PluginError: if the plugin cannot be connected; the message states the reason.
     """
     api = PluginApi(manifest.id, manifest.version, settings, provided)
     earlier = {id(receiver): receiver for _, receiver in _all_receivers(bus)}
@@ -160,8 +159,8 @@ def _unkept(
 
 
 def _connect(loaded: Loaded, wirings: list[Wiring], word: Word, replaced: Loaded | None) -> None:
-    """Check all connections, then make them. Guards are connected first and disconnected last, so
-    that no call is unguarded between two versions.
+    """Check all connections, and then make them. Guards are connected first and disconnected last,
+    so that no call is unguarded between two versions.
     """
     old = replaced.connections if replaced else []
     unique = {
@@ -196,7 +195,7 @@ def _settled(
     loaded: Loaded, wiring: Wiring, word: Word, old: list[Connection]
 ) -> tuple[HookSignal, Standing]:
     """Return the signal and the options of a connection, after all checks that are possible before
-    it is made.
+    the connection is made.
     """
     signal = signal_of(loaded.bus, wiring.signal)
     name = wiring.options.get("name") or name_of(wiring.receiver)
@@ -225,12 +224,13 @@ def _settled(
 
 
 def signal_of(bus: Bus, name: str) -> HookSignal:
-    """Return the signal with this name; `"events"` means the events of the bus."""
+    """Return the signal with this name. `"events"` means the events of the bus."""
     return bus.events if name == "events" else bus.signal(name)
 
 
 def _clean_up(cleanups: list[Callable[[], Any]]) -> list[PluginError]:
-    """Call the cleanups in reverse order; an exception in one does not stop the others."""
+    """Call the cleanups in reverse order. An exception in a cleanup does not stop the other
+    cleanups."""
     failures: list[PluginError] = []
     fatal: BaseException | None = None
     while cleanups:
@@ -254,7 +254,7 @@ def _clean_up(cleanups: list[Callable[[], Any]]) -> list[PluginError]:
 
 
 def _reason(error: BaseException, unclean: list[PluginError]) -> PluginError:
-    """Return why a plugin was not loaded, from the exception that ended it."""
+    """Return the reason why a plugin was not loaded, given the exception."""
     reason = error if isinstance(error, PluginError) else failure_of("connecting it raised", error)
     if unclean:
         trace = reason.traceback
@@ -301,7 +301,7 @@ def _check_no_strays(bus: Bus, code: Code, earlier: Mapping[int, Connected]) -> 
 
 
 def _retire_hooks(bus: Bus, code: Code) -> None:
-    """Remove from the bus the hooks of a plugin whose modules are removed."""
+    """Remove the hooks of a plugin from the bus if the plugin's modules are removed."""
     if code.leaves:
         homes = code.homes()
         for each in _buses(bus):

@@ -1,4 +1,4 @@
-"""The manifest of a plugin, `hookbus-plugin.toml`: read and checked without importing any code of
+"""Reads and checks the manifest of a plugin, `hookbus-plugin.toml`, without importing any code of
 the plugin.
 """
 
@@ -51,12 +51,12 @@ class Manifest:
         entry: for a folder, the module and function that register the plugin, such as
             `"plugin:register"`.
         enabled: whether the plugin is on by default.
-        hooks: the signals that it connects receivers to.
-        provides: kinds, such as `"tool"`, with the names that it provides.
-        packages: Python distributions that it needs, such as `"httpx>=0.27"`.
-        programs: programs that it needs on the PATH.
-        environment: environment variables that it needs.
-        plugins: ids of plugins that it needs.
+        hooks: the signals to which the plugin connects receivers.
+        provides: kinds, such as `"tool"`, with the names of the objects that the plugin provides.
+        packages: Python distributions that the plugin needs, such as `"httpx>=0.27"`.
+        programs: programs that the plugin needs on the PATH.
+        environment: environment variables that the plugin needs.
+        plugins: ids of other plugins that the plugin needs.
         settings: the settings that the operator can set.
     """
 
@@ -78,7 +78,8 @@ def read_manifest(source: bytes) -> Manifest:
     """Return the manifest parsed from a TOML string.
 
     Raises:
-        PluginError: with a message that names the first error and how to correct it.
+        PluginError: if the manifest is not valid; the message names the first error and how to
+            correct it.
     """
     table = _parse(source)
     _check_format(table)
@@ -120,8 +121,8 @@ def _parse(source: bytes) -> Table:
 
 
 def _check_size(source: str) -> None:
-    """Reject a source that would take long to parse: the time for a dotted key is quadratic.
-    """
+    """Reject a source that would take long to parse, because parsing a dotted key takes quadratic
+    time."""
     if len(source) > MOST_CHARACTERS:
         most = f"at most {MOST_CHARACTERS:,} are allowed"
         problem = f"the manifest has {len(source):,} characters, but {most}"
@@ -154,7 +155,8 @@ def _inside(value: Table | list[Any]) -> Iterable[Any]:
 
 
 def _check_format(table: Table) -> None:
-    """Check the format first: in a newer format, the other keys may have different meanings."""
+    """Check the format before any other key, because keys may have different meanings in a newer
+    format."""
     number: Any = table.get("format")
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
         problem = "has no format key" if number is None else f"has format = {number!r:.60}"

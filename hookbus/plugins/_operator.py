@@ -1,5 +1,5 @@
 """The operator's overrides for a plugin's receivers, which take precedence over the author's
-options. They cannot weaken a guard, except by an explicit `shadow=True`.
+options. Overrides cannot weaken a guard, except by an explicit `shadow=True`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Word:
     """The operator's overrides for the receivers of one plugin.
 
     Attributes:
-        options: the overrides for all of its receivers.
-        receivers: the overrides by receiver name; they take precedence over `options`.
+        options: the overrides for all receivers of the plugin.
+        receivers: the overrides by receiver name, which take precedence over `options`.
     """
 
     options: Mapping[str, Any] = attrs.field(factory=dict)
@@ -53,7 +53,7 @@ class Word:
         return {**self.options, **own}
 
     def unmatched(self, receivers: list[str]) -> list[str]:
-        """Return the names in the overrides that no receiver of the plugin has."""
+        """Return the receiver names in the overrides that match no receiver of the plugin."""
         known = {*receivers, *(name.rpartition(".")[2] for name in receivers)}
         return [name for name in self.receivers if name not in known]
 
@@ -63,7 +63,7 @@ class Standing:
     """The options with which a receiver of a plugin is connected.
 
     Attributes:
-        options: the author's options, with the operator's overrides.
+        options: the author's options, updated with the operator's overrides.
         note: the operator's changes with the author's values, for `explain`; None without changes.
         kept: messages about overrides that have no effect.
     """
@@ -74,10 +74,11 @@ class Standing:
 
 
 def settle(phase: str | None, author: Mapping[str, Any], operator: Mapping[str, Any]) -> Standing:
-    """Combine the options of one receiver on a signal of this phase.
+    """Combine the author's options and the operator's overrides for a receiver on a signal of this
+    phase.
 
-    `on_error` applies only to roles with several policies; a guard, an observer and an around have
-    only one. `shadow` applies only to guards.
+    `on_error` applies only to roles with several policies. A guard, an observer and an `around`
+    receiver have only one policy. `shadow` applies only to guards.
     """
     role = author.get("role") or ROLES[phase][0]
     options, changed, unused = dict(author), list[str](), list[str]()

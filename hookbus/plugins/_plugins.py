@@ -25,8 +25,8 @@ from ._selection import VARIABLE, Selection, is_named
 
 
 class Plugins(Pictured):
-    """The plugins of a bus, returned by `load_plugins`. Used in a `with` statement, it unloads all
-    plugins at the end.
+    """The plugins of a bus, returned by `load_plugins`. A `with` statement unloads all plugins at
+    its end.
 
     Name a plugin by its id, or by place and id, such as `"workspace:search"`. A problem with a
     plugin becomes a diagnostic. An invalid request, such as an unknown id, raises `HookError`.
@@ -77,7 +77,8 @@ class Plugins(Pictured):
         """Return the object that a loaded plugin provides under this kind and name.
 
         Raises:
-            HookError: if no loaded plugin provides it. The message lists the known names.
+            HookError: if no loaded plugin provides such an object. The message lists the known
+                names.
         """
         everything = self.all_provided(kind)
         if name not in everything:
@@ -98,10 +99,11 @@ class Plugins(Pictured):
         }
 
     def require(self, *plugins: str) -> None:
-        """Check at start-up that these plugins are loaded.
+        """Check that these plugins are loaded, such as at start-up.
 
         Raises:
-            HookError: with a message that names the first plugin that is not loaded, and why.
+            HookError: if a plugin is not loaded; the message names the first such plugin and the
+                reason.
         """
         for plugin in plugins:
             slot = self._roster.slot(plugin)
@@ -109,8 +111,8 @@ class Plugins(Pictured):
                 raise HookError(f"the plugin {plugin!r} is {slot.status}: {slot.why}")
 
     def environment(self) -> dict[str, str]:
-        """Return an environment variable that makes a worker process load exactly the plugins that
-        are loaded here.
+        """Return an environment variable with which a worker process loads exactly the plugins that
+        are loaded in this process.
         """
         return {VARIABLE: ",".join(slot.place_and_id for slot in self._roster.loaded.values())}
 
@@ -131,7 +133,7 @@ class Plugins(Pictured):
             self._load(plugin)
 
     def unload(self, plugin: str) -> None:
-        """Unload a plugin; the next `load` loads it again. If it is not loaded, nothing happens.
+        """Unload a plugin, if it is loaded. The next `load` loads the plugin again.
 
         Raises:
             HookError: if the plugin does not exist, or if a loaded plugin requires it.
@@ -158,7 +160,8 @@ class Plugins(Pictured):
         """Enable a plugin and load it, even if it is off by default or has been refused before.
 
         Raises:
-            HookError: if it does not exist, or if allow, deny or HOOKBUS_PLUGINS exclude it.
+            HookError: if the plugin does not exist, or if allow, deny or HOOKBUS_PLUGINS exclude
+                it.
         """
         with self._changing():
             slot = self._roster.slot(plugin)
@@ -174,8 +177,8 @@ class Plugins(Pictured):
         """Read the manifest and code of a plugin again, and replace the loaded version. If the new
         version is refused, the old version stays loaded.
 
-        An installed plugin registers again, but its modules are not imported again. If the plugin
-        is not loaded, it is loaded.
+        An installed plugin registers again, but its modules are not imported again. A plugin that
+        is not loaded is loaded.
 
         Raises:
             HookError: if the plugin does not exist.

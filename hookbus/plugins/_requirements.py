@@ -1,4 +1,5 @@
-"""The requirements of a plugin: packages, programs, environment variables, other plugins."""
+"""Checks the requirements of a plugin: packages, programs, environment variables and other
+plugins."""
 
 from __future__ import annotations
 
@@ -103,8 +104,8 @@ def circle_through(plugin: str, requires: Mapping[str, tuple[str, ...]]) -> list
 
 
 def in_load_order(requires: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Return the plugins sorted so that each comes after its requirements, and otherwise in the
-    given order.
+    """Sort plugins so that each plugin comes after the plugins that it requires. Otherwise, keep
+    the given order.
 
     Plugins in a cycle come last.
     """

@@ -1,4 +1,5 @@
-"""All plugins found for one bus: which are enabled, shadowed or loadable, and in which order.
+"""Keeps the plugins that were found for a bus, and determines which plugins to load, and in which
+order.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ class Roster:
     origins: IdentityMap[tuple[str, str | None]] = attrs.field(factory=IdentityMap)
 
     def slot(self, plugin: str) -> Slot:
-        """Return the plugin with this name: the loaded plugin, else one outside the workspace, else
-        the first found.
+        """Return the plugin with this name. If several plugins have this name, prefer the loaded
+        plugin, and then a plugin outside the workspace.
 
         Raises:
             HookError: if no plugin has this name.
@@ -70,7 +71,7 @@ class Roster:
     # -- searching ---------------------------------------------------------------------------------
 
     def look(self, plugin: str | None = None) -> list[Slot]:
-        """Search for plugins, and return those to load.
+        """Search for plugins, and return the plugins to load.
 
         If a name is given, only that plugin is read again.
         """
@@ -126,7 +127,7 @@ class Roster:
     # -- loading and unloading ---------------------------------------------------------------------
 
     def load(self, slots: list[Slot], provided: Callable[[str, str], Any]) -> None:
-        """Load plugins, each after its requirements; plugins in a cycle are refused."""
+        """Load plugins, each after the plugins that it requires. Plugins in a cycle are refused."""
         by_id = {slot.id: slot for slot in slots}
         requires = {plugin: slot.requires for plugin, slot in by_id.items()}
         for plugin, slot in by_id.items():
@@ -190,8 +191,8 @@ class Roster:
                 )
 
     def _check_names_are_free(self, slot: Slot, provides: Mapping[str, tuple[str, ...]]) -> None:
-        """Reject a plugin that, according to its manifest, provides a kind and name that is already
-        provided.
+        """Reject a plugin whose manifest lists a kind and name that another plugin already
+        provides.
         """
         for owner in self.loaded.values():
             taken = owner.loaded.manifest.provides if owner.loaded and owner is not slot else {}
@@ -205,7 +206,8 @@ class Roster:
                         )
 
     def take_all_out(self, why: str) -> None:
-        """Unload all plugins in reverse order. An interrupt is raised after all are unloaded."""
+        """Unload all plugins in reverse order. An interrupt is raised only after all plugins are
+        unloaded."""
         fatal: BaseException | None = None
         for slot in reversed(list(self.loaded.values())):
             try:
@@ -216,8 +218,8 @@ class Roster:
             raise fatal
 
     def take_out(self, slot: Slot, status: Status, why: str) -> None:
-        """Unload a plugin, even if others require it. If it is not loaded, only change its
-        status.
+        """Unload a plugin, even if other plugins require it. For a plugin that is not loaded, only
+        change the status.
         """
         loaded, slot.loaded = slot.loaded, None
         slot.become(status, why)
@@ -238,8 +240,8 @@ class Roster:
 
 
 def _newer(old: Slot, new: Slot, plugin: str | None) -> Slot:
-    """Return the slot of a plugin after a search. A loaded plugin keeps its old slot, and so does a
-    plugin that this search did not include.
+    """Return the slot of a plugin after a search. Loaded plugins and plugins that the search did
+    not include keep their old slots.
     """
     is_meant = plugin is None or old.is_called(plugin) or new.is_called(plugin)
     return new if is_meant and not old.loaded else old

@@ -1,5 +1,4 @@
-"""Decide which plugins are on, from allow and deny lists, later switches, and HOOKBUS_PLUGINS.
-"""
+"""Decides which plugins are on, by the operator's lists, later switches, and HOOKBUS_PLUGINS."""
 
 from __future__ import annotations
 
@@ -70,8 +69,8 @@ class Selection:
         allow: the only plugins that may be on; None allows all.
         deny: plugins that are off, regardless of other settings.
         enable: plugins that are on, regardless of their manifest.
-        environment: the plugins in HOOKBUS_PLUGINS, or None if the variable is not set. Exactly
-            these are on, if `allow` and `deny` permit them.
+        environment: the plugins in HOOKBUS_PLUGINS, or None if the variable is not set. If it is
+            set, exactly these plugins are on, unless `allow` or `deny` excludes them.
         disabled: plugins, as `place:id`, that were switched off later.
         enabled: plugins, as `place:id`, that were switched on later.
     """
@@ -89,7 +88,7 @@ class Selection:
         (self.disabled if on else self.enabled).discard(place_and_id)
 
     def why_forbidden(self, candidate: Candidate) -> str | None:
-        """Return why a plugin must not be on, or None if it may be on."""
+        """Return the reason why a plugin must not be on, or None."""
         if is_named(candidate, self.deny, in_workspace=True):
             return "deny= names it"
         if self.allow is not None and not is_named(candidate, self.allow):
@@ -99,7 +98,7 @@ class Selection:
         return None
 
     def why_off(self, candidate: Candidate) -> str | None:
-        """Return why a plugin is off, or None if it is on."""
+        """Return the reason why a plugin is off, or None if it is on."""
         forbidden = self.why_forbidden(candidate)
         if forbidden is not None:
             return forbidden

@@ -1,4 +1,5 @@
-"""A plugin's settings: the declarations in its manifest, and the check of the operator's values."""
+"""Reads the declarations of a plugin's settings in its manifest, and checks the operator's
+values."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ class Setting:
         """Read `[settings.<name>]`.
 
         Raises:
-            PluginError: with a message that names the invalid key.
+            PluginError: if the declaration is not valid; the message names the invalid key.
         """
         where = f"settings.{name}"
         table = table_of(where, value)
@@ -122,8 +123,8 @@ def _bound(where: str, table: Table, key: str, kind: str) -> float | None:
 
 
 def fill(schema: Mapping[str, Setting], values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the settings of a plugin as read-only copies: the operator's values, or else the
-    defaults.
+    """Return read-only copies of a plugin's settings, with defaults for settings that the operator
+    has not set.
 
     Raises:
         PluginError: for a setting that is unknown, missing or not valid.

@@ -1,4 +1,4 @@
-"""A plugin that was found, and its state."""
+"""The state of a plugin that was found."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Slot:
     """A plugin of the roster.
 
     Attributes:
-        candidate: the plugin as it was when it was loaded, or when it was last read.
-        why: the reason why it is not loaded, or a warning about a loaded plugin.
-        diagnostics: the problems of the last attempt to load it.
+        candidate: the plugin at the time when it was loaded or last read.
+        why: the reason why the plugin is not loaded, or a warning about a loaded plugin.
+        diagnostics: the problems of the last attempt to load the plugin.
     """
 
     candidate: Candidate
@@ -42,8 +42,8 @@ class Slot:
 
     @property
     def requires(self) -> tuple[str, ...]:
-        """The plugins that it requires, according to its loaded version or else to the version
-        found.
+        """The required plugins, according to the loaded version or, if it is not loaded, to the
+        version found.
         """
         manifest = self.loaded.manifest if self.loaded else self.candidate.manifest
         return manifest.plugins if manifest else ()

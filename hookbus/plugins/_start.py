@@ -1,4 +1,4 @@
-"""`load_plugins`: checks its arguments, then searches for plugins."""
+"""Defines `load_plugins`, which checks its arguments and then searches for plugins."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def load_plugins(
     deny: Iterable[str] = (), enable: Iterable[str] = (), settings: ById | None = None,
     overrides: ById | None = None,
 ) -> Plugins:  # fmt: skip
-    """Find plugins and load the enabled ones. Each plugin is loaded completely or not at all.
+    """Find plugins, and load all enabled plugins. Each plugin is loaded completely or not at all.
 
-    A problem with a plugin becomes a diagnostic. If two enabled plugins have the same id, the one
-    in the earlier place is used. The places are searched in the order workspace, user, bundled,
-    installed.
+    A problem with a plugin becomes a diagnostic. If two enabled plugins have the same id, the
+    plugin in the earlier place is used. The places are searched in the order workspace, user,
+    bundled, installed.
 
     Args:
         bus: the bus that the plugins connect to. A bus has at most one `Plugins` object at a time.
@@ -50,8 +50,8 @@ def load_plugins(
         settings: a mapping from plugin ids to settings, which are checked against the manifest.
         overrides: a mapping from plugin ids to overrides: `priority`, `timeout` (seconds) and
             `on_error` for all receivers, `shadow` for guards, and `receivers` with the same options
-            by receiver name. They take precedence over the plugin's options. A guard always blocks
-            if it fails, unless `shadow` is True.
+            by receiver name. Overrides take precedence over the plugin's options. A guard always
+            blocks if it fails, unless `shadow` is True.
 
     Raises:
         HookError: if an argument is not valid, or if the bus already has plugins. In that case,

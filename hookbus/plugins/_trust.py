@@ -1,5 +1,5 @@
-"""Check whether the folder of a plugin can be trusted: no file in it is a link to the outside, is
-writable by everyone, or belongs to another user.
+"""Checks whether the folder of a plugin can be trusted. No file in it may be a link to the outside,
+be writable by everyone, or belong to another user.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .._external.trust import check_owner
 
 
 def check_place(root: str) -> None:
-    """Raise PluginError if users other than its owner and root can change a folder of plugins."""
+    """Raise PluginError if users other than the owner and root can change a folder of plugins."""
     if not os.path.isdir(root):
         raise PluginError(f"{root} is not a folder", "pass a folder that contains plugin folders")
     check_owner(root, os.stat(root))

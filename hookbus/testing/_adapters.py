@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from .._bus import Bus
-from .._calls.verdicts import Block, Replace
+from .._connections.verdicts import Block, Replace
 from ..events import Finished
 from ..exceptions import HookError
 from ._case import SECONDS, SECRET, Case, Install, MakeSample, expect
@@ -179,7 +179,7 @@ def twenty_calls_at_once_are_each_judged(case: Case) -> None:
 
 
 def events_report_every_call_once(case: Case) -> None:
-    """Each call emits one start and one end."""
+    """Each call emits one start event and one end event."""
     with record(case.bus) as calls:
         case.call((1, "ann"))
         case.call((2, "ann"))

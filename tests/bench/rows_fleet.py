@@ -79,7 +79,10 @@ def rows() -> Iterator[Figure]:
         lambda: {"hookbus": _events()["shipped"] / _events()["INSERT"]}, "x",
         MOST_TIMES_OF_AN_INSERT,
     )  # fmt: skip
-    for name, title in (("shipped", "from a journal to a consumer"), ("INSERT", "a bare INSERT")):
+    for name, title in (
+        ("shipped", "from a journal to a consumer"), ("INSERT", "a bare INSERT"),
+        ("binary INSERT", "a bare INSERT of binary arrays"),
+    ):
         yield Figure(
             f"fleet events, {name}", f"events in a second, {title}",
             lambda name=name: {"hookbus": EVENTS / _events()[name]}, "/s",
@@ -145,13 +148,16 @@ def _program(text: str, *words: object) -> Iterator[Callable[[], None]]:
 @cache
 def _events() -> dict[str, float]:
     """Return the seconds of each way to store the events, taken in turns: the medians."""
-    times: dict[str, list[float]] = {"shipped": [], "INSERT": []}
+    times: dict[str, list[float]] = {
+        "shipped": [], "INSERT": [], "binary INSERT": [],
+    }  # fmt: skip
     with _server() as server, tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "agent.journal")
         batches = _fill(path)
         for number in range(ROUNDS):
             times["shipped"].append(_ship(server, path, f"round_{number}"))
             times["INSERT"].append(_insert(server, batches))
+            times["binary INSERT"].append(_insert(server, batches, "%b"))
     return {name: statistics.median(each) for name, each in times.items()}
 
 
@@ -201,16 +207,22 @@ def _ship(server: Any, path: Path, schema: str) -> float:
         return time.perf_counter() - began
 
 
-def _insert(server: Any, batches: list[tuple[list[str], list[str]]]) -> float:
+def _insert(
+    server: Any, batches: list[tuple[list[str], list[str]]], value: str = "%s"
+) -> float:
     """Return the seconds of a bare client that inserts the same batches, each a transaction."""
     import psycopg
 
     with psycopg.connect(server.url("owner"), autocommit=True) as client:
         client.execute("DROP TABLE IF EXISTS bare")
         client.execute("CREATE TABLE bare (id text NOT NULL UNIQUE, body json NOT NULL)")
+        statement = (
+            "INSERT INTO bare SELECT id, body::json "
+            f"FROM unnest({value}::text[], {value}::text[]) AS given (id, body)"
+        )
         began = time.perf_counter()
         for batch in batches:
-            client.execute("INSERT INTO bare SELECT * FROM unnest(%s::text[], %s::json[])", batch)
+            client.execute(statement, batch)
         return time.perf_counter() - began
 
 

@@ -174,7 +174,9 @@ def is_running(pid):
 
 
 def _programs():
-    """Return the folder of the newest Postgres that is installed."""
+    """Return the folder of the programs of Postgres: HOOKBUS_POSTGRES, or the newest installed."""
+    if chosen := os.environ.get("HOOKBUS_POSTGRES"):
+        return Path(chosen)
     found = sorted(
         Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda each: int(each.parts[4])
     )

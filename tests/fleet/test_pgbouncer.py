@@ -4,11 +4,11 @@ to the server.
 
 import pytest
 
-from hookbus import Ask, Bus, HookBlocked, guards, hookable
+from hookbus import HookBlocked
 from hookbus.approvals import ApprovalPending, Approved
 from hookbus.fleet import Fleet
-from hookbus.journal import Journal
 
+from .agents import Agent
 from .bouncer import POOL, Bouncer
 from .test_switches import is_blocked, until
 
@@ -20,50 +20,6 @@ def bouncer(postgres):
     started = Bouncer(postgres)
     yield started
     started.remove()
-
-
-class Agent:
-    """A bus with every guard that a fleet has, and a journal that it ships."""
-
-    def __init__(self, url, path):
-        self.bus = Bus()
-        self.fleet = Fleet(url, schema="bounced", program="payer", member=path.name, blind=1)
-        self.journal = Journal(path)
-        self.journal.attach(self.bus)
-        self.shipping = self.fleet.ship(self.journal)
-        self.fleet.join(self.bus)
-        self.bus.approver(self.fleet.approvals())
-        self.bus.register(guards.rate_limit(5, per="tool", storage=self.fleet, hook="search"))
-        self.bus.register(guards.budget(tokens=100, storage=self.fleet))
-
-        @hookable("tool_call", bus=self.bus)
-        def call(name, arguments):
-            return "ran"
-
-        @hookable(bus=self.bus)
-        def search(name):
-            return "found"
-
-        @hookable("model_call", bus=self.bus)
-        def model(model, messages, options):
-            return {"usage": {"input_tokens": 1, "output_tokens": 9}}
-
-        @hookable(bus=self.bus, identity=lambda sender: "the bank")
-        def pay(number):
-            return number
-
-        @self.bus.signal("pre_pay").connect_via(role="guard")
-        def check(sender, number):
-            return Ask("pay?")
-
-        self.call = lambda name="pay_bill": call(name, {})
-        self.search = lambda: search("x")
-        self.ask_model = lambda: model("gpt-4o", "", {"max_tokens": 9})
-        self.pay = pay
-
-    def close(self):
-        self.fleet.close()
-        self.journal.close()
 
 
 def passed(act, times):
@@ -79,7 +35,8 @@ def passed(act, times):
 
 def test_a_fleet_works_behind_pgbouncer_in_transaction_mode(bouncer, postgres, tmp_path):
     Fleet.make(bouncer.url("owner"), schema="bounced", agents="agent", operators="operator")
-    agents = [Agent(bouncer.url("agent"), tmp_path / f"{each}.db") for each in range(MEMBERS)]
+    paths = [tmp_path / f"{each}.db" for each in range(MEMBERS)]
+    agents = [Agent(bouncer.url("agent"), "bounced", path) for path in paths]
     control = Fleet(bouncer.url("operator"), schema="bounced")
     try:
         check_switches(agents, control, bouncer)
@@ -100,7 +57,10 @@ def check_switches(agents, control, bouncer):
     until(lambda: all(is_blocked(each.call) for each in agents))
     assert all(each.call("read") == "ran" for each in agents)
     bouncer.kill()
-    until(lambda: all(is_blocked(each.call, "read", code="blind") for each in agents))
+    for each in agents:
+        with pytest.raises(HookBlocked) as error:
+            each.search()
+        assert error.value.verdict.details == {"failure": "absent"}
     bouncer.start()
     control.revive("pay_*", by="ada")
     until(lambda: not any(is_blocked(each.call) for each in agents))

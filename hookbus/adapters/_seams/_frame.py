@@ -184,7 +184,7 @@ class _Test:
         return signal.connected_to(receiver, when=dict(self._sample.when), **options)
 
     def _call(self, seam: str, amount: int, to: str) -> Any:
-        """Call the tool; return its result or exception."""
+        """Call the tool, and return its result or exception."""
         self._paid.clear()
         way = self._sample.ways[seam]
         try:

@@ -34,8 +34,8 @@ class Seam(NamedTuple):
 
 
 def read_seams(text: str) -> Iterator[Seam]:
-    """Yield the seams of a list. An indented line continues the previous line. A line break may
-    also follow the name of the module.
+    """Yield the seams of a list. An indented line continues the previous line. The name of a module
+    may also be followed by a line break.
     """
     joined = re.sub(r"\n\s+", " ", text.strip()).replace(": ", ":")
     for line in joined.splitlines():
@@ -85,7 +85,7 @@ def _find(seam: Seam) -> Any:
 
 
 def _is_of_another_package(module: str, error: ImportError) -> bool:
-    """Return whether a module needs an optional package that is not installed."""
+    """Return whether a module cannot be imported because an optional package is not installed."""
     cause = error.__cause__
     missing = error.name or (cause.name if isinstance(cause, ImportError) else None) or module
     above, _, _ = missing.rpartition(".")
@@ -103,7 +103,7 @@ def _is_namespace(name: str) -> bool:
 
 
 def _check_parameters(seam: Seam, function: Any) -> None:
-    """Compare the parameters: all listed ones must exist in the same order, and others must be
+    """Check that all listed parameters exist in the same order, and that all other parameters are
     optional."""
     try:
         parameters = signature_of(function).parameters

@@ -42,7 +42,7 @@ def sample(pay: Pay) -> Sample:
 
 
 class _Cli:
-    """The other end of a session: it runs one tool as Claude Code does."""
+    """A simulated CLI for a session, which runs one tool as Claude Code does."""
 
     def __init__(self, pay: Pay, arguments: dict[str, Any]) -> None:
         self._pay, self._arguments = pay, arguments

@@ -60,7 +60,8 @@ def sample(pay: Pay) -> Sample:
 
 @contextmanager
 def _known(litellm: Any, provider: Any) -> Iterator[None]:
-    """Register the provider with LiteLLM during the block, in addition to existing ones."""
+    """Register the provider with LiteLLM during the `with` block, in addition to existing
+    providers."""
     entry = {"provider": _PROVIDER, "custom_handler": provider}
     more = {"custom_provider_map": entry, "_custom_providers": _PROVIDER,
             "provider_list": _PROVIDER}  # fmt: skip

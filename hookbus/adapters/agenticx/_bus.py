@@ -115,7 +115,8 @@ class Event:
         return Block(reason) if reason else stopped
 
     def _share(self, kwargs: Mapping[str, Any]) -> None:
-        """Write the result as earlier receivers left it into the event, for the next handler."""
+        """Write the result, including changes by earlier receivers, into the event for the next
+        handler."""
         if self.subject is not None:
             value = self.subject.put(kwargs)
             if self.phase == "after":
@@ -216,7 +217,8 @@ class BusHooks:
     def _all(self, registry: Any, run: Event, is_async: bool) -> list[Own]:
         """Return all handlers of a registry.
 
-        Handlers of other events are included but not called, so that the connections stay the same.
+        Handlers of other events are included, but are not called, so that the connections do not
+        change.
         """
         keys = sorted(registry._handlers, key=lambda key: ":" in key)
         mine = (run.event.type, f"{run.event.type}:{run.event.action}")
@@ -250,11 +252,11 @@ class BusHooks:
 
 
 def _not_asked(handler: Hook, kwargs: Mapping[str, Any]) -> None:
-    """Take the place of a handler of other events."""
+    """Do nothing, in place of a handler of other events."""
 
 
 def _current(registry: Any, key: str) -> Sequence[Hook]:
-    """Return the handlers of a key whose hook was neither unregistered nor registered again."""
+    """Return a key's handlers, without handlers whose hook was unregistered or registered again."""
     handlers: list[Hook] = registry._handlers.get(key, [])
     module, phase = _LISTS.get(key, ("", ""))
     if not module:

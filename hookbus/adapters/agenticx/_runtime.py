@@ -220,8 +220,8 @@ class RuntimeHooks:
         await self._points.ask_async(registry, point, call, self._on_error, **arguments)
 
     async def _answer(self, hook: Any, name: str, *arguments: Any) -> Any:
-        """Return the answer of a hook. With `strict` a hook may lack methods, and its methods may
-        be sync."""
+        """Return the answer of a hook. With `strict=True`, a hook may lack methods, and its methods
+        may be sync."""
         if not self._points.strict:
             return await getattr(hook, name)(*arguments)
         method = getattr(hook, name, None)

@@ -20,7 +20,7 @@ from ._turns import Turn
 
 
 class _Begun(NamedTuple):
-    """A call of a runtime's tool, after its hooks were called."""
+    """A tool call of a runtime whose before-hooks were called."""
 
     session: Callable[[], Any]
     name: str
@@ -244,7 +244,7 @@ def _registry() -> Any:
 
 
 def _is_of_turn() -> bool:
-    """Return whether an executor has already called the hooks for the tool that now runs."""
+    """Return whether an executor has already called the hooks for the current tool call."""
     turn = TURN.get()
     return turn is not None and turn.is_first_execution()
 

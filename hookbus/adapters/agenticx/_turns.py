@@ -108,7 +108,7 @@ class Turn:
 
 
 class _AgentAfter:
-    """Calls an agent's hook after a call: any return value except None replaces the result."""
+    """Calls an agent's hook after a call. Any return value except None replaces the result."""
 
     def __init__(self, subject: Subject, turn: Turn, warn: Any, *, strict: bool) -> None:
         self._subject, self._turn, self._warn, self._strict = subject, turn, warn, strict

@@ -173,8 +173,8 @@ class Running:
         return result
 
     async def _ask_after_late(self, name: str, kwargs: dict[str, Any], result: Any) -> Replace:
-        """Call the late hooks of the agent, which come before those of the class, and then this
-        one."""
+        """Call the late hooks of the agent, which run before hooks of the class, and then this hook
+        of the class."""
         try:
             result = await self._ask_late("instance", kwargs, result)
             hook = self._snapshot("post")["class"].get(name)
@@ -205,15 +205,15 @@ class Running:
     # -- what AgentScope keeps ---------------------------------------------------------------------
 
     def _copy(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a deep copy of the keywords as AgentScope has them."""
+        """Return a deep copy of the keyword arguments that AgentScope would pass to the hook."""
         if self.given is not None:
             return deepcopy(self._view(kwargs))
         memo: dict[int, Any] = {}  # an object shared by two arguments stays shared in their copies
         return {name: deepcopy(value, memo) for name, value in kwargs.items()}
 
     def _view(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the keywords as AgentScope has them: those a hook returned, with later changes of
-        other receivers."""
+        """Return the keyword arguments that AgentScope would pass to a hook. They are the arguments
+        that an earlier hook returned, with later changes by other receivers."""
         if self.given is None:
             return dict(kwargs)
         double_star = self.parameters.double_star
@@ -223,7 +223,7 @@ class Running:
         }
 
     def _snapshot(self, phase: str) -> dict[str, dict[str, Hook]]:
-        """Return the hooks as they were when the first hook of this phase was called."""
+        """Return the hooks that were registered when the first hook of this phase was called."""
         snapshot = self._snapshots.get(phase)
         if snapshot is None:
             snapshot = self._snapshots[phase] = self._hooks(phase)
@@ -244,7 +244,7 @@ def _replacing(answer: Any) -> Replace | None:
 
 
 def _must_await(hook: Hook, answer: Any) -> bool:
-    """Return whether to await a hook's answer. Awaiting an async generator fails, as it does in
+    """Return whether to await a hook's answer. Awaiting an async generator fails, as in
     AgentScope."""
     if type(answer) is dict:
         return False

@@ -59,8 +59,8 @@ def install(
             Arguments are not copied, a dict patches the arguments, and hooks can return `Block` and
             `Replace`. Failures are isolated and reported, a class hook runs only for its class and
             subclasses, and recursive calls are hooked at every level.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
+        untested: how to treat a release newer than the tested releases: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises an exception.
 
     Changes in `post_acting` usually have no effect, because ReActAgent has already stored the
     tool's result in its memory, and uses the output of `_acting` only for structured answers.
@@ -132,7 +132,7 @@ class _Adapter:
 
     def _is_of_a_mixin(self, cls: type, attribute: str) -> bool:
         """Return whether a class inherits a method from a plain class, which AgentScope's metaclass
-        never saw."""
+        has not processed."""
         holder = dict_owner(cls, attribute)
         if holder is None or issubclass(type(holder), self._metaclass):
             return False
@@ -171,8 +171,8 @@ class _Adapter:
         self, stock: FunctionType, original: Callable[..., Any], hooked: Callable[..., Any],
         hook: str, parameters: Parameters,
     ) -> Any:  # fmt: skip
-        """Return a function that does what AgentScope's wrapper does outside its hooks: it binds
-        arguments, rejects some calls and lets others through."""
+        """Return a function that replaces AgentScope's wrapper. Like the wrapper, it binds
+        arguments, rejects invalid calls, and passes nested calls through."""
 
         @functools.wraps(original)
         async def front(self_: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -199,7 +199,7 @@ class _Adapter:
         return front
 
     def _begin(self, agent: Any, hook: str, parameters: Parameters) -> Running:
-        """Start a call: connect hooks that were put directly into AgentScope's dicts."""
+        """Start a call, and connect hooks that were put directly into AgentScope's dicts."""
         cls = type(agent)
         for hook_type in (f"pre_{hook}", f"post_{hook}"):
             own = getattr(agent, f"_instance_{hook_type}_hooks", None)
@@ -247,7 +247,7 @@ class _Adapter:
 
 
 def _body(original: Callable[..., Any], hook: str, parameters: Parameters) -> Callable[..., Any]:
-    """Return the method as hookbus runs it, inside all receivers."""
+    """Return the function that hookbus runs as the method, inside all receivers."""
 
     async def body(*args: Any, **kwargs: Any) -> Any:
         running = current(args[0], hook)
@@ -264,7 +264,7 @@ def _body(original: Callable[..., Any], hook: str, parameters: Parameters) -> Ca
 
 
 def _adopting(metaclass: Any, adopt: Callable[[type], None]) -> Callable[..., None]:
-    """Return an `__init__` for the metaclass that hooks every class it makes."""
+    """Return an `__init__` for the metaclass that hooks every new class."""
 
     def __init__(
         cls: type, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
@@ -276,7 +276,7 @@ def _adopting(metaclass: Any, adopt: Callable[[type], None]) -> Callable[..., No
 
 
 def _with_subclasses(cls: type) -> list[type]:
-    """Return a class and all its subclasses, parents first."""
+    """Return a class and all of its subclasses, with parents first."""
     found = dict.fromkeys([cls])
     waiting = [cls]
     while waiting:

@@ -17,8 +17,8 @@ Hooks = dict[str, Callable[..., Any]]
 
 
 class _Scopes:
-    """The dicts of hooks: agents and AgentScope's base classes keep theirs, other classes have one
-    here."""
+    """The dicts of hooks. Agents and AgentScope's base classes have their own dicts, and this
+    object stores the dicts of all other classes."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry

@@ -84,8 +84,8 @@ def _results(response: Any, text_block: Any) -> Results:
 
 
 def _shown(parts: list[Any]) -> Any:
-    """Return the text of a result, or its blocks if they are not all text. The last part contains
-    all earlier ones."""
+    """Return the text of a result, or its blocks if a block is not text. The last part contains all
+    earlier parts."""
     blocks = parts[-1].content if parts else []
     if all(block["type"] == "text" for block in blocks):
         return "\n".join(block["text"] for block in blocks)

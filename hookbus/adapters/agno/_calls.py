@@ -111,7 +111,7 @@ class ToolCall(ToolEnds):
         )
 
     def _is_answered(self, args: dict[str, Any]) -> bool:
-        """Set the arguments; return whether a receiver of the start answered in place of the
+        """Store the arguments, and return whether a `tool_start` receiver answered in place of the
         tool."""
         self._given = args
         if self._refusal is not None:
@@ -249,8 +249,7 @@ class ToolCall(ToolEnds):
             SEEN.set(previous)
 
     def passed(self, args: dict[str, Any], before: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments for the rest of the call, including in-place changes by the hook.
-        """
+        """Return the arguments for the rest of the call, including in-place changes by the hook."""
         live: dict[str, Any] | None = self.fc.arguments
         if args is self._given and live is not args and live is not self._placed:
             # Nothing was passed, so the hook has its own dict, unless other code has set arguments
@@ -266,8 +265,8 @@ class ToolCall(ToolEnds):
         return args if self._first_args is None else self._first_args
 
     def _inside(self, own: AroundHook, kwargs: dict[str, Any]) -> ToolCall:
-        """Return the call that a generator hook starts when it is iterated, long after its own call
-        is over."""
+        """Return the call for a generator hook, which runs the rest of the call later, when it is
+        iterated."""
         inside: ToolCall = object.__new__(type(self))
         inside.__dict__.update(self.__dict__)
         inside._start, inside._first_args = own.index + 1, kwargs

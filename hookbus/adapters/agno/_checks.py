@@ -67,7 +67,7 @@ def _check_all(hooks: Iterable[Any], owner: str, phase: str) -> None:
 
 
 def _check_names(hook: Any, where: str, owner: str, phase: str) -> None:
-    """Raise an error for a hook with a parameter that its list does not provide."""
+    """Raise an error for a hook with a parameter that Agno does not pass to hooks in this list."""
     if not callable(hook):
         raise HookError(f"{where} is not callable: {hook!r:.60}")
     known = (*_ALWAYS, owner, "run_input" if phase == "pre" else "run_output")
@@ -82,7 +82,8 @@ def _check_names(hook: Any, where: str, owner: str, phase: str) -> None:
 
 
 def _can_stop(hook: Any) -> bool:
-    """Return whether a hook is a guardrail, or its code names an exception that stops a run."""
+    """Return whether a hook is a guardrail, or whether its code names an exception that stops a
+    run."""
     utils = import_module("agno.utils.hooks")
     if isinstance(hook, utils.BaseGuardrail) or utils.is_guardrail_hook(hook):
         return True

@@ -79,7 +79,7 @@ class ToolEnds:
             self._agno.log_exception(error)
 
     def _ready(self, phase: str) -> bool:
-        """Set the hook of a phase; return whether the phase is due."""
+        """Set the hook of a phase, and return whether to run it now."""
         self._control, self._phase, self._is_reached = None, phase, False
         self._own = self.function.pre_hook if phase == "pre-hook" else self.function.post_hook
         return self.is_due(phase)

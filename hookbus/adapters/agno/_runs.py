@@ -97,7 +97,7 @@ class RunHooks:
     # -- one hook ----------------------------------------------------------------------------------
 
     def _is_queued(self, hook: Hook) -> bool:
-        """Defer a hook that should run in the background; return whether it was deferred."""
+        """Defer a hook that should run in the background, and return whether it was deferred."""
         module = self._level.module
         if self._all_in_background:
             if module.is_guardrail_hook(hook):
@@ -151,8 +151,8 @@ class RunHooks:
         )  # fmt: skip
 
     def _failed(self, index: int, hook: Hook, error: Exception) -> None:
-        """Raise an exception that stops a run. Other exceptions are logged, or stop the run too
-        with `strict`."""
+        """Raise an exception that stops a run. Log any other exception, or raise it too with
+        `strict=True`."""
         module, level = self._level.module, self._level
         if isinstance(error, (module.InputCheckError, module.OutputCheckError)):
             raise error

@@ -217,13 +217,15 @@ def _asked(panel: Panel, asking: Asking, kwargs: Mapping[str, Any]) -> Any:
 
 
 def _note(panel: Panel, asking: Asking) -> None:
-    """Record the number of implementations called, unless they have changed since."""
+    """Record the number of implementations that hookbus has called, unless the implementations have
+    changed since."""
     if panel.impls is asking.impls and asking.only is None:
         panel.known = max(panel.known, asking.reached)
 
 
 def _understood(asking: Asking, result: Any) -> Any:
-    """Return all answers, or the first, if the question itself returns the other."""
+    """Convert the result of a question to all answers or to the first answer, as the call
+    requires."""
     if type(result) is not modes.Answers:
         return asking.result(result)
     values = [answer.value for answer in result.answers if answer.value is not None]
@@ -231,7 +233,7 @@ def _understood(asking: Asking, result: Any) -> Any:
 
 
 def _driven(coroutine: Coroutine[Any, Any, Any], hook: str) -> Any:
-    """Run a coroutine that must not wait; a receiver that waits fails."""
+    """Run a coroutine without awaiting. A receiver that awaits fails."""
     try:
         coroutine.send(None)
         coroutine.throw(_cannot_await(hook))

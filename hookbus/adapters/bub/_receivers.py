@@ -120,7 +120,7 @@ async def _end_later(impl: Any, generator: Any, awaitable: Any) -> Any:
 
 
 def _end(impl: Any, generator: Any, result: Any, error: BaseException | None) -> Any:
-    """Send the outcome of the call to a wrapper; return or raise the wrapper's own outcome."""
+    """Send the outcome of the call to a wrapper, and return or raise the wrapper's own outcome."""
     from pluggy import Result
 
     old: Any = Result(result, error) if impl.hookwrapper else None

@@ -57,8 +57,8 @@ def hook_report(runtime: Any) -> dict[str, list[str]]:
 
 
 async def _ask_models(runtime: Any, **given: Any) -> tuple[str, Any]:
-    """Call the models in order, for text and for streams, until one answers; return its hook and
-    the answer."""
+    """Call the models in order, for text and for streams, until a model answers. Return the model's
+    hook and the answer."""
     plugins: Plugins = runtime._hookbus
     panels = {hook: plugins.panel(hook) for hook in _MODELS}
     # Pairs of a hook and the place of its implementation in the order of both hooks.

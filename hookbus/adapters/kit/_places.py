@@ -81,8 +81,8 @@ def replace(gate: Gate, path: str, replacement: Replacement) -> None:
 
 
 def _wrapper(gate: Gate, replacement: Replacement, stock: Any) -> Any:
-    """Return a function of the same kind as the replacement. Other code may keep this function
-    after the adapter is uninstalled; then it calls the framework's function."""
+    """Return a function of the same kind as the replacement. Other code may still call this
+    function after the adapter is uninstalled. In this case, it calls the framework's function."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if gate.patches.is_live:

@@ -74,8 +74,8 @@ async def _ask(
     gate: Gate, tool: Any, agent: Any, tool_call: Any, context: Any, arguments: dict[str, Any],
     body: Callable[[dict[str, Any]], Any], kind: str = "builtin",
 ) -> Any:  # fmt: skip
-    """Return the tool's result, or the answer that replaces it; raise a denial. With the context of
-    its run the call can be interrupted."""
+    """Return the tool's result, or the answer that replaces it, and raise a denial. If the context
+    of the run is given, the call can be interrupted."""
     get = tool_call.get if isinstance(tool_call, dict) else functools.partial(getattr, tool_call)
     call = ToolCall(tool.name, arguments, get("call_id", None), kind, tool, agent)
 
@@ -155,8 +155,8 @@ def _patch(tool: Any, ask: Any) -> dict[str, Any]:
 
 
 def _hook_computers(gate: Gate, action_class: Any) -> None:
-    """Hook the actions on a computer. The model gets a screenshot afterwards; a replacement answer
-    is a separate message after a blank screenshot."""
+    """Hook the actions of a computer tool. After an action, the model gets a screenshot. A
+    replacement answer is sent as a separate message after a blank screenshot."""
     items, stock = module("items"), gate.patches.look_for(action_class, "execute").__func__
     for name in ("_execute_action_and_capture", "_iter_actions"):
         gate.patches.look_for(action_class, name)
@@ -196,7 +196,7 @@ def _hook_computers(gate: Gate, action_class: Any) -> None:
 
 
 async def _touched(own: Any, computer: Any, tool_call: Any, ask: Any) -> tuple[str, list[str]]:
-    """Return the screenshot after an action on a computer, and any further message."""
+    """Return the screenshot after a computer action, and any additional message."""
     pictures: list[str] = []
 
     async def body(given: dict[str, Any]) -> str:

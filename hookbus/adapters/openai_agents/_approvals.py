@@ -1,6 +1,6 @@
 """Interrupts the run if a guard requires approval, as the SDK does for tools that need approval.
 
-The SDK can interrupt function tools (including those of MCP servers and agents as tools), custom
+The SDK can interrupt function tools (including tools of MCP servers and agents as tools), custom
 and shell tools, and a patch of one operation. Any other call is blocked until the store has an
 answer.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _Call(NamedTuple):
-    """A call in progress in the SDK: its tool, its id, and a function that looks for an
+    """A call in progress in the SDK, with its tool, its id, and a function that looks for an
     approval."""
 
     tool: Any
@@ -34,7 +34,7 @@ _UNDER_WAY: Final[ContextVar[_Call | None]] = ContextVar("hookbus_openai_call", 
 
 
 class _Waits(Exception):
-    """Raised instead of running a call that requires approval."""
+    """A call requires approval and therefore does not run."""
 
     def __init__(self, result: Any) -> None:
         super().__init__("the call requires approval")
@@ -77,7 +77,7 @@ async def run_or_interrupt(
 
 
 def _has_not_begun(context: Any, call_id: Any) -> None:
-    """Remove the SDK's record that a call is running."""
+    """Remove the SDK's record of a running call."""
     record = context._tool_invocations.get(call_id)
     if record is not None:
         record.executed = False
@@ -119,15 +119,15 @@ def hook_approvals(gate: Gate) -> None:
 
 
 def _interruptible(call: ToolCall) -> _Call | None:
-    """Return the record of a call if its run can be interrupted there."""
+    """Return the record of a call if its run can be interrupted at this call."""
     found = _UNDER_WAY.get()
     is_it = found is not None and found.tool is call.tool and found.call_id == call.call_id
     return found if is_it else None
 
 
 def _whose(call: ToolCall) -> str | None:
-    """Return the id of a call that can be interrupted. Other calls are repeated with a new id once
-    there is an answer."""
+    """Return the id of a call that can be interrupted. Other calls are repeated with a new id after
+    they are answered."""
     return call.call_id if _interruptible(call) else None
 
 

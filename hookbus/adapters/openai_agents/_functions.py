@@ -55,8 +55,8 @@ def hook_functions(gate: Gate) -> None:
 
 
 def _hook_unknown(gate: Gate) -> None:
-    """Make hooks run for calls to tools that an agent does not have, whether they end the run or
-    not."""
+    """Run the hooks for calls to tools that an agent does not have, even if such a call ends the
+    run."""
     home, error = module("run_internal.turn_resolution"), module("exceptions").ModelBehaviorError
 
     def resolve_message(stock: Any) -> Any:
@@ -97,14 +97,15 @@ def _hook_unknown(gate: Gate) -> None:
 
 
 def _missing(response: Any, text: str) -> Any:
-    """Return the requested tool that the agent does not have, found by the SDK's error message."""
+    """Return the requested tool that the agent does not have, according to the SDK's error
+    message."""
     asked = (each for each in response.output if getattr(each, "call_id", None) is not None)
     return next((each for each in asked if f"{getattr(each, 'name', None)} not found in" in text),
                 None)  # fmt: skip
 
 
 def _hook_stopping(gate: Gate) -> None:
-    """Let a run continue if its answer would be a denial."""
+    """Let a run continue if a denial would be its final output."""
     go_on = gate.patches.look_for(module("run_internal.run_steps"), "NOT_FINAL_OUTPUT")
 
     def hooked(stock: Any) -> Any:

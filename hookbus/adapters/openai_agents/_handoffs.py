@@ -34,7 +34,7 @@ def hook_handoffs(gate: Gate) -> None:
 
 
 def _handoff(gate: Gate, run: Any, agent: Any) -> Any:
-    """Return a copy of a hand-off that is hooked."""
+    """Return a hooked copy of a hand-off."""
     stock, guarded = run.handoff, copy.copy(run.handoff)
     arguments, write = read(run.tool_call.arguments)
 
@@ -58,7 +58,7 @@ def _handoff(gate: Gate, run: Any, agent: Any) -> Any:
 
 
 def _stays(tool_call: Any, agent: Any, text: str, given: dict[str, Any]) -> Any:
-    """Return a step of the run that stays with the agent and tells its model why."""
+    """Return a step of the run that stays with the agent, with the reason for its model."""
     steps, items = module("run_internal.run_steps"), module("items")
     raw = items.ItemHelpers.tool_call_output_item(tool_call, text)
     item = items.ToolCallOutputItem(agent, raw, text)

@@ -31,11 +31,10 @@ class Background:
         """Create an empty queue.
 
         Args:
-            seconds: the time after which a running item is logged; it continues and keeps its
-                place.
-            on_full: `"drop"` drops work that does not fit and logs a line; `"raise"` raises
-                HookError.
-            on_drop: called with the label of each item that did not fit.
+            seconds: the time after which a running item is logged. The item continues and keeps its
+                slot.
+            on_full: `"drop"` logs and drops work if the queue is full; `"raise"` raises HookError.
+            on_drop: called with the label of each dropped item.
         """
         if on_full not in ("drop", "raise"):
             raise HookError(f"on_full={on_full!r} is not a known value; write 'drop' or 'raise'")

@@ -108,8 +108,8 @@ class Dispatch:
         return clone(event, name) if name == "before_tool_call" else event
 
     def _latest(self, event: Any) -> Any:
-        """Return a copy of the event with the changes so far; a read-only one if the hook has no
-        results."""
+        """Return a copy of the event with the changes so far. The copy is read-only if the hook has
+        no results."""
         if not self.hook.merges:
             return event if self.hook.name in FROZEN else frozen(event)
         chained = {"before_tool_call": "params", "message_sending": "content"}.get(

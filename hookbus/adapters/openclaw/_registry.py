@@ -52,8 +52,8 @@ class Registry(Roster):
         Args:
             bus: the bus; None creates one.
             strict: fix the defects of OpenClaw instead of keeping them.
-            timeouts: the operator's timeouts in seconds: for each plugin a number for all its
-                handlers, or a mapping of hook to number. They override the plugin's own.
+            timeouts: the operator's timeouts in seconds. For each plugin, a number for all handlers
+                or a mapping of hooks to numbers. They override the timeouts of the plugin.
             older: also declare `before_agent_start`, which OpenClaw has removed.
 
         Raises:
@@ -141,7 +141,7 @@ class Registry(Roster):
         )  # fmt: skip
 
     def _object(self, plugin_id: str, problem: str, advice: str = "") -> None:
-        """Record a problem of a registration; with `strict=True` reject it."""
+        """Record a problem with a registration, or reject the registration with `strict=True`."""
         if self.is_strict:
             raise HookError(f"{plugin_id}: {problem}{advice}")
         self.diagnostics.append(Diagnostic("warn", plugin_id, problem))
@@ -158,7 +158,8 @@ class Registry(Roster):
         return None
 
     def _timeout(self, plugin_id: str, hook: str, given: float | None) -> float | None:
-        """Return the operator's timeout for the hook or the plugin, or else the plugin's own."""
+        """Return the operator's timeout for the hook or the plugin, or otherwise the plugin's own
+        timeout."""
         said = self._timeouts.get(plugin_id)
         operators = said.get(hook, said.get("*")) if isinstance(said, Mapping) else said
         if operators is not None:
@@ -170,8 +171,8 @@ class Registry(Roster):
         return None if given is None else milliseconds(given) / 1000
 
     def _connect(self, registration: Registration) -> tuple[str, str]:
-        """Connect a handler and return its key. With `strict=True` a handler that is already
-        connected takes the new options."""
+        """Connect a handler and return its key. With `strict=True`, a handler that is already
+        connected gets the new options."""
         hook, plugin = registration.hook, registration.plugin_id
         key = (hook, plugin)
         mine = [each for each, _ in self._registered.values() if (each.hook, each.plugin_id) == key]

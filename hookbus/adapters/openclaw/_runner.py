@@ -53,12 +53,14 @@ class HookRunner:
         """Create a runner.
 
         Args:
-            registry: the registry, or a function that returns the current one, called in each run.
+            registry: the registry, or a function that returns the current registry and is called
+                for each run.
             catch_errors: whether failures in hooks that fail open are logged and skipped; otherwise
                 every failure is raised.
-            failure_policy: `"fail-open"` or `"fail-closed"` by hook. By default `before_agent_run`
-                fails closed and all others fail open.
-            timeouts: seconds by hook, instead of OpenClaw's limits, for handlers without a timeout.
+            failure_policy: `"fail-open"` or `"fail-closed"` by hook. By default, `before_agent_run`
+                fails closed and all other hooks fail open.
+            timeouts: time limits in seconds by hook, for handlers without a timeout. They replace
+                OpenClaw's limits.
             logger: the logger for failures.
 
         Raises:
@@ -272,8 +274,8 @@ def _seconds(given: Mapping[str, float]) -> dict[str, float]:
 
 
 def _for_models(message: Any) -> Any:
-    """Return a message without the parts that models must not see: the details of tool results, and
-    the user's upstream text."""
+    """Return a message without the details of tool results and the user's upstream text, which
+    models must not see."""
     if get(message, "role") == "toolResult" and "details" in message:
         message = {key: value for key, value in message.items() if key != "details"}
     private = get(message, "__openclaw")

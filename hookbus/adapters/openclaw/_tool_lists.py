@@ -11,8 +11,8 @@ _ALIASES: Final = {"bash": "exec", "apply-patch": "apply_patch", "cron": "automa
 
 
 class _Allowed(list[str]):
-    """A list of tools narrowed by several handlers. It keeps the list of each, because two globs
-    have no common glob."""
+    """A list of tools narrowed by several handlers. It keeps all lists, because the intersection of
+    two globs is not a glob."""
 
     lists: tuple[list[str], ...] = ()
 

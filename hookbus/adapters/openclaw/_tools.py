@@ -182,10 +182,10 @@ class ToolCalls:
 
         Args:
             runner: a `HookRunner`.
-            tools: functions of the params, by name; tools that plugins `provide` as `"tool"` come
-                after them.
-            approve: called with an `ApprovalRequest`; it returns one of its decisions, or an
-                awaitable of that. None blocks every call that requires approval.
+            tools: functions that take the params, by tool name. Other names are looked up among the
+                tools that plugins `provide` as `"tool"`.
+            approve: called with an `ApprovalRequest`. It returns one of the request's decisions, or
+                an awaitable. If it is None, every call that requires approval is blocked.
         """
         self._runner, self._tools, self._approve = runner, dict(tools or {}), approve
 

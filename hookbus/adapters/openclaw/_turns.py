@@ -150,7 +150,7 @@ async def within(returned: Any, seconds: float | None) -> Any:
 
 
 def _forget(awaitable: Awaitable[Any]) -> None:
-    """Close an awaitable that is never awaited, so that Python does not warn about it."""
+    """Close an awaitable that is never awaited, so that Python does not warn."""
     stop = getattr(awaitable, "close", None) or getattr(awaitable, "cancel", None)
     if stop is not None:
         stop()

@@ -146,7 +146,7 @@ class Server:
             return self._body_of(response)
 
     def _body_of(self, response: Any) -> bytes:
-        """Return the body of an answer, if it is one."""
+        """Return the body of a response, or raise `NoAnswer` if the response is not an answer."""
         if 300 <= response.status < 400:
             raise NoAnswer(
                 "refused", f"the policy server answered with a redirect ({response.status}), which "
@@ -181,10 +181,10 @@ class _Closed(Exception):
 
 
 class _Timed:
-    """A socket whose operations end at one deadline, however slowly the bytes come.
+    """A socket whose operations share a deadline, even if the bytes arrive slowly.
 
     Attributes:
-        end: the deadline, by `time.monotonic`.
+        end: the deadline, as a time of `time.monotonic`.
     """
 
     def __init__(self, sock: socket.socket) -> None:
@@ -276,7 +276,7 @@ _SERVERS: Final[weakref.WeakSet[Server]] = weakref.WeakSet()
 
 
 def _close_in_child() -> None:
-    """Close the connections of the parent in a forked child, which must not share them."""
+    """Close the parent's connections in a forked child process, which must not share them."""
     for each in list(_SERVERS):
         each.close_idle()
 

@@ -66,7 +66,7 @@ def notes_of(policies: Policies) -> Iterator[str]:
 
 
 def _pairs(several: list[Policy]) -> Iterator[tuple[Policy, Policy]]:
-    """Yield policies that differ only in their annotations."""
+    """Yield pairs of policies that differ only in their annotations."""
     alike: dict[Any, list[Policy]] = {}
     for each in several:
         tree = each.tree
@@ -130,7 +130,8 @@ def _why_never(policy: Policy) -> str | None:
 
 
 def _limit(test: Any) -> tuple[float, float] | None:
-    """Return the least and the greatest integer that fit a comparison with a number."""
+    """Return the least and the greatest integer that satisfy a comparison with a number, or
+    None."""
     pst = cedar().pst
     if not isinstance(test, pst.BinaryOp) or not isinstance(test.right, pst.LongLit):
         return None
@@ -143,7 +144,8 @@ def _limit(test: Any) -> tuple[float, float] | None:
 
 
 def _covers(outer: Policy, inner: Policy) -> bool:
-    """Return whether a policy is known to match every call that another one matches."""
+    """Return whether the outer policy is known to match every call that the inner policy
+    matches."""
     scopes = all(
         isinstance(wide := getattr(outer.tree, name), cedar().pst.ScopeAny)
         or wide == getattr(inner.tree, name)
@@ -175,7 +177,8 @@ def _implies(given: Any, test: Any) -> bool:
 
 
 def _unknown_tests(policies: Policies, policy: Policy) -> Iterator[str]:
-    """Yield `has` tests for arguments that no tool has to which the policy applies."""
+    """Yield a description of each `has` test for an argument that none of the policy's tools
+    has."""
     known = {name for view in policies.views() if policy in view.policies for name in view.fields}
     if not known:
         return

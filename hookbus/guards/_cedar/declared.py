@@ -65,7 +65,7 @@ def _properties(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) 
 
 
 def _follow(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a schema, or the one that it refers to."""
+    """Return a schema, or the schema to which it refers."""
     for _ in range(DEEPEST):
         reference = schema.get("$ref") if isinstance(schema, Mapping) else None
         if not isinstance(reference, str) or not reference.startswith("#/"):

@@ -82,7 +82,8 @@ class Live:
             self._note(problem)
 
     def _reload(self, status: Status) -> bool:
-        """Read the files again. Return whether there is a new result to note."""
+        """Read the files again. Return whether the policies were reloaded, or whether a problem is
+        new."""
         before = self.problem
         try:
             new = self._load(self.policies)

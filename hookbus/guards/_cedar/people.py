@@ -141,7 +141,7 @@ def _uid(given: Any) -> Uid:
 
 
 def _uids_in(value: Any) -> Iterator[Uid]:
-    """Yield the entities that an attribute refers to."""
+    """Yield the entities to which an attribute refers."""
     if isinstance(value, Mapping) and "__entity" in value:
         yield _uid(value)
     elif isinstance(value, (Mapping, list)):

@@ -29,8 +29,8 @@ class Policy:
         reason, question: its `@reason` and `@ask`, or None.
         is_shadow: whether the policy has `@shadow`.
         tree: the syntax tree of the policy.
-        text: its text.
-        file, line: where it begins.
+        text: the text of the policy.
+        file, line: the location of the policy.
         decided: the number of decisions that the policy has determined.
     """
 
@@ -112,7 +112,7 @@ class Policy:
 
 
 def _matches(scope: Any, entity: Collection[Uid], kind: str) -> bool:
-    """Return whether a scope matches an entity of this type, given with the groups it is in."""
+    """Return whether a scope matches an entity of this type, given the entity and its groups."""
     pst = cedar().pst
     if isinstance(scope, (pst.ScopeIs, pst.ScopeIsIn)) and str(scope.entity_type) != kind:
         return False

@@ -47,7 +47,7 @@ def mentions_of(policies: Iterable[Policy]) -> Mentions:
 
 
 def _paths(node: Any) -> Iterator[tuple[str, ...]]:
-    """Yield each path of attributes of `context`: without any for the context as a whole."""
+    """Yield each path of attributes of `context`. The path of the context as a whole is empty."""
     pst = cedar().pst
     if (path := _path_of(node)) is not None:
         yield path

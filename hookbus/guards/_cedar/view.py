@@ -233,7 +233,7 @@ class View:
 
 
 class _Evaluated:
-    """Policies in the form that Cedar evaluates."""
+    """Policies that are prepared for evaluation by Cedar."""
 
     def __init__(self, policies: list[Policy]) -> None:
         self.handle = cedar().PolicySet.from_str("\n".join(each.text for each in policies))
@@ -241,7 +241,8 @@ class _Evaluated:
 
 
 def _failed(evaluated: _Evaluated, errors: list[str]) -> Decision:
-    """Return the block of a call that could not be decided. Its reason contains no value."""
+    """Return the decision to block a call that could not be evaluated. The reason contains no
+    values."""
     several = tuple(
         each for key, each in evaluated.by_id.items() if any(f"`{key}`" in e for e in errors)
     )
@@ -258,7 +259,7 @@ def _number(key: str) -> int:
 
 
 def _plain(value: Any, path: str, depth: int = 0) -> Any:
-    """Return a value as JSON for Cedar, which compares it with its own schema."""
+    """Return a value as JSON for Cedar, which checks the value against its own schema."""
     if isinstance(value, Enum):
         value = value.value
     if value is None or isinstance(value, (str, bool, int)):
