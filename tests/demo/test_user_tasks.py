@@ -10,10 +10,8 @@ import attrs
 import pytest
 
 from hookbus import Bus, HookContext, Replace, events, receives
-from hookbus.demo.benchmark import SUITES
-from hookbus.demo.run import Ledger, hooked_runtime, play
 
-from .conftest import Suites
+from .conftest import SUITES, Suites, demo
 
 
 @attrs.define(eq=False)
@@ -81,12 +79,12 @@ def test_every_user_task_succeeds_without_hooks_and_with_onlookers_in_every_phas
 ) -> None:
     attacked = suites[name]
     tasks = list(attacked.suite.user_tasks)
-    assert [task for task in tasks if not play(attacked.pair(task)).utility] == []
+    assert [task for task in tasks if not demo.run.play(attacked.pair(task)).utility] == []
 
-    bus, onlookers, ledger = Bus(), Onlookers(), Ledger()
+    bus, onlookers, ledger = Bus(), Onlookers(), demo.run.Ledger()
     bus.register(onlookers)
-    with hooked_runtime(bus), bus.events.connected_to(ledger):
-        played = [play(attacked.pair(task)) for task in tasks]
+    with demo.run.hooked_runtime(bus), bus.events.connected_to(ledger):
+        played = [demo.run.play(attacked.pair(task)) for task in tasks]
 
     assert [each.pair.user_task.ID for each in played if not each.utility] == []
     calls = sum(len(each.agent.steps) for each in played)
