@@ -13,13 +13,14 @@ from .._callables.parameters import is_awaitable
 from ..exceptions import HookError
 
 _entering: Final[ContextVar[Later | None]] = ContextVar("hookbus_entering", default=None)
-"""The call that is being entered as a context manager, or None if it is awaited."""
+"""The object whose call is being entered as a context manager, or None if the call is awaited."""
 
 
 class Later:
-    """The return value of a function hooked with `kind="async"`. The hooked call begins when this
-    object is awaited or entered. On entering, `pre` runs before the body's context manager is
-    entered. Its value is the result of the call. Only the context manager handles the exit.
+    """The return value of a function hooked with `kind="async"`. The hooked call begins when the
+    caller awaits or enters this object. When the caller enters the object, `pre` receivers run
+    before the body's context manager is entered. The value of that context manager is the result of
+    the call. Only the body's context manager handles the exit.
     """
 
     def __init__(self, call: Callable[[], Any]) -> None:
@@ -51,7 +52,8 @@ class Later:
                 _entering.reset(token)
 
     async def enter(self, manager: Any) -> Any:
-        """Enter the context manager that the body returned. Exiting this object also exits it."""
+        """Enter the context manager that the body returned. It is exited together with this object.
+        """
         return await self._stack.enter_async_context(manager)
 
 

@@ -1,5 +1,4 @@
-"""Await async receivers of a plain call on an event loop in a separate thread, while the call
-waits.
+"""Await async receivers of a sync call on an event loop in a separate thread, while the call waits.
 """
 
 from __future__ import annotations
@@ -33,10 +32,11 @@ class Loop:
         self._running: Any = None
 
     def submit(self, make: Callable[[], Any]) -> Any:
-        """Run the coroutine that `make` returns in a copy of this context, and return its future.
+        """Run the coroutine that `make` returns on the loop, in a copy of this context, and return
+        a future.
 
         Raises:
-            HookError: in the thread of the loop, because the loop would wait for itself.
+            HookError: in the thread of the loop, because the loop would have to wait for itself.
         """
         import asyncio
 
@@ -73,7 +73,7 @@ def _begin_in_thread() -> Any:
 
 
 def _begin_in_real_thread() -> Any:
-    """Return a loop in a real thread, because a loop in a greenlet would block all other
+    """Return an event loop in a real thread, because a loop in a greenlet would block all other
     greenlets.
     """
     import asyncio
@@ -96,8 +96,9 @@ def _begin_in_real_thread() -> Any:
 
 
 class _Polled:
-    """A future for a greenlet whose result comes from another thread of the operating system. It
-    polls, because locks of gevent and eventlet are not safe between such threads.
+    """A future that a greenlet waits for, while another thread of the operating system computes the
+    result. It polls, because the locks of gevent and eventlet are not safe across operating system
+    threads.
     """
 
     def __init__(self, loop: Any, make: Callable[[], Any]) -> None:
@@ -133,8 +134,8 @@ run_at_fork(after_in_child=_loop.reset)
 def run_on_loop_thread(
     seat: Timed, function: Callable[..., Any], /, *args: Any, **kwargs: Any
 ) -> Any:
-    """Call the function and await its answer on the shared loop, before the deadline if there is
-    one.
+    """Call a function, and await its answer on the shared event loop until the deadline, if there
+    is one.
     """
     future = _loop.submit(lambda: _answer(seat, function, args, kwargs))
     try:
@@ -153,8 +154,8 @@ def run_on_loop_thread(
 async def _answer(
     seat: Timed, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, BaseException | None]:
-    """Return the answer, and the exception if one was raised. Exit exceptions must not reach the
-    loop.
+    """Return the answer and None, or None and the exception that was raised. Exceptions such as
+    KeyboardInterrupt must not reach the event loop.
     """
     from asyncio import CancelledError
 
@@ -170,7 +171,7 @@ async def _answer(
 
 
 class Waiting:
-    """The functions with which the calls of a bus wait for receivers."""
+    """The functions that the calls of a bus use to wait for receivers."""
 
     timed = staticmethod(timed)
     timed_async = staticmethod(timed_async)
@@ -178,4 +179,6 @@ class Waiting:
     run_on_loop_thread = staticmethod(run_on_loop_thread)
 
     def __init__(self, bus: Any) -> None:
-        """Load this package; the functions are the same for every bus."""
+        """Do nothing: this class exists so that the bus loads this package. The functions are the
+        same for every bus.
+        """
