@@ -1,4 +1,4 @@
-"""`instrument` makes methods and functions of existing code hookable, and can undo this."""
+"""Make methods and functions of existing code hookable with `instrument`, and undo this."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ def instrument(
 ) -> Undo:  # fmt: skip
     """Make methods of an existing class, or functions of a module, hookable.
 
-    A function is also replaced in every loaded module that imported it by name.
+    A function is also replaced in every loaded module that has imported it by name.
 
     Args:
         owner: the class or the module.
-        names: the names of methods or functions, which are also the names of their hooks; or
-            mappings from the name of a method or function to the name of its hook.
+        names: the names of methods or functions, which are also used as names of the hooks. A
+            mapping from the name of a method or function to the name of its hook is also possible.
         bus: the bus of the signals.
-        subclasses: also wrap overrides in present and future subclasses. In that case, the class
-            itself does not need to have the method.
+        subclasses: whether to wrap overrides in present and future subclasses, too. In that case,
+            the class itself does not need to define the method.
         options: `require_guard`, `on_block`, `sender`, `async_receivers`, `sealed`, `identity`,
-            `passes` and `labels`, as in `hookable`. Adapters also use three more options.
-            `read_only` names arguments whose `dict`s and `list`s receivers get as read-only copies,
-            while the body gets plain copies. `sealed_fields` names arguments whose seal also covers
-            fields of pydantic models, dataclasses and attrs objects, and items of subclasses of
-            containers; `"result"` means the result and each item. `hidden` names trailing
-            parameters that receivers do not see.
+            `passes` and `labels`, as in `hookable`. Adapters can also use three more options.
+            `read_only` lists arguments whose `dict`s and `list`s are read-only copies for receivers
+            and plain copies for the body. `sealed_fields` lists arguments whose seal also covers
+            the fields of pydantic models, dataclasses and attrs objects, and the items of container
+            subclasses. The name `"result"` stands for the result and each item. `hidden` lists
+            trailing parameters that receivers do not see.
 
     Returns:
-        A function that restores everything. A second call does nothing.
+        A function that restores the original methods or functions. A second call does nothing.
 
     Raises:
-        HookError: for a method or function that does not exist, is built in, or is not a function.
-            In that case, nothing has changed.
+        HookError: if a method or function does not exist, is built in, or is not a function. In
+            that case, nothing has changed.
     """
     check_bus(bus)
     return _put_in(owner, names, _Made(bus, settings_of(**options)), subclasses=subclasses)
@@ -85,14 +85,14 @@ C = TypeVar("C", bound=type)
 
 
 def hook_overrides(cls: C) -> C:
-    """Class decorator: also make every override of a hookable method of this class hookable.
+    """Decorate a class so that all overrides of its hookable methods are also hookable.
 
-    It applies to present and future subclasses. For classes that you did not write, use
+    It applies to present and future subclasses. For classes that you cannot edit, use
     `instrument(..., subclasses=True)`. An override gets the hook name, bus, `require_guard`,
     `on_block` and `identity` of the method that it overrides.
 
     Args:
-        cls: a class with hookable methods, defined in it or inherited.
+        cls: a class that defines or inherits hookable methods.
 
     Returns:
         The class itself.
@@ -133,7 +133,7 @@ def _name_of(owner: type | ModuleType) -> str:
 
 
 class _Made(NamedTuple):
-    """The bus and the settings of the hookables to make."""
+    """The bus and the settings for new hookables."""
 
     bus: Bus
     settings: HookSettings = DEFAULTS
@@ -142,7 +142,7 @@ class _Made(NamedTuple):
 def _check(
     owner: type | ModuleType, attribute: str, name: str, made: _Made, *, subclasses: bool
 ) -> None:
-    """Reject an attribute that cannot be hooked, before any change."""
+    """Raise HookError for an attribute that cannot be hooked, before anything is changed."""
     where = f"{_name_of(owner)}.{attribute}"
     raw = inspect.getattr_static(owner, attribute, NOTHING)
     if raw is NOTHING and subclasses and isinstance(owner, type):
@@ -224,7 +224,7 @@ def _wrap_function(
 
 
 def _replace_everywhere(old: Any, new: Any) -> None:
-    """Replace one function with another in every module that contains it, under any name."""
+    """Replace a function in every module that contains it under any name."""
     for module in list(sys.modules.values()):
         held = module.__dict__ if isinstance(module, ModuleType) else {}
         for name in [name for name, value in list(held.items()) if value is old]:

@@ -1,1 +1,1 @@
-"""Prepare and control a running program: settings, recording, and a control socket."""
+"""Prepare and control a program: settings, recording, switches, a control socket."""

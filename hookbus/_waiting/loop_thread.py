@@ -1,5 +1,4 @@
-"""Await async receivers of a plain call on an event loop in a separate thread, while the call
-waits.
+"""Await async receivers of a sync call on an event loop in a separate thread, while the call waits.
 """
 
 from __future__ import annotations
@@ -30,11 +29,12 @@ class Loop:
         self._running: Any = None
 
     def submit(self, make: Callable[[], Any]) -> Any:
-        """Run the coroutine that `make` returns in a copy of this context, and return its future.
+        """Run the coroutine that `make` returns on the loop, in a copy of this context, and return
+        a future.
 
         Raises:
-            HookError: in the thread of the loop, because the loop would wait for itself. Also if
-                threads are greenlets, because the loop would stop all of them.
+            HookError: in the thread of the loop, because the loop would have to wait for itself.
+                Also if threads are greenlets, because the loop would block all of them.
         """
         import asyncio
 
@@ -73,8 +73,8 @@ run_at_fork(after_in_child=_loop.reset)
 def run_on_loop_thread(
     seat: Timed, function: Callable[..., Any], /, *args: Any, **kwargs: Any
 ) -> Any:
-    """Call the function and await its answer on the shared loop, before the deadline if there is
-    one.
+    """Call a function, and await its answer on the shared event loop until the deadline, if there
+    is one.
     """
     future = _loop.submit(lambda: _answer(seat, function, args, kwargs))
     try:
@@ -93,8 +93,8 @@ def run_on_loop_thread(
 async def _answer(
     seat: Timed, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, BaseException | None]:
-    """Return the answer, and the exception if one was raised. Exit exceptions must not reach the
-    loop.
+    """Return the answer and None, or None and the exception that was raised. Exceptions such as
+    KeyboardInterrupt must not reach the event loop.
     """
     from asyncio import CancelledError
 
@@ -110,7 +110,7 @@ async def _answer(
 
 
 class Waiting:
-    """The functions with which the calls of a bus wait for receivers."""
+    """The functions that the calls of a bus use to wait for receivers."""
 
     timed = staticmethod(timed)
     timed_async = staticmethod(timed_async)
@@ -118,4 +118,6 @@ class Waiting:
     run_on_loop_thread = staticmethod(run_on_loop_thread)
 
     def __init__(self, bus: Any) -> None:
-        """Load this package; the functions are the same for every bus."""
+        """Do nothing: this class exists so that the bus loads this package. The functions are the
+        same for every bus.
+        """
