@@ -1,6 +1,6 @@
 """A guardrail and hook layer for Python agents: block, change, approve or observe any call.
 
-One decorator makes a method hookable. Guards, modifiers and observers connect to its blinker
+One decorator makes a method hookable. Guards, modifiers and observers then connect to its blinker
 signals.
 """
 

@@ -1,4 +1,4 @@
-"""The entry point of `python -m hookbus`, which runs the command `hookbus`."""
+"""Run the command `hookbus` for `python -m hookbus`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The bus: its signals by name, its event stream, its hooks, and its background observers."""
+"""The bus: its signals by name, its events, its hooks, and its background observers."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class Bus:
     bus to isolate tests or tenants.
 
     Args:
-        timeout: the time limit in seconds for receivers without their own `timeout=`; None means no
+        timeout: the time limit in seconds for receivers without their own `timeout=`. None means no
             limit.
-        values: whether events contain arguments and results. By default they contain only names.
+        values: whether events contain arguments and results. By default, they contain only names.
         max_background: the maximum number of observers with `background=True` that run at once.
 
     Attributes:
-        events: the signal that emits events. After `bus.events.connect(listener)`, the bus calls
+        events: the signal that delivers events. After `bus.events.connect(listener)`, the bus calls
             `listener(bus, event)`.
         plugins: the `Plugins` object that `load_plugins` returned for this bus, or None.
     """
@@ -85,8 +85,8 @@ class Bus:
         return self
 
     def signal(self, name: str, doc: str | None = None) -> HookSignal:
-        """Return the signal with this name: a signal of a hook, such as `pre_reply`, or your own.
-        The first call creates it, with `doc` as its docstring.
+        """Return the signal with this name: a signal of a hook, such as `pre_reply`, or a signal of
+        your own. The first call creates it, with `doc` as its docstring.
 
         Raises:
             HookError: if the name is not an identifier.
@@ -118,11 +118,11 @@ class Bus:
         """Connect every method of the object `plugin` that is marked with `receives`. Return a
         function that disconnects them.
 
-        A mark with a glob, such as `pre_send_*`, applies to every hook that matches, including
-        hooks that are declared later.
+        A mark with a glob, such as `pre_send_*`, applies to every matching hook, including hooks
+        that are declared later.
 
         Raises:
-            HookError: if no method is marked, or if a method cannot be connected. Then none is.
+            HookError: if no method is marked or one cannot be connected. Then nothing is connected.
         """
         with ExitStack() as registered:
             for attribute, name, options in marked(plugin):
@@ -138,41 +138,42 @@ class Bus:
     ) -> None:
         """Check at start-up that every call to a hook has a guard.
 
-        A guard counts if it is connected to the class that declares the hook, to a base of that
-        class, or to `ANY`. It must be enabled and enforced, and must not have a `when=`.
+        A guard is sufficient if it is connected to the class that declares the hook, to a base of
+        that class, or to `ANY`. It must be enabled and enforced, and must not have a `when=`.
 
         Args:
             hook: the name of the hook.
-            sender: a class, an object (whose own guards count, too), or a function. None means
-                every class that declares the hook, and every function.
+            sender: a class, an object or a function. For an object, guards that are connected to
+                the object are also sufficient. None means every class and every function that
+                declares the hook.
             phase: `"pre"`, `"item"` or `"post"`.
 
         Raises:
-            HookError: if a class or function has no guard (the message names it, and says why each
-                existing guard does not count), if the hook is not declared, or if overrides of it
-                are not hooked. For `tool_call` without a sender, it is also raised if an agent
-                framework is imported but its adapter is not installed.
+            HookError: if a class or function has no sufficient guard, if the hook is not declared,
+                or if overrides of it are not hooked. The message names the class or function, and
+                explains why each existing guard is not sufficient. For `tool_call` without a sender,
+                also if an agent framework is imported without an installed adapter.
         """
         self._checks.require_guard(hook, phase, sender, default_bus)
 
     @named_options
     def approver(self, approver: A, *, timeout: float | None = None) -> A:
-        """Set the approver of this bus, which decides when a guard returns `Ask`.
+        """Set the approver of this bus. It decides about calls for which a guard returns `Ask`.
 
-        Without an approver, every such call is blocked. You can use this method as a decorator.
+        Without an approver, these calls are blocked. You can use this method as a decorator.
 
         Args:
             approver: a function that takes an `approvals.Request` and returns `Approved`, `Denied`
-                or `Parked`. It may be async if the hook is async. It can also be an `Inbox`, a
-                `Store` or the `terminal`. None removes the current approver.
-            timeout: the time limit for the approver, in seconds. After that, the call is denied.
+                or `Parked`. The function may be async if the hook is async. The approver can also
+                be an `Inbox`, a `Store` or the `terminal`. None removes the current approver.
+            timeout: the time limit for the approver in seconds. Afterwards, the call is denied.
 
         Returns:
             The approver.
 
         Raises:
-            HookError: if the bus already has another approver, if this object cannot be an
-                approver, or if the extra `approvals` is not installed.
+            HookError: if the bus already has another approver, if the object cannot be an approver,
+                or if the extra `approvals` is not installed.
         """
         made, before = None, self._approver
         if approver is not None:
@@ -190,13 +191,13 @@ class Bus:
     async def drain(self, seconds: float) -> int:
         """Wait until no background observer is running, on any event loop or thread.
 
-        If a background observer calls this method, it waits for the others.
+        If a background observer calls this method, the method waits only for the other observers.
 
         Args:
-            seconds: the maximum time to wait, in seconds; 0 does not wait.
+            seconds: the maximum time to wait, in seconds. 0 does not wait.
 
         Returns:
-            The number of observers that are still running; 0 if all have finished.
+            The number of observers that are still running.
 
         Raises:
             HookError: if no asyncio event loop is running, or if `seconds` is not a valid time.
@@ -207,10 +208,10 @@ class Bus:
         """Wait as `drain` does, in code that is not async.
 
         Args:
-            seconds: the maximum time to wait, in seconds; 0 does not wait.
+            seconds: the maximum time to wait, in seconds. 0 does not wait.
 
         Returns:
-            The number of observers that are still running; 0 if all have finished.
+            The number of observers that are still running.
 
         Raises:
             HookError: if an event loop is running in this thread, because waiting would block it,
@@ -223,17 +224,20 @@ class Bus:
         self, *, names: str | Iterable[str] = (), patterns: str | Iterable[str] = (),
         guards: Any = None, function: Callable[[str, Any], Any] | None = None,
     ) -> Callable[[], None]:  # fmt: skip
-        """Remove secrets from events before listeners get them. Calls, their arguments and results
-        stay unchanged. After this, values in events are plain data, as in `as_dict`. If redaction
-        fails, the event contains `<could not be redacted>`.
+        """Remove secrets from events before listeners receive the events. Calls, their arguments
+        and their results stay unchanged. After a call of this method, values in events are plain
+        data, as in `as_dict`. If the redaction of a value fails, the event contains
+        `<could not be redacted>` instead.
 
         Args:
-            names: globs for names at any depth, ignoring case, such as `"*password*"`.
+            names: globs for names at any depth, such as `"*password*"`. Upper and lower case are
+                equal.
             patterns: regular expressions. If the library `regex` is installed (`hookbus[guards]`),
-                they have a time limit of 0.1 seconds per event. Otherwise, they have no limit.
+                the patterns of one event have a time limit of 0.1 seconds. Without this library,
+                they have no time limit.
             guards: a `hookbus.guards.redact`, which redacts strings of at most 4,000 characters.
-            function: called with the name of a value and the value, which is a string, a number,
-                True, False or None. It returns the replacement.
+            function: a function that takes the name of a value and the value, which is a string, a
+                number, True, False or None. It returns the replacement.
 
         Returns:
             A function that stops this redaction.
@@ -245,41 +249,41 @@ class Bus:
 
     @named_options
     def switch(self, receiver: str, act: Act, *, by: str) -> list[str]:
-        """Switch all receivers with this name while the program runs. Operators use this method.
-        The switch applies from the next call on, including to receivers that are connected with
-        this name later, for example after a reload, until the operator switches again. The program
-        cannot undo it by connecting, disabling or enabling receivers. An event `Switched` is
-        emitted for each existing connection.
+        """Switch all receivers with this name while the program runs. This method is for operators.
+        The switch applies from the next call on, until the operator switches again. It also applies
+        to receivers that are connected with this name later, for example after a reload. The
+        program cannot undo the switch by connecting, disabling or enabling receivers. An event
+        `Switched` is emitted for each existing connection.
 
         Args:
             receiver: the name of the receiver, or the last part of the name.
-            act: `"disable"` stops all calls to the receiver. `"shadow"`, for guards only, lets it
-                run without blocking. `"enable"` restores the options set by the program.
+            act: `"disable"` stops all calls to the receiver. `"shadow"`, for guards only, runs the
+                guard without blocking. `"enable"` restores the options that the program set.
             by: the name of the operator, for the event.
 
         Returns:
             The receivers that were switched, each with its signal and location. The list is empty
-            if no receiver currently has the name.
+            if no connected receiver has the name.
 
         Raises:
-            HookError: if no receiver has or had the name, or if one of them is locked or cannot be
-                in shadow mode. In that case, none is switched.
+            HookError: if no receiver has or had the name, or if one of the receivers is locked or
+                cannot be in shadow mode. In that case, no receiver is switched.
         """
         return self._operator.switch(receiver, act, by)
 
     def _operate(self, *, shadow: Iterable[str] = (), require_guard: Iterable[str] = ()) -> None:
-        """Set shadowed guards and required guards before a program runs, including for later
-        connections and hooks.
+        """Set shadowed guards and required guards before a program runs. Both settings also apply
+        to later connections and hooks.
 
         Args:
-            shadow: names of guards that are called but block nothing. It has no effect on a locked
+            shadow: the names of guards that run without blocking. This has no effect on a locked
                 guard.
-            require_guard: names of hooks whose calls are blocked if no guard covers them.
+            require_guard: the names of hooks whose calls are blocked if no guard covers them.
         """
         self._operator.prepare(shadow, require_guard)
 
     def _declare(self, hook: Hook) -> None:
-        """Add a hook, and connect receivers registered for globs that match its name."""
+        """Add a hook, and connect the receivers whose globs match its name."""
         if (checks := vars(self).get("_checks")) is not None:
             checks.expect(hook)
         self._switchboard.declare(hook)

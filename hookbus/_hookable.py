@@ -1,4 +1,4 @@
-"""The decorator `@hookable`."""
+"""Make functions hookable with the decorator `@hookable`."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ F = TypeVar("F", bound="Callable[..., Any] | classmethod[Any, ..., Any] | static
 
 _NOT_SINGLE: Final = (None, Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 _WRAPPED: Final = ("func", "fn", "coroutine", "function", "callback", "on_invoke_tool")
-"""The attributes in which the tool objects of frameworks keep the original function."""
+"""The attributes that contain the original function in the tool objects of frameworks."""
 
 
 class Hookable(Hook):
     """The hook of a hookable function."""
 
     def find(self, values: tuple[Any, ...]) -> Callable[..., Any]:
-        """Return the function that runs a call with these values, and takes the arguments of the
+        """Return the function that runs a call with these values. It takes the arguments of the
         body.
         """
         from ._calls.runner import make_run  # imported on the first hooked call
@@ -58,51 +58,54 @@ def hookable(
 ) -> Any:  # fmt: skip
     """Make a function hookable: write `@hookable`, or `@hookable("reply")`.
 
-    It works on `def`, `async def`, generators and async generators, as methods or functions, and
-    under or above `@classmethod` and `@staticmethod`. The result is a plain function with the
-    signature, annotations and docstring of the original. It is async if the original is async.
-    Decorating a function twice has no further effect.
+    The decorator works on `def`, `async def`, generators and async generators, as methods or
+    functions. It can be under or above `@classmethod` and `@staticmethod`. The result is a plain
+    function with the signature, annotations and docstring of the original. It is async if the
+    original is async. To decorate a function twice has no further effect.
 
     Args:
-        name: the name of the hook; its signals are called `pre_<name>`, `post_<name>` and so on.
+        name: the name of the hook. Its signals are called `pre_<name>`, `post_<name>` and so on.
             None means the name of the function.
-        bus: the bus of its signals.
-        require_guard: True blocks every call that has no guard in `pre`. A guard counts if it is
-            connected to the object, to one of its classes or to `ANY`. It must be enabled and
-            enforced, and must not have a `when=`. None inherits the setting of the hookable that
-            this one overrides.
-        on_block: a plain function that takes the `HookBlocked` and returns what the caller of a
-            blocked call gets. It is used if the verdict has no result, and if a guard failed. If it
-            raises, the caller gets the `HookBlocked`. None inherits the setting of the overridden
-            hookable; without such a setting, the caller gets the exception.
-        sender: for a function: the argument that is the sender of its calls. Receivers that are
-            connected to that object, its class or `ANY` are called. None means that the function
-            itself is the sender.
-        async_receivers: for a plain function: True makes it wait for async receivers (except
-            arounds), which run on an event loop in a separate thread. Otherwise, async receivers
-            are rejected.
+        bus: the bus of the signals.
+        require_guard: True blocks every call that has no guard in `pre`. A guard is sufficient if
+            it is connected to the object, to one of its classes or to `ANY`. It must be enabled,
+            must not be in shadow mode, and must not have a `when=`. None inherits the setting of
+            the hookable that this one overrides.
+        on_block: a plain function that takes the `HookBlocked` and returns the result for the
+            caller of a blocked call. hookbus calls the function if the verdict has no result or if
+            a guard failed. If the function raises an exception, the caller gets the `HookBlocked`.
+            None inherits the setting of the overridden hookable. Without such a setting, the caller
+            gets the exception.
+        sender: for a function, the name of the argument that is the sender of its calls. Receivers
+            that are connected to this object, its class or `ANY` are called. None means that the
+            function itself is the sender.
+        async_receivers: for a plain function, whether its calls wait for async receivers. These
+            receivers run on an event loop in a separate thread, and cannot be arounds. By default,
+            a plain function rejects async receivers.
         sealed: False allows changes to the contents of arguments after the guards have run.
-            Otherwise, each `dict`, `list`, `set` or `bytearray` in the arguments is sealed, at any
-            depth. If one is changed in place after a `pre` guard allowed the call, the call is
-            blocked. The same applies to a result after a `post` guard. None inherits the setting
-            of the overridden hookable.
-        passes: exceptions that the method raises to hand control back to its framework. They are
-            not failures. The call ends as `paused`, `error` receivers are not called, and an
-            `around` gets a `CallPaused`. None inherits the setting of the overridden hookable.
-        labels: arguments that name a call, such as the name of a tool. `Started` and `Finished`
-            contain them even without `Bus(values=True)`.
-        identity: a plain function that takes the sender and returns a non-empty string, by which
-            approvals identify the sender. None inherits the setting of the overridden hookable.
-            Without such a function, an object is identified by its class, and a class or function
-            by its name. An approval store requires it for classes and functions defined inside a
-            function.
+            Otherwise, each `dict`, `list`, `set` or `bytearray` in the arguments is sealed at any
+            depth. If code changes one of them in place after a `pre` guard allowed the call, the
+            call is blocked. The same applies to a result after a `post` guard. None inherits the
+            setting of the overridden hookable.
+        passes: the exceptions with which the method hands control back to its framework. hookbus
+            does not treat them as failures. The call ends as `paused`, `error` receivers are not
+            called, and an `around` gets a `CallPaused`. None inherits the setting of the overridden
+            hookable.
+        labels: the arguments that identify a call, such as the name of a tool. `Started` and
+            `Finished` contain them even without `Bus(values=True)`.
+        identity: a plain function that takes the sender and returns a non-empty string. Approvals
+            identify the sender by this string. None inherits the setting of the overridden
+            hookable. Without such a function, an object is identified by its class, and a class or
+            function by its name. An approval store requires `identity` for classes and functions
+            that are defined inside a function.
 
     Returns:
-        The hookable function, or a decorator that makes one.
+        The hookable function, or a decorator that makes a function hookable.
 
     Raises:
         HookError: if the object is not a function, if it is already hookable under another name, if
-            it has no argument named by `sender`, or if it is async and `async_receivers` is set.
+            it has no argument named by `sender`, or if `async_receivers` is set for an async
+            function.
     """
     check_bus(bus)
     settings = settings_of(
@@ -115,12 +118,8 @@ def hookable(
     return hooked(name, None, bus, settings)
 
 
-def hooked(
-    function: Any, name: str | None, bus: Bus, settings: HookSettings, *, is_kind_set: bool = False
-) -> Any:
-    """Make a function hookable and return the result. `is_kind_set` means that the caller has set
-    its kind.
-    """
+def hooked(function: Any, name: str | None, bus: Bus, settings: HookSettings) -> Any:
+    """Make a function hookable and return the result."""
     if isinstance(function, (classmethod, staticmethod)):
         return type(function)(hooked(function.__func__, name, bus, settings))
     _check_function(function)
@@ -137,7 +136,7 @@ def hooked(
         )
     _check_fit(function, settings)
     inside, outside = kind_of(inspect.unwrap(function)), kind_of(function)
-    if not is_kind_set and inside != outside:
+    if inside != outside:
         warn(
             f"{function.__qualname__} is {inside} below a decorator, but {outside} above it: "
             "put @hookable directly above the function, below the other decorator"
@@ -148,7 +147,7 @@ def hooked(
 
 
 def _check_fit(function: Any, settings: HookSettings) -> None:
-    """Reject options that do not fit the function."""
+    """Raise HookError for options that do not suit the function."""
     kinds = {p.name: p.kind for p in signature_of(function).parameters.values()}
     is_single = kinds.get(settings.sender or "") not in _NOT_SINGLE
     if settings.sender is not None and not is_single:
@@ -174,15 +173,15 @@ def _check_fit(function: Any, settings: HookSettings) -> None:
 
 
 def _is_tool(given: Any) -> bool:
-    """Return whether a decorator made this object from a function, as frameworks do for tools."""
+    """Return whether a decorator made this object from a function, as frameworks do with tools."""
     if isinstance(given, partial):
         return False
     return any(isinstance(getattr(given, name, None), FunctionType) for name in _WRAPPED)
 
 
 def _is_types_coroutine(function: Any) -> bool:
-    """Return whether `types.coroutine` made a function. Its calls return an awaitable, but its code
-    is not async.
+    """Return whether a function was made by `types.coroutine`. Its calls return an awaitable, but
+    its code is not async.
     """
     while isinstance(function, FunctionType):
         code = function.__code__

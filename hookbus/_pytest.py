@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixture `hook_recorder`, and tables of policies as tests."""
+"""The pytest plugin: the fixture `hook_recorder`, and tests from tables of policies."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .testing import Recording, record
 
 @pytest.fixture
 def hook_recorder() -> Iterator[Recording]:
-    """Record the calls on `default_bus` during the test: `hook_recorder.exactly(reply=2)`,
-    `hook_recorder.in_order("reply", "act")`.
+    """Record the calls on `default_bus` during the test, for checks such as
+    `hook_recorder.exactly(reply=2)` and `hook_recorder.in_order("reply", "act")`.
     """
     with record() as recording:
         yield recording
 
 
 def pytest_collect_file(file_path: Path, parent: Any) -> Any:
-    """Collect a `*.policy.toml` file: each case in its table is a test."""
+    """Collect a `*.policy.toml` file. Each case in its table is a test."""
     if file_path.name.endswith(".policy.toml"):
         return PolicyTable.from_parent(parent, path=file_path)
     return None
@@ -49,12 +49,12 @@ class PolicyCase(pytest.Item):
     trial: Any
 
     def runtest(self) -> None:
-        """Fail if the verdict differs from the expected one."""
+        """Fail if the verdict differs from the expected verdict."""
         case = self.case
         problem = case.problem(self.trial.decide(case.tool, case.arguments, case.baggage))
         if problem is not None:
             pytest.fail(f"{case.title}: {problem}", pytrace=False)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Return the location of the case, for reports."""
+        """Return the location of the case for reports."""
         return self.path, None, self.name

@@ -1,4 +1,4 @@
-"""The entry point of the command line. The commands are in `_cli`, except the demo."""
+"""The entry point of the command line. The package `_cli` contains all commands except the demo."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
     130 for an interrupt.
 
     Args:
-        tokens: the words after `hookbus`. None uses the arguments of this process.
+        tokens: the words after `hookbus`. None means the arguments of this process.
     """
     words = sys.argv[1:] if tokens is None else list(tokens)
     if words == ["--version"]:
@@ -96,17 +96,17 @@ def demo(
     policy: list[str] | None = None,
     json: Path | None = None,
 ) -> None:
-    """Run AgentDojo's attacks against an agent that always obeys, without hooks and under five
-    policies. Requires hookbus[demo].
+    """Run AgentDojo's attacks against an agent that follows every instruction, without hooks and
+    under five policies. Requires hookbus[demo].
 
-    It measures the enforcement, not a model: it uses no model, no network and no API key.
+    The demo measures the enforcement, not a model: it needs no model, no network and no API key.
 
     Args:
         suite: banking, slack, travel, workspace, or all.
-        attack: the AgentDojo attack that injects the goal, such as direct or tool_knowledge;
-            or plain, for the goal alone; or all.
-        policy: run only this policy: tools, provenance, quarantine, ask, policy or together; can
-            be repeated.
+        attack: the AgentDojo attack that injects the goal, such as direct or tool_knowledge. Use
+            plain for the goal alone, or all for every attack.
+        policy: run only this policy: tools, provenance, quarantine, ask, policy or together. Can be
+            repeated.
         json: write every result to this file.
     """
     from .demo.main import main as play

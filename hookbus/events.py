@@ -1,8 +1,9 @@
 """Immutable records of events on a bus. Listeners of `bus.events` get these objects.
 
-A listener is called as `listener(bus, event)`. Values (arguments, results, changed values) are
-`HIDDEN` unless the bus was created with `values=True`; exceptions and reasons are always present.
-Containers in the values are copied when the event is created, so later changes do not affect them.
+A listener is called as `listener(bus, event)`. Values (arguments, results and changed values) are
+`HIDDEN` unless the bus was created with `values=True`. Exceptions and reasons are always present.
+Containers in the values are copied when the event is created, so later changes do not affect the
+event.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def _as_type(error: BaseException | None) -> str:
 
 
 def copy_baggage() -> Baggage:
-    """Return a copy of the values that `hookbus.baggage` has attached to the running code."""
+    """Return a copy of the baggage of the running code."""
     around = current_baggage()
     return around if around.is_fixed else Baggage(copy_containers(around))
 
@@ -55,12 +56,12 @@ class Event:
     """The fields that every event has.
 
     Attributes:
-        call_id: the number of the call, unique in this process; 0 for an event that is not about a
-            call.
-        parent_id: the number of the observed call that made this call, else None.
+        call_id: the number of the call, unique in this process. It is 0 for an event that is not
+            about a call.
+        parent_id: the number of the observed call that made this call, or None.
         hook: the name of the hook.
         sender: a description of the sender, never the object itself.
-        at: seconds since the epoch, wall clock.
+        at: the time in seconds since the epoch.
         baggage: the values that `hookbus.baggage` attached to the call.
     """
 
@@ -76,9 +77,9 @@ class Event:
     def as_dict(self) -> dict[str, Any]:
         """Return the event as JSON data: the name of its class as `event`, then its fields.
 
-        Fields that are `HIDDEN` are left out. For an exception, only its `type` and its `place`
-        (`file:line`) are included, never its message. Placeholders such as `<Agent>` replace other
-        objects and values that are too large.
+        `HIDDEN` fields are omitted. For an exception, only its `type` and its `place` (`file:line`)
+        are included, never its message. Placeholders such as `<Agent>` replace other objects and
+        values that are too large.
         """
         kind: Any = type(self)
         said: dict[str, Any] = {"event": kind.__name__}
@@ -95,11 +96,11 @@ class Event:
 
 @attrs.frozen(kw_only=True, slots=False)
 class Started(Event):
-    """A call started. The event has the names of its arguments and, with `values=True`, their
+    """A call started. The event contains the names of the arguments and, with `values=True`, their
     values.
 
     The `labels` identify the call: `name`, `kind`, `call_id` and `caller` for a tool call, `model`
-    and `caller` for a model call, `agent` for a run. Labels that are not known are omitted.
+    and `caller` for a model call, `agent` for a run. Unknown labels are omitted.
     """
 
     arguments: tuple[str, ...]
@@ -109,14 +110,14 @@ class Started(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Invoked(Event):
-    """A receiver was called, with its `role` and `phase`. The event is emitted only to listeners
+    """A receiver was called in a `phase` with its `role`. The event is delivered only to listeners
     that list this class in `kinds=`.
 
     The answer is `"nothing"`, `"changed"`, `"blocked"`, `"asked"` (approval is required),
     `"answered"` (a question), `"failed"`, or `"not asked"` if its `when=` returned false. After an
-    approval, the guard that required it is reported again as `"approved"`, with the time that
-    the approver took in `seconds` and the approver in `by`. If a coding agent asked its own user,
-    the answer is `"handed on"`, and `by` is the name of the agent.
+    approval, the guard that required it is reported again with the answer `"approved"`. Then
+    `seconds` is the time that the approver took, and `by` is the name of the approver. If a coding
+    agent asked its own user, the answer is `"handed on"`, and `by` is the name of the agent.
     """
 
     receiver: str
@@ -133,8 +134,8 @@ class Invoked(Event):
 @attrs.frozen(kw_only=True, slots=False)
 class Attempted(Event):
     """The around `receiver` called the method several times. One event is emitted for each attempt,
-    with its `number` from 1 and its outcome (see `Finished`). The events are emitted together; `at`
-    is the time when the attempt ended.
+    with its `number` from 1 and its outcome, as in `Finished`. The events are emitted together.
+    `at` is the time when the attempt ended.
     """
 
     receiver: str
@@ -147,8 +148,8 @@ class Attempted(Event):
 class Mutated(Event):
     """A receiver changed a value from `before` to `after`.
 
-    `name` is the name of the argument, or `"result"`, or `"item"` for an item of a stream. `index`
-    is the number of the item, from 0; `dropped` means that the item does not reach the consumer.
+    `name` is the name of the argument, `"result"`, or `"item"` for an item of a stream. `index` is
+    the number of the item, from 0. `dropped` means that the consumer does not get the item.
     """
 
     receiver: str
@@ -167,7 +168,8 @@ class Blocked(Event):
         reason: the reason, as a sentence for people.
         code: the reason, as a short identifier for programs.
         details: additional data that only events contain.
-        enforced: whether the call was really blocked; False for a guard in shadow mode.
+        enforced: whether the call was really blocked. It is False for a guard in shadow mode.
+        asked: whether a guard in shadow mode would have required an approval instead of a block.
     """
 
     receiver: str
@@ -176,6 +178,7 @@ class Blocked(Event):
     code: str | None = None
     details: Mapping[str, Any] | None = attrs.field(default=None, hash=False)
     enforced: bool = True
+    asked: bool = False
 
 
 @attrs.frozen(kw_only=True, slots=False)
@@ -185,10 +188,11 @@ class Failed(Event):
     Attributes:
         exception: the exception of the receiver. `repr` and `as_dict` show only its type and its
             location.
-        action: the consequence: `"isolated"` (the call continued), `"blocked"` or `"raised"`.
+        action: the consequence of the failure: `"isolated"` (the call continued), `"blocked"` or
+            `"raised"`.
         enforced: False for a guard in shadow mode, which does not block.
-        place: `file:line` of the receiver.
-        message: hookbus's description of the failure if it knows more than the type, else None.
+        place: the `file:line` of the receiver.
+        message: a description of the failure by hookbus, or None if only the type is known.
     """
 
     receiver: str
@@ -209,15 +213,15 @@ class Finished(Event):
     """The call ended. Exactly one `Finished` is emitted for every `Started`.
 
     Attributes:
-        outcome: `returned` (the method's own result, changed or not), `replaced` (a receiver
-            provided the result), `blocked`, `raised`, `cancelled` (also for a stream that its
-            consumer left), or `paused` (the method handed control back with an exception of
-            `passes=`).
+        outcome: how the call ended. `returned`: the method's own result, changed or not.
+            `replaced`: a receiver provided the result. `blocked`, `raised` and `cancelled`, which
+            also applies to a stream that its consumer left. `paused`: the method handed control
+            back with an exception of `passes=`.
         seconds: the duration of the call.
-        error: the exception that a `raised` or `cancelled` call raised, else None. `repr` and
-            `as_dict` show only its type and its location.
-        result: the result that the caller gets, with `values=True`; None for a blocked call.
-        labels: the labels of `Started`.
+        error: the exception of a `raised` or `cancelled` call, or None. `repr` and `as_dict` show
+            only its type and its location.
+        result: the result that the caller gets, with `values=True`. It is None for a blocked call.
+        labels: the same labels as in `Started`.
     """
 
     outcome: Literal["returned", "replaced", "blocked", "raised", "cancelled", "paused"]
@@ -229,7 +233,7 @@ class Finished(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Lost(Event):
-    """A weakly referenced receiver was garbage collected, but its sender still exists."""
+    """A weakly referenced receiver was garbage collected although its sender still exists."""
 
     _is_of_call = False
 
@@ -238,13 +242,13 @@ class Lost(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Switched(Event):
-    """An operator switched a receiver. `hook` is the hook of the receiver's signal, and `sender` is
-    the sender that the receiver is connected to.
+    """An operator switched a receiver. `hook` is the hook of the receiver's signal. `sender` is the
+    sender that the receiver is connected to.
 
     Attributes:
         receiver: the name of the receiver.
-        act: the action: `"disable"` switches the receiver off, `"enable"` switches it on again, and
-            `"shadow"` puts it in shadow mode.
+        act: `"disable"` switches the receiver off, `"enable"` switches it on again, and `"shadow"`
+            puts it in shadow mode.
         by: the name of the operator.
     """
 
@@ -261,7 +265,8 @@ class Reloaded(Event):
 
     Attributes:
         receiver: the name of the guard.
-        problem: why the earlier content remains in force, or None if the new content is in force.
+        problem: the reason why the earlier content remains in force, or None if the new content is
+            in force.
     """
 
     _is_of_call = False
@@ -272,11 +277,11 @@ class Reloaded(Event):
 
 new_event: Final[Any] = object.__new__
 set_fields: Final[Any] = Event.__dict__["__dict__"].__set__
-"""Creates an event without its `__init__`, which would take most of the time of an event."""
+"""Sets all fields of a new event at once. This is much faster than `__init__`."""
 
 
 def make_event(kind: type[Event], fields: dict[str, Any]) -> Event:
-    """Return an event with these fields, which must be all fields of its class in their order."""
+    """Return an event with these fields. They must be all fields of its class, in their order."""
     event: Event = new_event(kind)
     set_fields(event, fields)
     return event
@@ -284,7 +289,7 @@ def make_event(kind: type[Event], fields: dict[str, Any]) -> Event:
 
 @functools.cache
 def default_fields(kind: type[Event]) -> dict[str, Any]:
-    """Return all fields of a kind of event in their order, each with its default or None. All calls
+    """Return all fields of a kind of event in order, each with its default or None. All calls
     return the same dict, so copy it before you change it.
     """
     factory: Any = attrs.Factory
@@ -299,4 +304,4 @@ KINDS: Final[tuple[type[Event], ...]] = (
     Started, Invoked, Mutated, Blocked, Failed, Attempted, Finished, Lost, Switched,
     Reloaded,
 )  # fmt: skip
-"""Every kind of event. `bus.events.connect(listener, kinds=...)` selects from these."""
+"""Every kind of event. `bus.events.connect(listener, kinds=...)` selects among these classes."""

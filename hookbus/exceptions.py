@@ -1,4 +1,4 @@
-"""Every exception that hookbus raises, with its data as attributes."""
+"""The exceptions that hookbus raises. Attributes contain their data."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ Failure = Literal["absent", "late", "refused", "malformed", "unsent"]
 
 
 class HookError(Exception):
-    """hookbus was used incorrectly, or a service that it needs failed. The message states what
+    """hookbus was used incorrectly, or a service that hookbus needs failed. The message states what
     happened, where, and what to write instead.
 
     Attributes:
-        failure: how a service failed, such as the server of a fleet. `absent`: it cannot be
-            reached; `late`: it did not answer in time; `refused`: it did not accept the request;
-            `malformed`: its answer is not valid; `unsent`: the request was not sent. It is None for
-            other errors. If a guard or an approver raises an exception with this attribute, the
-            block has it as `details["failure"]`.
+        failure: the kind of failure of a service, such as the server of a fleet. `absent`: the
+            service cannot be reached. `late`: it did not answer in time. `refused`: it did not
+            accept the request. `malformed`: its answer is not valid. `unsent`: the request was not
+            sent. Other errors have None. If a guard or an approver raises an exception with this
+            attribute, the block contains its value in `details["failure"]`.
     """
 
     failure: Failure | None = None
 
 
 class HookWarning(UserWarning):
-    """Warns about code that is allowed but probably a mistake, such as a guard on a class whose
+    """Warns about code that is allowed but is probably a mistake, such as a guard on a class whose
     override is not hooked.
     """
 
 
 class HookBlocked(HookError):
-    """The call was blocked: it must not run, or its result must not be returned.
+    """A call was blocked: it must not run, or its result must not be returned.
 
     The exception never contains the message of a receiver's own exception, because a model may read
     it.
 
     Attributes:
-        verdict: the `Block` itself, with its `code` and `details`.
+        verdict: the `Block` with its `code` and `details`.
         call_id: the number of the call, as in its events.
     """
 
@@ -75,13 +75,14 @@ class HookBlocked(HookError):
 
 
 class CallPaused(BaseException):
-    """A method handed control back to its framework, with an exception that `passes=` names.
+    """A method handed control back to its framework with an exception that is listed in `passes=`.
 
-    An `around` gets it from `call_next` in place of that exception. It is not an `Exception`, so a
-    retry or fallback does not mistake a pause for a failure. The caller gets the exception itself.
+    An `around` gets it from `call_next` in place of that exception. `CallPaused` is not an
+    `Exception`, so a retry or fallback does not mistake a pause for a failure. The caller of the
+    method gets the framework's exception.
 
     Attributes:
-        error: the framework's exception.
+        error: the exception of the framework.
     """
 
     def __init__(self, error: BaseException) -> None:
@@ -90,12 +91,13 @@ class CallPaused(BaseException):
 
 
 class ReceiverError(HookError):
-    """A receiver connected with `on_error="raise"` failed; its own exception is the `__cause__`.
+    """A receiver that is connected with `on_error="raise"` failed. Its own exception is the
+    `__cause__`.
 
     Attributes:
         receiver: the name of the receiver that failed.
-        hook: the name of the hook in whose call it failed.
-        phase: the phase in which it failed, such as `"pre"`.
+        hook: the name of the hook whose call ran the receiver.
+        phase: the phase in which the receiver failed, such as `"pre"`.
     """
 
     receiver: str
@@ -112,11 +114,11 @@ class ReceiverError(HookError):
 
 
 class PluginError(HookError):
-    """A plugin cannot be loaded; `load_plugins` turns this exception into a diagnostic.
+    """A plugin cannot be loaded. `load_plugins` turns this exception into a diagnostic.
 
     Attributes:
         problem: a description of the problem.
-        advice: how to fix it.
+        advice: how to fix the problem.
     """
 
     problem: str

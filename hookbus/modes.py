@@ -1,15 +1,14 @@
-"""Modes: how the answers to a question are combined into one result. A mode is a function of this
-module, or your own.
+"""Modes combine the answers to a question into one result. A mode is a function of this module or
+your own function.
 
-A mode is a plain function. A mode that needs all answers takes them as a list, without the answers
-that are None:
+The simplest mode is a plain function. It takes a list of all answers that are not None:
 
     @hookspec(sum)
     def cost(tool: str) -> float: ...
 
-A mode that decides which receivers to call, and when to stop, is a generator function. It gets the
-receivers in order and yields a list of receivers to call (several are called concurrently). The
-`yield` returns their answers, and the mode returns the result of the question:
+A mode that selects receivers, or stops before all receivers are called, is a generator function. It
+takes the receivers in order, and yields lists of receivers to call. The receivers in one list are
+called concurrently, and `yield` returns their answers. The mode returns the result of the question:
 
     def two_agree(receivers):
         seen = set()
@@ -19,11 +18,11 @@ receivers in order and yields a list of receivers to call (several are called co
                 return answer.value
             seen.add(answer.value)
 
-None is never an answer; it is the value of a receiver that failed or was not called.
+None is never an answer. It is the value of a receiver that failed or was not called.
 
-A mode with a second parameter gets a mapping of the question's arguments as this parameter. To call
+If a mode has a second parameter, it gets a mapping of the question's arguments there. To call
 receivers with changed arguments, it yields `[receiver], {name: value}`. For an `async def`
-question, a mode may be an async generator, which yields `Result(value)` last.
+question, a mode may be an async generator. It yields `Result(value)` last.
 """
 
 from __future__ import annotations
@@ -55,12 +54,12 @@ R_co = TypeVar("R_co", covariant=True)
 
 @attrs.frozen(eq=False)
 class Receiver(Generic[T_co]):
-    """One receiver of a question, for a mode. A mode yields receivers to call them.
+    """A receiver of a question, as a mode sees it. A mode yields receivers to call them.
 
     Attributes:
-        name: the receiver's name in events and errors.
-        where: the file and line of its definition.
-        priority: the priority with which it was connected.
+        name: the name of the receiver in events and errors.
+        where: the file and line of the receiver's definition.
+        priority: the priority of the receiver's connection.
     """
 
     name: str
@@ -76,8 +75,8 @@ class Answer(Generic[T_co]):
         receiver: the name of the receiver.
         where: the file and line of the receiver.
         value: the answer, or None if the receiver returned None, failed or was not called.
-        error: the exception with which it failed, else None.
-        asked: whether the receiver was called; False if its `when=` returned false.
+        error: the exception that the receiver raised, or None.
+        asked: whether the receiver was called. It is False if its `when=` returned false.
     """
 
     receiver: str
@@ -93,9 +92,9 @@ class Answers(Generic[T_co, R_co]):
     result of the mode.
 
     Attributes:
-        answers: the answers of the receivers, including None, each with its receiver.
-        failures: the receivers that failed, with the exception as `error`.
-        result: the result that a call of the question without `ask` would have returned.
+        answers: the answers, including None, each with the name of its receiver.
+        failures: an entry for each receiver that failed, with the exception as `error`.
+        result: the result that a normal call of the question would have returned.
     """
 
     answers: tuple[Answer[T_co], ...]
@@ -109,7 +108,7 @@ class Reject:
     receiver.
 
     Attributes:
-        answer: the answer that was sent to the mode.
+        answer: the answer that the mode received.
         reason: the problem with the answer.
     """
 
@@ -129,8 +128,7 @@ class Result:
 
 
 Asking = Sequence[Receiver[T]] | tuple[Sequence[Receiver[T]], Mapping[str, Any]] | Reject
-"""A value that a mode yields: receivers to call, optionally with arguments, or a rejected
-answer."""
+"""A value that a mode yields: receivers to call, with changed arguments if any, or a `Reject`."""
 
 Steps = Generator[Asking[T], list[Answer[T]], R]
 """The return type of a generator function that is a mode:
@@ -148,7 +146,7 @@ def void(receivers: Sequence[Receiver[object]]) -> Steps[object, None]:
 
 
 def broadcast(receivers: Sequence[Receiver[T]]) -> Steps[T, list[T]]:
-    """Call the receivers one after the other, and return a list of their answers."""
+    """Call the receivers one after the other, and return the list of their answers."""
     answers: list[T] = []
     for receiver in receivers:
         [answer] = yield [receiver]
@@ -158,8 +156,8 @@ def broadcast(receivers: Sequence[Receiver[T]]) -> Steps[T, list[T]]:
 
 
 def firstresult(receivers: Sequence[Receiver[T]]) -> Steps[T, T | None]:
-    """Call the receivers one after the other until one answers. The remaining receivers are not
-    called.
+    """Call the receivers one after the other until a receiver returns an answer, and return this
+    answer. The remaining receivers are not called.
     """
     for receiver in receivers:
         [answer] = yield [receiver]
@@ -171,18 +169,19 @@ def firstresult(receivers: Sequence[Receiver[T]]) -> Steps[T, T | None]:
 def merge(
     rest: Rule | None = None, /, **of_keys: Rule
 ) -> Callable[[Sequence[Receiver[object]]], Steps[object, Merged]]:
-    """Return a mode that merges answers, which must be mappings, into one dict, key by key.
+    """Return a mode that merges answers into one dict, key by key. The answers must be mappings.
 
-    Receivers are called one after the other. A key whose value is None is ignored. A receiver fails
-    if its answer is not a mapping, has a key without a rule, or has a value that its rule does not
-    accept. Such an answer is not used. After an invalid value for `intersect`, the intersection is
-    empty, because a mistake must not widen an allow list.
+    The receivers are called one after the other. A key with the value None is ignored. A receiver
+    fails if its answer is not a mapping, has a key without a rule, or has a value that its rule
+    does not accept. The mode ignores such an answer. After an invalid value for `intersect`, the
+    intersection is empty, because a mistake must not widen an allow list.
 
     Args:
-        rest: the rule for every key without its own rule. Without `rest`, such a key is rejected.
-        of_keys: a rule for each key: a function of `modes.rules` (`last`, `first`, `concat`,
-            `update`, `intersect`) or its name, or your own function of the earlier and the later
-            value.
+        rest: the rule for every key without its own rule. Without `rest`, an answer with such a key
+            is rejected.
+        of_keys: the rule for each key. A rule is a function of `modes.rules` or its name (`last`,
+            `first`, `concat`, `update` or `intersect`), or your own function of the earlier and the
+            later value.
 
     Raises:
         HookError: if a rule is not valid.
@@ -210,7 +209,7 @@ def merge(
 
 
 def fold(name: str) -> Callable[[Sequence[Receiver[T]], Mapping[str, Any]], Steps[T, Any]]:
-    """Return a mode that passes each receiver's answer to the next as the argument `name`.
+    """Return a mode that passes each receiver's answer to the next receiver as the argument `name`.
 
     If a receiver returns None or fails, the next receiver gets the same value. The result is the
     final value.
@@ -229,10 +228,9 @@ def fold(name: str) -> Callable[[Sequence[Receiver[T]], Mapping[str, Any]], Step
 
 
 def unique(key: Callable[[Any], Any]) -> Callable[[Sequence[Receiver[T]]], Steps[T, list[T]]]:
-    """Return a mode like `broadcast` that keeps only the first of several answers with the same
-    `key`.
+    """Return a mode like `broadcast` that keeps only the first answer for each `key`.
 
-    If an answer is a list or tuple, each of its items is compared separately. If `key` raises an
+    If an answer is a list or tuple, its items are compared separately. If `key` raises an
     exception, the receiver that returned the answer fails.
     """
 
@@ -270,8 +268,8 @@ def with_default(mode: Mode, fallback: Callable[..., R]) -> _Asks[R]: ...
 def with_default(mode: Mode, fallback: Callable[..., Any]) -> _Asks[Any]:
     """Return a mode that uses the result of a fallback if the result of `mode` is None or empty.
 
-    The fallback gets the arguments that match its parameters. It is the program's own function:
-    its exceptions propagate to the caller. For an `async def` question, it may be async.
+    The fallback takes the arguments that match its parameters. Its exceptions propagate to the
+    caller. For an `async def` question, the fallback may be async.
 
     Raises:
         HookError: if the mode or the fallback is not valid.
@@ -296,7 +294,7 @@ def with_default(mode: Mode, fallback: Callable[..., Any]) -> _Asks[Any]:
 
 
 def steps_of(mode: Mode) -> Callable[[Any, Mapping[str, Any]], Any]:
-    """Return a mode as a generator function of the receivers and the arguments.
+    """Return a mode as a generator function that takes the receivers and the arguments.
 
     Raises:
         HookError: if the object is not a mode.

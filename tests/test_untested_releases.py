@@ -163,7 +163,7 @@ def test_a_release_below_the_tested_ones_is_refused_whatever_its_seams_say():
 
 def test_untested_releases_can_be_refused():
     assert "this adapter supports 1.0.0 to 1.2.0" in refusal_of_install(untested="refuse")
-    assert "write 'check' or 'refuse'" in refusal_of_install(untested="allow")
+    assert "use 'check' or 'refuse'" in refusal_of_install(untested="allow")
 
 
 @pytest.mark.parametrize(

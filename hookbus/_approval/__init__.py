@@ -1,1 +1,1 @@
-"""Approvals of calls, passed-on calls that need no second approval, and lists of people."""
+"""Approvals: of calls, of calls that a body passes on, and lists of people."""

@@ -1,4 +1,4 @@
-"""The approval of one call: the guards that require it, the approver's answer, and its scope."""
+"""Get approval for one call, and check that the call does not change after its approval."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ __tracebackhide__: Final = True
 
 
 _REQUIRED: Final = ("code", "bind", "roles", "approvals")
-"""What an `Ask` requires, apart from its text."""
+"""The attributes of an `Ask` that contain requirements, in contrast to its text."""
 
 
 class Approver(Protocol):
-    """The approver of a bus, created by `hookbus.approvals` from the argument of `bus.approver`.
+    """The approver of a bus. `hookbus.approvals` creates it from the argument of `bus.approver`.
 
     Attributes:
-        name: its name in events.
-        function: the original argument, for its location.
+        name: the name of the approver in events.
+        function: the original argument, which shows its location.
         timeout: the time limit for the approver in seconds, or None for no limit.
-        ask: requests an answer in a plain call; `ask_async` does so in an awaited call.
+        ask: requests an answer in a sync call. `ask_async` does the same in an async call.
     """
 
     name: str
@@ -54,22 +54,22 @@ class Approver(Protocol):
         ...
 
     def digest(self, facts: Mapping[str, Any]) -> str:
-        """Return the digest of the call to approve, or raise HookError if it cannot be computed."""
+        """Return the digest of the call to approve. Raise HookError if this is impossible."""
         ...
 
     def is_inner(self, outer: Approval, facts: Mapping[str, Any]) -> bool:
-        """Return whether a nested call is the approved call itself, passed on by its body."""
+        """Return whether a nested call is the approved call, which its body passes on."""
         ...
 
     def request(self, facts: Mapping[str, Any]) -> Any:
-        """Return the request for a call, with its `digest`. Raise as `digest` does."""
+        """Return the request for a call, including its `digest`."""
         ...
 
     def verdict(
         self, request: Any, answer: Any, facts: Mapping[str, Any]
     ) -> Block | tuple[str, dict[str, Any], bool, str]:
-        """Return the denial, or a tuple of the approver's name, the arguments edited by the
-        approver, whether the call has waited for the answer, and the `answer` of the event.
+        """Return a `Block` for a denial. For an approval, return the approver's name, the edited
+        arguments, whether the call waited for the answer, and the `answer` of the event.
         """
         ...
 
@@ -81,15 +81,15 @@ the `Approval` of the guards that ask, as an awaitable if the hook is async.
 
 
 class Approval(Unapproved):
-    """The approval of one attempt: which guards ask, and for which arguments it was given.
+    """The approval of one attempt: the guards that require approval, and the approved arguments.
 
     Attributes:
-        asks: the guards that ask, with their questions. After the approver edits the arguments,
-            only the guards of the current round.
-        values: the arguments edited by the approver, until the guards have checked them.
+        asks: the guards that require approval, with their questions. After the approver has edited
+            the arguments, it contains only guards of the current round.
+        values: the arguments that the approver edited, until the guards have checked them.
         by: the name of the approver.
-        facts: the description of the call that the approver got, with the approved arguments.
-        digest: the digest of these facts.
+        facts: the description of the approved call that the approver received.
+        digest: the digest of `facts`.
         outer: the approval of the enclosing call, if it also covers this call.
     """
 
@@ -104,15 +104,16 @@ class Approval(Unapproved):
         self._inner: dict[str, Approval] = {}
 
     def approve(self, values: tuple[Any, ...], guards_now: GuardsNow) -> None:
-        """Get approval for these arguments in a plain call, or block the call."""
+        """Get approval for the arguments of a sync call, or block the call."""
         run_without_waiting(self.approve_async(values, guards_now))
 
     async def approve_async(self, values: tuple[Any, ...], guards_now: GuardsNow) -> None:
-        """Get approval for a call, or block it. In a sync call, this never awaits.
+        """Get approval for the arguments of a call, or block the call. In a sync call, this
+        function never waits.
 
-        Other code may connect receivers while the approver decides. Therefore, new guards and
-        guards that did not ask are called afterwards. If the approver edited the arguments, this
-        round calls only new guards, and the next round calls all guards.
+        Other code may connect guards while the approver decides. Therefore, new guards and guards
+        that did not require approval are called afterwards. If the approver edited the arguments,
+        this round calls only new guards. The next round calls all guards.
         """
         if self._has_outer(values):
             return
@@ -132,7 +133,7 @@ class Approval(Unapproved):
             block(self.call, seat, Block(unapproved(ask.question, why), code="drift"))
 
     async def _ask(self, values: tuple[Any, ...]) -> bool:
-        """Ask the approver. Return whether the call has waited for the approval."""
+        """Ask the approver. Return whether the call waited for the approval."""
         seat, request, facts = self._requesting(values)
         try:
             ask = self.approver.ask_async
@@ -154,24 +155,28 @@ class Approval(Unapproved):
             raise  # not reached: the approver's seat fails closed
 
     def check(self, values: tuple[Any, ...]) -> None:
-        """Right before the method runs, block the call if it differs from the approved call."""
+        """Block the call if it differs from the approved call. This check runs directly before the
+        method.
+        """
         if not self._is_of(values):
             reason = "the arguments or the identity of the call changed after it was approved"
             block(self.call, self._approved[0][0], Block(reason, code="drift"))
 
     def cover(self, body: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap the body, so that the same call counts as approved if the body passes it on."""
+        """Wrap the body of the approved call. If the body passes the call on, the nested call also
+        counts as approved.
+        """
         hook = self.call.plan.hook
         return run_inside(self, body, is_async=hook.is_async, is_stream=hook.is_stream)
 
     @property
     def questions(self) -> list[tuple[str, Ask]]:
-        """The approved questions, each with the name of its guard."""
+        """The approved questions with the names of their guards."""
         return _questions([*self._approved, *self.asks])
 
     def _has_outer(self, values: tuple[Any, ...]) -> bool:
-        """Return whether the body of an approved call passes that call on here. Each attempt of the
-        body covers one such call.
+        """Return whether this call is an approved call that the body of that call passes on. Each
+        attempt of the body covers one such call.
         """
         outer, began = enclosing_attempt(), time.perf_counter()
         if outer is None or self._approved or OWN_CALL in self.call.state:
@@ -192,8 +197,8 @@ class Approval(Unapproved):
         return True
 
     def _is_given(self, values: tuple[Any, ...]) -> bool:
-        """Return whether the approval of the edited arguments covers every guard that asks, and
-        everything that each guard now requires.
+        """Return whether the approval covers every guard that requires approval for the edited
+        arguments, and all current requirements of each guard.
         """
         is_given = all(
             any(_is_covered(ask, approved) for before, approved in self._approved if before is seat)
@@ -203,7 +208,7 @@ class Approval(Unapproved):
         return is_given
 
     def _requesting(self, values: tuple[Any, ...]) -> tuple[Seat, Any, dict[str, Any]]:
-        """Return the approver's seat, the request, and the facts that it is based on."""
+        """Return the approver's seat, the request, and the facts that the request is based on."""
         approver = self.call.plan.hook.bus._approver
         if approver is None:
             self.refuse()
@@ -218,7 +223,7 @@ class Approval(Unapproved):
         return _seat_of(self.call, approver), request, facts
 
     def _facts(self, values: tuple[Any, ...]) -> dict[str, Any]:
-        """Return the facts of a call with these arguments, for the approver."""
+        """Return the facts about a call with these arguments, for the approver."""
         call, hook = self.call, self.call.plan.hook
         # The objects that an adapter uses to make the call are not arguments of the common hooks.
         not_asked = hook.settings.sender, *getattr(hook.body, "__hookbus_carriers__", ())
@@ -252,7 +257,7 @@ class Approval(Unapproved):
         return self._digest(values) == self.digest
 
     def _accept(self, seat: Seat, values: tuple[Any, ...], verdict: Any) -> bool:
-        """Apply an approval, or end the call on a denial. Return whether the call has waited."""
+        """Apply an approval, or block a denied call. Return whether the call waited."""
         call, (asking, ask) = self.call, self._approved[0]
         if isinstance(verdict, Block):
             block(call, asking, attrs.evolve(verdict, code=verdict.code or ask.code))
@@ -284,14 +289,14 @@ def _questions(asks: list[tuple[Seat, Ask]]) -> list[tuple[str, Ask]]:
 
 
 def _is_covered(ask: Ask, approved: Ask) -> bool:
-    """Return whether the approval of a question covers what the same guard asks about the edited
-    arguments. The text may differ, because it often contains the arguments.
+    """Return whether an approval also covers the question that the same guard asks about the edited
+    arguments. The text of the question may differ, because it often contains the arguments.
     """
     return all(getattr(ask, name) == getattr(approved, name) for name in _REQUIRED)
 
 
 def _seat_of(call: Call, approver: Approver) -> Seat:
-    """Return the seat of the approver. Its failures are handled like those of a guard."""
+    """Return the seat of the approver. A failure of the approver is handled like a guard's."""
     signal = call.plan.hook.bus.signal(f"pre_{call.plan.hook.name}")
     options = {"name": approver.name, "timeout": approver.timeout}
     seat = seat_of_guard(signal, approver.ask_async, approver.function, **options)

@@ -1,6 +1,6 @@
-"""Calls made inside the body of an approved call. A server that is mounted in another server, or a
-client whose server is in the same process, passes a call on. This is still the same call, so its
-guards need no second approval.
+"""Recognize an approved call that its body passes on. A mounted server passes a call on to the
+server inside it. A client passes a call on to a server in the same process. In both cases, the call
+stays the same, so its guards need no second approval.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any, Final
 __tracebackhide__: Final = True
 
 OWN_CALL: Final = object()
-"""A key in `ctx.state`. A guard that tracks passed-on calls itself sets it to mark a call as a
-separate call.
+"""A key in `ctx.state`. A guard that tracks passed-on calls itself sets the key to mark a call as
+separate.
 """
 
 _BOUNDARIES: Final = "_./:-"
-"""Separators between the name of a tool and a prefix that a layer adds."""
+"""The separators between a prefix that a layer adds and the name of a tool."""
 
 
 def run_inside(
     attempt: Any, body: Callable[..., Any], *, is_async: bool, is_stream: bool
 ) -> Callable[..., Any]:
-    """Wrap a body so that `enclosing_attempt` returns this attempt inside it."""
+    """Wrap a body so that `enclosing_attempt` returns this attempt while the body runs."""
     enter = partial(_Running, attempt)
 
     def call_body(*args: Any, **kwargs: Any) -> Any:
@@ -44,8 +44,8 @@ def run_inside(
 
 
 def stream_inside(enter: Callable[[], Any], items: Any, *, is_async: bool) -> Any:
-    """Return a generator that produces each item of another generator inside a context manager, and
-    exits the context manager while the reader runs.
+    """Return a generator that produces each item of another generator inside a context manager. The
+    context manager is not active while the consumer runs.
     """
     return (_AsyncStream if is_async else _Stream)(enter, items)
 
@@ -57,7 +57,9 @@ def enclosing_attempt() -> Any:
 
 
 def is_behind(outer: Any, name: Any) -> bool:
-    """Return whether one tool name is the other one with a prefix that another layer added."""
+    """Return whether the outer tool name is the inner name, or the inner name with a prefix that
+    another layer added.
+    """
     if not isinstance(outer, str) or not isinstance(name, str) or not name:
         return False
     before = outer.removesuffix(name)
@@ -65,12 +67,12 @@ def is_behind(outer: Any, name: Any) -> bool:
 
 
 def question_in_layer(ask: Any, outer: str, name: str) -> tuple[Any, ...]:
-    """Return the question and requirements of an `Ask`, with the tool's name of the inner layer.
+    """Return the question and requirements of an `Ask`, with the tool name of the inner layer.
 
     Args:
-        ask: the question of either layer.
-        outer: the tool's name in the outer layer.
-        name: its name in the inner layer.
+        ask: the `Ask` from either layer.
+        outer: the name of the tool in the outer layer.
+        name: the name of the tool in the inner layer.
     """
     question = str(ask.question).replace(outer, name)
     people = ask.roles, ask.approvals
@@ -78,8 +80,8 @@ def question_in_layer(ask: Any, outer: str, name: str) -> tuple[Any, ...]:
 
 
 class _Running:
-    """A running body; for a stream, only while it produces an item. A task that outlives the body
-    has a copy of the context, but finds no attempt in it.
+    """A running body. In a stream, the body runs only while it produces an item. A task that
+    outlives the body has a copy of the context, but this copy no longer contains the attempt.
     """
 
     __slots__ = ("_above", "attempt")

@@ -1,4 +1,4 @@
-"""The entries of a file or mapping of people: their names, roles, tokens and secrets."""
+"""Read the entries of a file or mapping of people: names, roles, tokens and secrets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KEYS: Final = ("roles", "token", "secret")
 _SHORTEST_SECRET: Final = 16
 _UNSEEN: Final = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800,
                   0x3164, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10)}  # fmt: skip
-"""Invisible letters and marks below U+E0100. NFKC turns U+FFA0 into one of them."""
+"""Invisible letters and marks below U+E0100. NFKC converts U+FFA0 to one of these characters."""
 
 _HASH: Final = re.compile(r"sha256:[0-9a-f]{64}")
 
@@ -26,10 +26,11 @@ class Person:
     """One person in a file or mapping of people.
 
     Attributes:
-        name: the name.
+        name: the name of the person.
         roles: the names of the roles.
-        token: the SHA-256 hash of the token for the page, with the prefix `sha256:`, or None.
-        secret: the key that signs answers sent by a webhook, or None.
+        token: the SHA-256 hash of the person's token for the page, with the prefix `sha256:`, or
+            None.
+        secret: the key that signs answers through a webhook, or None.
     """
 
     name: str
@@ -39,15 +40,15 @@ class Person:
 
 
 def people_in(listed: Mapping[Any, Any], where: str) -> dict[str, Person]:
-    """Return the people in a mapping of names to roles, by name.
+    """Read a mapping from names to roles, and return the people by name.
 
     Args:
         listed: the mapping.
-        where: the file or option that it is from, for messages.
+        where: the file or option that contains the mapping, for messages.
 
     Raises:
-        HookError: if an entry is not valid, or if two people have names that look alike, or the
-            same token.
+        HookError: if an entry is not valid, if two names look alike, or if two people have the same
+            token.
     """
     found: dict[str, Person] = {}
     alike: dict[str, str] = {}
@@ -65,8 +66,8 @@ def people_in(listed: Mapping[Any, Any], where: str) -> dict[str, Person]:
 
 
 def folded(name: str) -> str:
-    """Normalize a name: remove differences that people hardly notice, in case, spaces and
-    invisible characters.
+    """Normalize a name by removing differences in case, spaces and invisible characters, which
+    people hardly notice.
     """
     for _ in range(2):  # an invisible character can hide that others belong together
         seen = "".join(sign for sign in name if not _is_invisible(sign))

@@ -1,1 +1,1 @@
-"""Background observers: start them, limit and count them, and wait for them to finish."""
+"""Background observers: start them, limit and count them, and wait for their end."""

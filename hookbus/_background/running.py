@@ -27,19 +27,19 @@ buses.
 SWEEP_SECONDS: Final = 1.0
 
 _RUN: ContextVar[Any] = ContextVar("hookbus_background", default=None)
-"""The background run to which the running code belongs."""
+"""The background run that the running code belongs to, or None."""
 
 _all: Final[weakref.WeakSet[BackgroundTasks]] = weakref.WeakSet()
 
 
 class BackgroundTasks:
-    """The background runs of one bus, including those that wait for a thread.
+    """The background runs of one bus, including runs that still wait for a thread.
 
-    A run has a `label`, a `loop` after an event loop has started it, and `ended(answer, error)`.
+    A run has a `label`, a method `ended(answer, error)`, and a `loop` if an event loop runs it.
 
     Attributes:
-        limit: the maximum number of runs at the same time.
-        dropped: the number of runs that did not start because the limit was reached.
+        limit: the maximum number of runs at one time.
+        dropped: the number of runs that did not start because of the limit.
         start: the method of `Background` that starts an observer.
     """
 
@@ -58,7 +58,7 @@ class BackgroundTasks:
         self._waiting: dict[Future[None], Any] = {}
 
     def admit(self, run: Any) -> None:
-        """Count a run.
+        """Count a new run.
 
         Raises:
             HookError: if the limit is reached. In that case, the run is dropped.
@@ -77,14 +77,15 @@ class BackgroundTasks:
         )
 
     def release(self, run: Any) -> None:
-        """Stop counting a run. Do nothing if it is not counted."""
+        """Stop counting a run. If the run is not counted, do nothing."""
         with self._lock:
             self._runs.discard(run)
         self._wake()
 
     def left(self, run: Any = None) -> int:
-        """Return the number of running observers. If `run` is passed, exclude it and other runs
-        that also wait. A run whose event loop was closed has ended and counts as failed.
+        """Return the number of running observers. If `run` is passed, exclude this run and the runs
+        that wait in the same way. If the event loop of a run was closed, the run has ended and has
+        failed.
         """
         with self._lock:
             runs = self._runs.copy()
@@ -96,11 +97,11 @@ class BackgroundTasks:
 
     @property
     def labels(self) -> list[str]:
-        """Return the label of every running observer, each once."""
+        """The labels of the running observers, without duplicates."""
         return sorted({run.label for run in self._runs.copy()})
 
     async def drain(self, seconds: float) -> int:
-        """Wait until no observer is running; see `Bus.drain`."""
+        """Wait until no observer is running, as `Bus.drain` describes."""
         _check(seconds)
         asyncio = running_asyncio()
         if asyncio is None:
@@ -110,7 +111,7 @@ class BackgroundTasks:
             return self.left(run)
 
     def drain_sync(self, seconds: float) -> int:
-        """Wait as `drain` does, in code that is not async; see `Bus.drain_sync`."""
+        """Wait until no observer is running, as `Bus.drain_sync` describes."""
         _check(seconds)
         if running_asyncio() is not None:
             raise HookError("drain_sync() would block the event loop: write await bus.drain()")
@@ -118,8 +119,9 @@ class BackgroundTasks:
 
     @contextmanager
     def awaited(self) -> Iterator[tuple[Future[None], Any]]:
-        """Yield a future that is done when no observer is running, and the run that waits, or None.
-        A run does not wait for other waiting runs, because both would wait forever.
+        """Yield a future that is done when no observer is running, and the run that waits for it,
+        or None. A run does not wait for other waiting runs, because they would wait for each other
+        forever.
         """
         from concurrent.futures import Future
 
@@ -147,7 +149,7 @@ class BackgroundTasks:
 
 
 def belong_to(run: Any) -> None:
-    """Mark the running code, and everything that it starts, as part of this run."""
+    """Mark the running code, and all code that it starts, as part of this run."""
     _RUN.set(run)
 
 
@@ -165,7 +167,9 @@ def _check(seconds: float) -> None:
 
 
 def _at_exit() -> None:
-    """Wait briefly for background observers, and log those that have not finished by then."""
+    """Wait briefly for background observers, and log the observers that are still running
+    afterwards.
+    """
     end = time.monotonic() + EXIT_SECONDS
     busy = [tasks for tasks in list(_all) if tasks.left()]
     left = sum(_wait(tasks, max(0.0, end - time.monotonic())) for tasks in busy)

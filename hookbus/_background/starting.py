@@ -1,4 +1,4 @@
-"""Start background observers. Calls do not wait for them."""
+"""Start background observers. Calls do not wait for these observers."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ class Background(BackgroundTasks):
         self, call: Call, seat: Seat, view: ReadOnly | None, function: Callable[..., Any], /,
         *args: Any, **kwargs: Any,
     ) -> None:  # fmt: skip
-        """Start an observer: in a task if it is async, else in a worker thread.
+        """Start an observer. An async observer runs in a task, any other observer in a worker
+        thread.
 
         Raises:
-            HookError: if too many observers are running (this one is then dropped), or for an async
-                observer if no asyncio event loop is running.
+            HookError: if too many observers are running, in which case this observer is dropped.
+                Also if the observer is async but no asyncio event loop is running.
         """
         if not call.inside:  # the call may have ended when the event is emitted
             call.parent_id = enclosing()
@@ -59,7 +60,7 @@ class Background(BackgroundTasks):
 
 
 class Run:
-    """One run of a background observer. It keeps the receiver and the arguments alive."""
+    """One run of a background observer. The run keeps the receiver and the arguments alive."""
 
     loop: Any = None
     task: Any = None
@@ -74,7 +75,9 @@ class Run:
         return self.seat.receiver.label
 
     def work(self, asked: Callable[[], Any], loop: Any) -> None:
-        """Call the observer in this thread. Await its result on the loop if possible."""
+        """Call the observer in this thread. If the result is awaitable and the hook has an event
+        loop, await the result on the loop.
+        """
         belong_to(self)
         end, seconds = time.monotonic(), self.seat.timeout
         try:
@@ -112,7 +115,7 @@ class Run:
             self.ended(*(task.result() if error is None else (None, error)))
 
     def ended(self, answer: Any, error: BaseException | None) -> None:
-        """Emit the failure if the observer failed, and stop counting the observer as running."""
+        """Emit a failure if the observer failed, and stop counting the run."""
         call, seat = self.call, self.seat
         failure = self._misuse(answer) if error is None else error
         # A Ctrl-C must end the loop, regardless of the code that it interrupts.
@@ -125,8 +128,8 @@ class Run:
             self.runs.release(self)
 
     def _misuse(self, answer: Any) -> Exception | None:
-        """Return the problem with the observer's answer, or with writes to its read-only
-        arguments.
+        """Return the problem with the observer's answer or with its writes to read-only arguments,
+        or None.
         """
         try:
             if self.view is not None:

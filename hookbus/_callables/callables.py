@@ -7,7 +7,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from types import CodeType, FrameType, FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, Final
 
 ASYNC: Final = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -15,21 +15,11 @@ YIELDS: Final = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
 
 def code_of(function: object) -> CodeType | None:
-    """Return the code of a plain function or method if its attributes override nothing, else None.
+    """Return the code of a plain function or method, or None if an attribute can override the code.
     `__wrapped__`, `__signature__` or the mark of a coroutine function can override the code.
     """
     plain = function.__func__ if type(function) is MethodType else function
     return plain.__code__ if type(plain) is FunctionType and not plain.__dict__ else None
-
-
-def is_running(function: Any) -> bool:
-    """Return whether a call to this function is running further up the stack."""
-    plain = getattr(function, "__func__", function)
-    code = getattr(plain, "__code__", getattr(type(plain).__call__, "__code__", None))
-    frame: FrameType | None = sys._getframe()
-    while frame is not None and frame.f_code is not code:
-        frame = frame.f_back
-    return frame is not None
 
 
 def is_plain(function: Any) -> bool:
@@ -47,7 +37,8 @@ LAYERED: Final = (
 
 
 def layers(raw: Any) -> Iterator[FunctionType]:
-    """Yield the functions behind an attribute of a class, outermost first, following `__wrapped__`.
+    """Yield the functions behind an attribute of a class, from the outermost function inwards along
+    `__wrapped__`.
     """
     below: tuple[Any, ...] = ()
     kind = type(raw)  # `isinstance` would read the `__class__` of a proxy
@@ -65,8 +56,8 @@ def layers(raw: Any) -> Iterator[FunctionType]:
 
 
 def key_of(function: object) -> tuple[int, ...]:
-    """Return the identity of a callable. A bound method is a new object at each access, so it is
-    identified by its function and its object.
+    """Return the identity of a callable. A bound method is a new object at each access, so its
+    function and its object identify it.
     """
     if isinstance(function, MethodType):
         return id(function.__func__), id(function.__self__)
@@ -98,7 +89,8 @@ def written(place: CodeType | str) -> str:
 
 def origin_of(function: Any) -> FunctionType | None:
     """Return the plain function of a receiver, below wrappers that set `__wrapped__`. Return None
-    for a lambda, a closure, an object's method, a function named `_`, and other callables.
+    for a lambda, a nested function, an object's method, a function named `_`, and any other
+    callable.
     """
     if type(function) is MethodType and isinstance(function.__self__, type):
         function = function.__func__
@@ -111,14 +103,14 @@ def origin_of(function: Any) -> FunctionType | None:
 
 
 _loads: Final[dict[str, tuple[int, Any] | None]] = {}
-"""The id of the globals and the spec of each module when first seen; None if its source ran
+"""For each module, the id of its globals and its spec at the first check, or None if its source ran
 again.
 """
 
 
 def may_be_made_again(origin: FunctionType, spec: Any) -> bool:
-    """Return whether the source of a function's module, with this spec, may have run more than
-    once.
+    """Return whether the source of a function's module may have run more than once. `spec` is the
+    current spec of the module.
     """
     module, given = origin.__module__, id(origin.__globals__)
     known = _loads.get(module)
@@ -132,15 +124,15 @@ def may_be_made_again(origin: FunctionType, spec: Any) -> bool:
 
 
 def is_made_again(old: Any, old_load: Any, new: Any) -> bool:
-    """Return whether a receiver is a redefinition of an earlier one: the same `def`, executed
+    """Return whether a receiver redefines an earlier receiver, because the same `def` was executed
     again.
 
-    Two functions with one name in one source are two receivers. Functions that a loop creates have
-    the same code, but are also different receivers.
+    Two functions with the same name in one source are different receivers. Functions that a loop
+    creates have the same code, but are also different receivers.
 
     Args:
         old: the earlier receiver.
-        old_load: the spec of its module when it was connected.
+        old_load: the spec of the earlier receiver's module when the receiver was connected.
         new: the later receiver.
     """
     first, second = origin_of(old), origin_of(new)
@@ -165,26 +157,24 @@ def is_made_again(old: Any, old_load: Any, new: Any) -> bool:
 
 
 def _names_of(function: Any, origin: FunctionType) -> tuple[Any, ...]:
-    """Return the module and the qualified name of a receiver, and the class if it is a class
-    method.
-    """
+    """Return the module and the qualified name of a receiver, and the class of a classmethod."""
     owner = getattr(function, "__self__", None)
     return origin.__module__, origin.__qualname__, getattr(owner, "__qualname__", None)
 
 
 def is_session() -> bool:
-    """Return whether the program is interactive: a notebook or a prompt."""
+    """Return whether the program is interactive, such as a notebook or a prompt."""
     is_prompt = "ps1" in vars(sys) or "get_ipython" in vars(builtins)
     return is_prompt or not hasattr(sys.modules.get("__main__"), "__file__")
 
 
 def is_typed_in(module: str) -> bool:
-    """Return whether this is the module of interactively typed code."""
+    """Return whether this module contains interactively entered code."""
     return module in ("__main__", "__console__") and is_session()
 
 
 def is_async_callable(function: Any) -> bool:
-    """Return whether a callable is known to be a coroutine function or async generator function.
+    """Return whether a callable is known to be a coroutine function or an async generator function.
     For other callables, only the call shows whether they are async.
     """
     return is_coroutine_callable(function) or _is_of(function, inspect.isasyncgenfunction)

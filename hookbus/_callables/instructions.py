@@ -1,5 +1,5 @@
-"""Inspect the bytecode of functions. Instructions have different names in different versions of
-Python, so hookbus learns the names from samples compiled by the running interpreter.
+"""Inspect the bytecode of functions. The names of instructions depend on the version of Python, so
+hookbus learns them from samples that the running interpreter compiles.
 """
 
 from __future__ import annotations
@@ -27,21 +27,19 @@ def returns_nothing(code: CodeType) -> bool:
 
 
 def awaits(code: CodeType) -> bool:
-    """Return whether a coroutine function with this code awaits anything."""
+    """Return whether a coroutine function with this code contains an `await`."""
     return not _learn_awaits().isdisjoint(_names_in(code))
 
 
 def is_raised_here(trace: TracebackType) -> bool:
-    """Return whether the frame of a traceback entry raised the exception with `raise` or
-    `assert`.
-    """
+    """Return whether `raise` or `assert` in the frame of a traceback entry raised the exception."""
     return _opcode_at(trace) in _learn_raises()
 
 
 @functools.cache
 def _learn_returns() -> tuple[str, frozenset[str], list[tuple[str, Any]]]:
-    """Return the instruction that returns a value, all returning instructions, and the names and
-    arguments of the instructions that load None.
+    """Return the instruction that returns a value, the names of all return instructions, and the
+    instructions that load None.
     """
 
     def empty() -> None:

@@ -1,4 +1,4 @@
-"""The parameters of a callable, and how to call it."""
+"""Read the parameters of a callable, and determine how to call it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Parameters(NamedTuple):
     """The parameters of a callable.
 
     Attributes:
-        sender: the parameter that takes the sender, or None if `*args` takes it or if there is no
-            sender.
-        by_position: the arguments to pass only by position, after the sender.
-        by_name: the arguments that can be passed by keyword. The first `leading` of them can also
-            be passed by position.
-        needed: the names without a default. The others use their default if the hook does not have
-            the argument.
-        takes_all: whether `**kwargs` gets every argument.
+        sender: the parameter that takes the sender. None if `*args` takes the sender or if there is
+            no sender.
+        by_position: the arguments after the sender that can be passed only by position.
+        by_name: the arguments that can be passed by keyword. The first `leading` of these arguments
+            can also be passed by position.
+        needed: the names of parameters without a default. Other parameters use their default if the
+            hook does not have the argument.
+        takes_all: whether `**kwargs` takes every argument.
     """
 
     sender: str | None
@@ -68,8 +68,8 @@ class Parameters(NamedTuple):
         return [name for name in self.names if name not in available and name in self.needed]
 
     def written(self, available: Iterable[str]) -> tuple[tuple[str, str], ...]:
-        """Return the arguments to pass if these names are available, as pairs of a keyword (or ""
-        to pass it by position) and a name.
+        """Return the arguments to pass if these names are available. Each is a pair of a keyword
+        and a name; the keyword is "" for an argument by position.
         """
         found = tuple(available)
         lacking = self.missing(found)
@@ -87,8 +87,8 @@ class Parameters(NamedTuple):
 
 
 class When(NamedTuple):
-    """The condition of `when=`: a predicate over named arguments, or globs for arguments as
-    strings, with the names of the arguments that it needs.
+    """The condition of `when=`: a predicate or a mapping of globs, with the names of the arguments
+    that it needs.
     """
 
     condition: Callable[..., Any] | Mapping[str, str]
@@ -106,8 +106,8 @@ class When(NamedTuple):
 def _asked_by_code(
     code: CodeType, defaults: int, by_keyword: tuple[str, ...], is_bound: bool, with_sender: bool
 ) -> Parameters | None:
-    """Return the parameters that all functions with this code share. The values of their defaults
-    do not matter.
+    """Return the parameters that all functions with this code share. The values of defaults do not
+    affect the parameters.
     """
     names, count, only = code.co_varnames, code.co_argcount, code.co_posonlyargcount
     first = 1 if is_bound and count else 0
@@ -120,7 +120,7 @@ def _asked_by_code(
 
 
 def _asked(function: Connectable, with_sender: bool) -> Parameters | None:
-    """Return the parameters of a callable, or None if no parameter takes the sender."""
+    """Return the parameters of a callable, or None if no parameter can take the sender."""
     try:
         parameters = list(signature_of(function).parameters.values())
     except (TypeError, ValueError):
@@ -140,9 +140,9 @@ def _with_sender(
     with_sender: bool, only: tuple[str, ...], either: tuple[str, ...], has_star: bool,
     keyword_only: tuple[str, ...], takes_all: bool, optional: set[str], *, leads: bool,
 ) -> Parameters | None:  # fmt: skip
-    """Return these parameters, the first of which takes the sender, or None if no parameter takes
-    it. `leads` means that parameters are passed by position if possible, even if keywords are
-    allowed.
+    """Return these parameters with the first one as the sender's, or None if no parameter can take
+    the sender. `leads` means that arguments are passed by position where possible, even if keywords
+    are allowed.
     """
     sender = None
     if with_sender and only:
@@ -158,8 +158,8 @@ def _with_sender(
 
 
 def by_kind(parameters: Collection[Parameter]) -> list[tuple[str, ...]]:
-    """Return the names of parameters by kind: position only, position or keyword, `*args`, keyword
-    only, `**kwargs`.
+    """Return the names of parameters by kind: positional only, positional or keyword, `*args`,
+    keyword only, `**kwargs`.
     """
     kinds = (
         Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD, Parameter.VAR_POSITIONAL,
@@ -169,7 +169,9 @@ def by_kind(parameters: Collection[Parameter]) -> list[tuple[str, ...]]:
 
 
 def is_awaitable(value: Any) -> bool:
-    """Return whether a value is awaitable, without reading `__class__`, which may run code."""
+    """Return whether a value is awaitable. The function does not read `__class__`, which may run
+    code.
+    """
     kind = type(value)
     if kind is GeneratorType:
         return bool(value.gi_code.co_flags & 0x100)  # made awaitable by types.coroutine
@@ -180,7 +182,9 @@ def is_awaitable(value: Any) -> bool:
 
 
 def not_awaited(value: Any, message: str) -> Any:
-    """Return a value. If it is awaitable, close it and raise HookError with this message."""
+    """Return a value that is not awaitable. If the value is awaitable, close it and raise HookError
+    with this message.
+    """
     if is_awaitable(value):
         close_unawaited(value)
         raise HookError(message)
@@ -188,13 +192,14 @@ def not_awaited(value: Any, message: str) -> Any:
 
 
 def holds(answer: Any) -> bool:
-    """Return the result of a `when=` predicate."""
+    """Return the result of a `when=` predicate as a bool."""
     message = "when= cannot be async, because it decides before the receiver runs; use a plain def"
     return bool(not_awaited(answer, message))
 
 
 def close_unawaited(awaitable: Any) -> None:
-    """Close a coroutine that will not be awaited, so that Python does not warn when it is freed."""
+    """Close a coroutine that will not be awaited, so that Python emits no warning when it is freed.
+    """
     close = getattr(awaitable, "close", None) or getattr(awaitable, "cancel", None)
     if close is not None:
         close()

@@ -1,7 +1,7 @@
 """The rare paths of arounds: changed, repeated and late attempts, and changes to the result.
 
 Each level of arounds has a mark. The mark is 0 before `call_next` is called, and `BEGUN` while the
-inner code runs or after it raised. Otherwise, it says how the inner code ended. `ENDED` is added
+inner code runs or after it raised. Otherwise, it records how the inner code ended. `ENDED` is added
 when the around has ended.
 """
 

@@ -44,7 +44,7 @@ class Checks:
         """Reject an object that can never be a sender of this signal.
 
         Raises:
-            HookError: with a message that says what to write instead.
+            HookError: with a message that contains the correct form.
         """
         if signal is self._board.events and sender is not self._bus:
             raise HookError(
@@ -68,7 +68,7 @@ class Checks:
         """Reject a receiver that cannot work, and warn about a guard that can be bypassed.
 
         Raises:
-            HookError: with a message that says what does not fit, and what to write instead.
+            HookError: with a message that describes the mismatch and the correct form.
         """
         signal = receiver.signal
         is_met = check_serves(receiver, self._board.declared(signal.hook), sender)

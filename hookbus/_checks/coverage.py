@@ -59,8 +59,8 @@ def check_guarded(
         sender: the sender to check; None means every class and function that declares a hook.
 
     Raises:
-        HookError: with a message that names the methods without a guard, and says why each existing
-            guard does not count.
+        HookError: with a message that names the methods without a guard, and explains why each
+            existing guard does not count.
     """
     if phase not in PHASES_WITH_GUARDS:
         raise HookError(f"phase={phase!r} cannot have guards: write 'pre', 'item' or 'post'")

@@ -25,7 +25,7 @@ def check_sender(
     hookable.
 
     Raises:
-        HookError: with a message that says why, and what to write instead.
+        HookError: with a message that contains the reason and the correct form.
     """
     named, own = sender.__qualname__, hook_of(sender)
     by_argument = next((hook for hook in hooks if hook.settings.sender), None)

@@ -16,7 +16,7 @@ def uncovered_overrides(
     bus: object, classes: Iterable[type], hook_name: str | None = None
 ) -> list[str]:
     """Describe the methods of these classes that override a hookable of this bus but are not
-    hookable themselves. Each message says what receivers see of the calls.
+    hookable themselves. Each message describes what receivers see of the calls.
     """
     found: set[str] = set()
     for cls in classes:

@@ -52,7 +52,7 @@ class Wanted:
         """Return a copy of the options with the time in seconds.
 
         Raises:
-            HookError: for an unknown outcome or an invalid time.
+            HookError: if the outcome is unknown or the time is invalid.
         """
         if self.outcome is not None and self.outcome not in OUTCOMES:
             raise HookError(

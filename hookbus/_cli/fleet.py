@@ -10,7 +10,7 @@ import attrs
 from cyclopts import App, Parameter
 
 from .. import HookError, default_bus
-from .._ground.platform import user_name
+from .._external.platform import user_name
 from .at import At
 from .screen import TABLES, Flag, Several, Shown, as_json, clock, print_json, print_rows, say
 from .target import module_of
@@ -28,16 +28,24 @@ HERE: Final = At()
 
 
 @fleet.command
-def make(*, agents: Several = (), operators: Several = (), at: At = HERE) -> None:
+def make(
+    *, agents: Several = (), operators: Several = (), portals: Several = (),
+    people: Path | None = None, at: At = HERE,
+) -> None:  # fmt: skip
     """Create a fleet, or update one, as the owner of the database.
 
     Args:
         agents: the role of agents; can be repeated.
         operators: the role of operators; can be repeated.
+        portals: the role of a program that signs people in and answers for them; can be repeated.
+        people: the file of all people who can approve, with their roles. Default: no change.
     """
     from ..fleet import Fleet
 
-    Fleet.make(at.url(), schema=at.schema, agents=agents, operators=operators)
+    Fleet.make(
+        at.url(), schema=at.schema, agents=agents, operators=operators, portals=portals,
+        people=people,
+    )  # fmt: skip
     say(f"the fleet {at.schema} is ready")
 
 

@@ -56,11 +56,10 @@ class Connected(Tally):
         is_weak: whether the callable is weakly referenced.
         held: the callable or, if it is weakly referenced, a function that returns it or None.
         key: its identity; a bound method is a new object at each access.
+        entry: its key among the connections of its sender. It is `key`, unless it has a handle.
         module_spec: the spec of its module when it was connected.
         is_on: whether the program has enabled it. `is_switched_off` is set by the operator.
         is_by_name: whether a listener takes the event only as a keyword argument.
-        is_layer: whether it covers other connections of the same callable. They apply again when it
-            is removed.
         lost_results: the number of times that it returned None as an around, and lost the result
             that `call_next` had returned.
         seals_broken: the number of blocked calls in which it ran and contents changed after a
@@ -70,7 +69,7 @@ class Connected(Tally):
     """
 
     is_on = True
-    is_by_name = is_weak = is_layer = has_fired = has_blocked = is_spent = False
+    is_by_name = is_weak = has_fired = has_blocked = is_spent = False
     is_logged = is_met = is_switched_off = False
     lost_results = seals_broken = 0
     when: When | None = None
@@ -92,7 +91,9 @@ class Connected(Tally):
                 "callable: pass the function itself"
             )
         self.signal, self.held, self.sender, self.sequence = signal, function, sender, sequence
-        self.options, self.declared_options, self.key = options, options, key_of(function)
+        self.options, self.declared_options = options, options
+        self.key = key_of(function)
+        self.entry: tuple[Any, ...] = self.key
         code = code_of(function)
         self.name = options.name or name_of(function)
         self.place = place_of(function) if code is None else code
@@ -127,7 +128,7 @@ class Connected(Tally):
         because that would create a cycle.
 
         Raises:
-            HookError: for a receiver that fails closed, because calls would be unguarded once it is
+            HookError: if the receiver fails closed, because calls would be unguarded once it is
                 freed.
         """
         function, sender = self.held, self.sender
@@ -165,11 +166,6 @@ class Connected(Tally):
     def where(self) -> str:
         """`file:line` of the callable, or the module that defines it."""
         return written(self.place)
-
-    @property
-    def takes_sender(self) -> bool:
-        """Whether its first argument is the sender. Questions have no sender."""
-        return self.signal.phase != ANSWER
 
     @property
     def binds(self) -> bool:

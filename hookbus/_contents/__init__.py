@@ -1,1 +1,1 @@
-"""The contents of containers: make them read-only for receivers, and detect changes."""
+"""The contents of containers: make them read-only, and detect changes."""

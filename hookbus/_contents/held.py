@@ -1,4 +1,4 @@
-"""Read the contents of containers and objects as a tuple in which every change is visible."""
+"""Read the contents of containers and objects as tuples in which every change is visible."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, Final
 from .read_only import ReadOnlyDict, ReadOnlyList
 
 Reader = Callable[[Any], Any]
-"""Returns the current contents of a value as a tuple. For a `dict`, its keys come before its
-values. For a `set` or `bytearray`, the result is a copy.
+"""A function that returns the current contents of a value as a tuple. In the tuple of a `dict`, the
+keys precede the values. For a `set` or `bytearray`, the result is a copy.
 """
 
 _namespace_of: Final[Callable[[type], Mapping[str, Any]]] = type.__dict__["__dict__"].__get__
@@ -31,15 +31,15 @@ READERS: Final[dict[type, Reader]] = {
     dict: items_of, ReadOnlyDict: items_of, list: tuple, ReadOnlyList: tuple, tuple: tuple,
     set: set.copy, bytearray: bytearray.copy,
 }  # fmt: skip
-"""The readers of containers for every hook, by exact type."""
+"""The readers of containers that every hook uses, by exact type."""
 
 
 ATOMS: Final[frozenset[type]] = frozenset({str, bytes, int, float, complex, bool, type(None)})
-"""Types of values that contain no other values and cannot change."""
+"""The types of values that contain no other values and cannot change."""
 
 
 class ObjectReaders(dict[type, Reader]):
-    """Readers for objects of classes that declare fields, and for subclasses of containers. The
+    """Readers for objects of classes with declared fields, and for subclasses of containers. The
     reader of a class is added when its first object appears.
     """
 
@@ -57,7 +57,7 @@ class ObjectReaders(dict[type, Reader]):
 
 
 class _ObjectReader:
-    """Reads the objects of one class, without running its own code for a declared field.
+    """Reads the objects of one class. It does not run code of the class to read a declared field.
 
     Attributes:
         names: the fields that the class and its bases declare.
@@ -89,8 +89,8 @@ def _slot_of(value: Any, name: str) -> Any:
 
 
 def _fields_of(kind: type) -> tuple[str, ...]:
-    """Return the fields that a class declares with pydantic, dataclasses or attrs, or that an
-    adapter declares for a plain class.
+    """Return the fields that a class declares with pydantic, dataclasses or attrs, and the fields
+    that an adapter declares for a plain class.
     """
     names: dict[str, None] = {}
     for cls in _mro_of(kind):
@@ -108,14 +108,12 @@ def _fields_of(kind: type) -> tuple[str, ...]:
 
 
 def parts_of(held: tuple[Any, ...], reader: Reader) -> tuple[Any, ...]:
-    """Return the contents of a value, without the keys of a `dict`."""
+    """Return the contents of a value without the keys of a `dict`."""
     return held[len(held) // 2 :] if reader is items_of else held
 
 
 def place_of(number: int, held: tuple[Any, ...], reader: Reader) -> str:
-    """Return the location of one of these parts in the form of a Python expression, such as
-    `['to']`.
-    """
+    """Return the location of one part as a Python expression, such as `['to']`."""
     if reader is items_of:
         return f"[{held[number]!r:.40}]"
     if isinstance(reader, _ObjectReader):

@@ -1,4 +1,4 @@
-"""Read-only containers for receivers, and plain copies of them for the method."""
+"""Make read-only containers for receivers, and plain copies of them for the method."""
 
 from __future__ import annotations
 
@@ -8,20 +8,24 @@ from typing import Any, ClassVar, Final, NoReturn
 from ..exceptions import HookError
 
 
+class WriteRefused(HookError):
+    """A receiver tried to change a read-only container."""
+
+
 def _refuse(self: Any, *_: Any, **__: Any) -> NoReturn:
     name = self.argument
     changed = f"{{**{name}, ...}}" if self.is_mapping else f"[*{name}, ...]"
-    raise HookError(
+    raise WriteRefused(
         f"the contents of {name} are read-only: return {{{name!r}: {changed}}} instead of "
         "changing it in place"
     )
 
 
 class _ReadOnly:
-    """A container whose write methods raise HookError. A copy or pickle of it is a plain container.
+    """A container whose write methods raise HookError. Its copies and pickles are plain containers.
 
     Attributes:
-        plain: the class of its copies, which is also its base class.
+        plain: the class of the copies, which is also the base class.
         argument: the name of the argument that is or contains this container.
         is_mapping: whether that argument is a mapping.
     """
@@ -68,11 +72,11 @@ _COPIED: Final = frozenset({dict, list, tuple, ReadOnlyDict, ReadOnlyList})
 
 
 def read_only(value: Any, argument: str) -> Any:
-    """Return the value of an argument with a read-only copy of each `dict` and `list` in it, also
-    inside tuples. Other objects, and their contents, stay the same.
+    """Return the value of an argument with a read-only copy of each `dict` and `list`, including
+    those inside tuples. Other objects and their contents stay the same.
 
     Raises:
-        HookError: if a container contains itself, or containers are nested too deeply.
+        HookError: if a container contains itself, or if containers are nested too deeply.
     """
     if type(value) not in _COPIED:
         return value
@@ -89,8 +93,8 @@ def read_only(value: Any, argument: str) -> Any:
 
 
 def plain_copy(value: Any, argument: str = "an argument") -> Any:
-    """Return the value with plain copies of the read-only containers in it and of the containers
-    that contain them.
+    """Return a value with plain copies of its read-only containers, and of the containers around
+    them.
 
     Raises:
         HookError: as in `read_only`.
@@ -111,8 +115,8 @@ def _copied_all(value: Any, make: Any, argument: str) -> Any:
 
 
 def _copied(value: Any, make: Any) -> Any:
-    """Copy the items of a container in the same way into a plain container, and return the result
-    of `make` for the container's type and this copy.
+    """Copy a container and its nested containers into plain containers, and return what `make`
+    returns for the type and this copy.
     """
     kind = type(value)
     if issubclass(kind, dict):

@@ -1,5 +1,5 @@
-"""The listeners of `bus.events`. Each gets the kinds of events that it selects, in order, after
-redaction. An exception in a listener never affects the call.
+"""The listeners of `bus.events`. Each listener gets the kinds of events that it selects, in order,
+after redaction. An exception in a listener never affects the call.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class _Busy(threading.local):
 
 
 class EventSignal(HookSignal):
-    """The type of `bus.events`. Its sender is the bus. Its receivers are plain functions, are
-    called as `receiver(bus, event)`, and never affect a call.
+    """The type of `bus.events`. Its sender is the bus. Its receivers are plain functions, which are
+    called as `receiver(bus, event)` and never affect a call.
 
     Attributes:
-        by_kind: for each kind of event, a function that creates the event from its fields, delivers
-            it and returns whether any listener got it, or None without listeners. The mapping is
-            empty until it is needed.
-        redactors: the settings of each `bus.redact`.
+        by_kind: for each kind of event, a function that creates and delivers the event, or None
+            without listeners. It takes the fields of the event, and returns whether any listener
+            received the event. The mapping stays empty until the first event.
+        redactors: the settings of each call of `bus.redact`.
     """
 
     def __init__(self, bus: Any) -> None:
@@ -63,10 +63,10 @@ class EventSignal(HookSignal):
             )
 
     def check(self, connected: Connected) -> None:
-        """Reject an invalid listener, and determine how to pass an event to it.
+        """Raise HookError for an invalid listener, and determine how the listener takes an event.
 
         Raises:
-            HookError: with a message that names the receiver and what to write instead.
+            HookError: with a message that names the receiver and says what to write instead.
         """
         function: Any = connected.function  # the caller keeps it alive
         options, signature = connected.options, signature_of(function)
@@ -96,11 +96,11 @@ class EventSignal(HookSignal):
 
     @serialize_writers
     def forget(self) -> None:
-        """Clear the cached listeners of each kind."""
+        """Discard the cached listeners of each kind."""
         self.by_kind = {}
 
     def find_listeners(self) -> dict[type[Event], Emit | None]:
-        """Return `by_kind`. If it is empty, find the listeners first."""
+        """Return `by_kind`. If the mapping is empty, find the listeners first."""
         by_kind = self.by_kind
         if not by_kind:
             from ..events import KINDS, Invoked
@@ -117,12 +117,14 @@ class EventSignal(HookSignal):
     def _publish(
         self, old: dict[type[Event], Emit | None], found: dict[type[Event], Emit | None]
     ) -> dict[type[Event], Emit | None]:
-        """Publish the listeners to all threads, unless another thread has changed them since."""
+        """Publish the listeners to all threads, unless another thread has changed the listeners in
+        the meantime.
+        """
         if self.by_kind is old: self.by_kind = found  # noqa: E701
         return found
 
     def _emitter(self, kind: type[Event], listeners: list[Connected]) -> Emit | None:
-        """Return the function of `by_kind` for these listeners."""
+        """Return the function that `by_kind` stores for these listeners."""
         if not listeners:
             return None
         first, emit = listeners[0], partial(self._deliver, kind, listeners)
@@ -132,7 +134,7 @@ class EventSignal(HookSignal):
     def _emitter_to_one(
         self, kind: type[Event], connected: Connected, emit_in_loop: Emit
     ) -> Emit:
-        """Return a function that does the same as `_deliver`, but faster, for a single listener."""
+        """Return a function for a single listener that does the same as `_deliver`, but faster."""
         from ..events import new_event, set_fields
 
         listener: Any = connected.held
@@ -171,7 +173,7 @@ class EventSignal(HookSignal):
         return frozenset(kind for kind, emit in self.find_listeners().items() if emit)
 
     def redacted(self, event: Event) -> Event | None:
-        """Return the redacted event that listeners get, or None if it could not be created."""
+        """Return the event after redaction, or None if the redaction failed."""
         made: Event | None = self._bus._redaction.redacted(event) if self.redactors else event
         return made
 
@@ -188,7 +190,9 @@ class EventSignal(HookSignal):
             self.emit(kind, {**default_fields(kind), **common, **now, **own})
 
     def emit(self, kind: type[Event], fields: dict[str, Any]) -> bool:
-        """Emit an event with all fields of its kind. Return whether any listener got it."""
+        """Emit an event with all fields of its kind. Return whether any listener received the
+        event.
+        """
         emit = self.find_listeners()[kind]
         return emit is not None and emit(fields)
 
@@ -196,7 +200,8 @@ class EventSignal(HookSignal):
         self, kind: type[Event], listeners: list[Connected], fields: dict[str, Any]
     ) -> bool:
         """Deliver an event to listeners. The first exception of each listener is logged. A listener
-        does not get events that it causes itself. Return whether any listener got the event.
+        does not receive the events that it causes itself. Return whether any listener received the
+        event.
         """
         from ..events import make_event
 
@@ -239,6 +244,6 @@ def _reject_awaitable(connected: Connected, answer: Any) -> None:
 
 
 def _note_failure(connected: Connected, error: Exception) -> None:
-    """Count a failure of a listener, and log the first one."""
+    """Count a failure of a listener, and log its first failure."""
     connected.count_failure(error, is_open=True)
     connected.log_failure("", is_open=False)

@@ -1,4 +1,4 @@
-"""Check the addresses of servers, which may contain secrets."""
+"""Check the URLs of servers. A URL may contain secrets."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from ..exceptions import HookError
 
 
 def place_of(url: Any, needs: str, name: str, instead: str) -> str:
-    """Return the scheme, host and port of an http address, which are safe to show.
+    """Return the scheme, host and port of an http URL. These parts are safe to show.
 
     Args:
-        url: the address.
-        needs: the message for a value that is not an address.
-        name: what needs the address, for other messages.
-        instead: the option for a secret.
+        url: the URL to check.
+        needs: the error message for a value that is not an http URL.
+        name: the name of the component that uses the URL, for other error messages.
+        instead: the option to use for a secret.
 
     Raises:
-        HookError: if the address is invalid, or contains a user or password.
+        HookError: if the URL is invalid, or contains a user or password.
     """
     refused = HookError(needs)
     if not isinstance(url, str):

@@ -1,6 +1,4 @@
-"""SQLite files that hookbus owns: identify the component that a file belongs to, and describe
-errors.
-"""
+"""SQLite files that belong to hookbus: identify the owner of a file, and describe errors."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ BUSY_SECONDS: Final = 10.0
 
 
 FORK_SECONDS: Final = 15.0
-"""The longest time in seconds that a fork waits for threads that use SQLite."""
+"""The maximum time in seconds that a fork waits for threads that use SQLite."""
 
 _changed: Final = threading.Condition()
 _threads: Final = Counter[int]()
@@ -34,8 +32,9 @@ _threads: Final = Counter[int]()
 
 @contextmanager
 def using_sqlite() -> Iterator[None]:
-    """Let a fork wait until the block has ended. SQLite has locks of its own. If another thread
-    forks the process while this thread holds one of them, the child waits for that lock forever.
+    """Make a fork of the process wait until the block has ended. SQLite uses internal locks. If
+    another thread forks the process while this thread holds such a lock, the child waits for the
+    lock forever.
     """
     me = threading.get_ident()
     with _changed:
@@ -69,7 +68,7 @@ def whole_path(path: str | os.PathLike[str], owner: str) -> Path:
     """Return the absolute path of a file for a class of hookbus.
 
     Raises:
-        HookError: if it is not the path of a file, or its folder does not exist.
+        HookError: if the value is not the path of a file, or if its folder does not exist.
     """
     is_path = isinstance(path, (str, os.PathLike)) and "\0" not in str(path)
     if not is_path or str(path) in ("", ":memory:"):
@@ -108,8 +107,8 @@ def create(path: Path) -> None:
 
 
 def into_wal(db: sqlite3.Connection, seconds: float) -> None:
-    """Switch a database to a write-ahead log (WAL), retrying for this many seconds, because
-    SQLite itself does not wait if several processes do this at once.
+    """Switch a database to a write-ahead log (WAL). Retry for this many seconds, because SQLite
+    does not wait if several processes switch at once.
     """
     until = time.monotonic() + seconds
     while True:
@@ -126,16 +125,17 @@ def is_new(
     db: sqlite3.Connection, path: Path, owner: str, application: int, version: int,
     oldest: int | None = None,
 ) -> bool:  # fmt: skip
-    """Return whether a database is still empty. Reject a database that belongs to another program
-    or component.
+    """Return whether a database is empty. Raise HookError for a database that belongs to another
+    program or component.
 
     Args:
         version: the version of the schema.
-        oldest: the oldest version that the owner migrates. None means that it migrates none.
+        oldest: the oldest version that the owner can migrate. None means that the owner migrates no
+            older version.
 
     Raises:
-        HookError: if the database belongs to another program or component, or has an unsupported
-            version.
+        HookError: if the database belongs to another program or component, or if its version is not
+            supported.
     """
     found = db.execute("PRAGMA application_id").fetchone()[0]
     schema = db.execute("PRAGMA user_version").fetchone()[0]
@@ -152,8 +152,8 @@ def is_new(
 
 
 _TRIES: Final = 5
-"""A file is read without a lock. While another process writes, it can look damaged, so the file is
-read again before it is rejected."""
+"""The number of attempts to read a file. hookbus reads without a lock, so the file can look damaged
+while another process writes to it."""
 
 _PAUSE: Final = 0.05
 """The time in seconds to wait before the file is read again."""
@@ -162,12 +162,12 @@ _PAUSE: Final = 0.05
 def refuse_foreign(
     path: Path, owner: str, application: int, version: int, oldest: int | None = None
 ) -> None:
-    """Reject a file that belongs to another program or component, without changing any file. SQLite
-    itself would create a log and its index for a file in WAL mode, even to read it.
+    """Raise HookError for a file that belongs to another program or component. No file is changed.
+    SQLite itself would create log files for a database in WAL mode, even to read it.
 
     Raises:
-        HookError: if it belongs to another program or component, has an unsupported version, is
-            not a database, or cannot be read.
+        HookError: if the file belongs to another program or component, has an unsupported version,
+            is not a database, or cannot be read.
     """
     for tries_left in reversed(range(_TRIES)):
         if not path.exists() or not path.stat().st_size:
@@ -208,8 +208,8 @@ def _check_owner(
 
 
 def _has_header_of(path: Path, application: int, version: int) -> bool:
-    """Return whether the first page of a file is intact and contains the id of this application.
-    Its layout is documented at https://www.sqlite.org/fileformat2.html, section 1.3.
+    """Return whether the first page of a file is intact and contains the ids of this application
+    and version. The layout is documented at https://www.sqlite.org/fileformat2.html, section 1.3.
     """
     try:
         with path.open("rb") as file:
@@ -236,12 +236,12 @@ def make(db: sqlite3.Connection, tables: str, application: int, version: int) ->
 
 
 def code_of(error: Exception) -> int:
-    """Return the SQLite error number of an exception, or 0 if it has none."""
+    """Return the SQLite error code of an exception, or 0 if the exception has no code."""
     return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
 
 
 def message_of(path: Path, error: Exception) -> str:
-    """Return a message that describes the problem with a file and how to fix it."""
+    """Return a message that describes an error of a file and how to fix the problem."""
     words = {
         sqlite3.SQLITE_BUSY: "is locked by another process: try again later",
         sqlite3.SQLITE_READONLY: "cannot be written: allow writing to the file and its folder",

@@ -1,4 +1,4 @@
-"""Read JSON that all parsers read in the same way."""
+"""Parse JSON strictly: accept only text that all parsers read in the same way."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ..exceptions import HookError
 
 
 def strict_json(text: Any) -> Any:
-    """Return the value of a JSON string that all parsers read in the same way.
+    """Parse a JSON string that all parsers read in the same way.
 
     Raises:
-        HookError: if the string is not valid JSON, or if it contains a duplicate key, NaN,
-            infinity, or a number that becomes infinity.
+        HookError: if the JSON is invalid, or contains a duplicate key, NaN, infinity, or a number
+            that is too large for a float.
     """
     try:
         return json.loads(

@@ -1,4 +1,4 @@
-"""Read files that must be trusted: no other user could have written them."""
+"""Read files that must be trusted, because no other user can have written them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any, Final
 from ..exceptions import HookError, PluginError
 
 _ENCODING: Final = "utf-8-sig"
-"""UTF-8. Some editors begin a file with a byte order mark, which is skipped."""
+"""UTF-8 that skips a byte order mark, which some editors write at the start of a file."""
 
 _MOST_LINKS: Final = 40
 
 
 def check_owner(path: str, status: os.stat_result) -> None:
-    """Raise PluginError unless a file or folder belongs to this user or root, and is not writable
-    by everyone. Its group may write, because many systems give each user a group and use the umask
-    002.
+    """Raise PluginError if a file or folder belongs to a user other than this user or root, or if
+    every user can write to it. Its group may have write access, because many systems give each user
+    a separate group and use the umask 002.
     """
     if sys.platform == "win32":
         return
@@ -37,10 +37,11 @@ def check_owner(path: str, status: os.stat_result) -> None:
 
 
 def read_trusted(file: Path) -> str:
-    """Return the text of a file that no other user could have written or replaced.
+    """Return the text of a file that no other user can have written or replaced.
 
     Raises:
-        HookError: if the file cannot be read or is not UTF-8, or as in `check_trust`.
+        HookError: if the file cannot be read, is not UTF-8, or cannot be trusted (see
+            `check_trust`).
     """
     content, status = _read(file)
     check_trust(file, status)
@@ -51,10 +52,11 @@ def read_trusted(file: Path) -> str:
 
 
 def read_trusted_toml(file: Path) -> dict[str, Any]:
-    """Return the contents of a TOML file that no other user could have written or replaced.
+    """Return the contents of a TOML file that no other user can have written or replaced.
 
     Raises:
-        HookError: as in `read_toml` and `check_trust`.
+        HookError: if the file cannot be read, is not valid TOML, or cannot be trusted (see
+            `check_trust`).
     """
     table, status = read_toml(file)
     check_trust(file, status)
@@ -65,7 +67,7 @@ def read_toml(file: Path) -> tuple[dict[str, Any], os.stat_result]:
     """Return the contents of a TOML file, and its status for `check_trust`.
 
     Raises:
-        HookError: if the file cannot be read, or is not valid TOML.
+        HookError: if the file cannot be read or is not valid TOML.
     """
     content, status = _read(file)
     try:
@@ -84,11 +86,12 @@ def _read(file: Path) -> tuple[bytes, os.stat_result]:
 
 
 def check_trust(file: Path, status: os.stat_result) -> None:
-    """Reject a file that another user could have written. The members of its group are trusted.
+    """Raise HookError for a file that another user could have written. Members of the group of the
+    file are trusted.
 
     Raises:
         HookError: if another user owns the file, a symbolic link in its path, or the folder of
-            either, or if everyone may write to it.
+            either, or if every user can write to one of them.
     """
     real = Path(os.path.realpath(file))
     try:
@@ -104,7 +107,9 @@ def check_trust(file: Path, status: os.stat_result) -> None:
 
 
 def _links_to(file: Path) -> Iterator[Path]:
-    """Yield the path of a file and, if it is a link, each path in the chain of links."""
+    """Yield the path of a file. If the file is a symbolic link, also yield each path in the chain
+    of links.
+    """
     yield file
     for _ in range(_MOST_LINKS):
         if not file.is_symlink():

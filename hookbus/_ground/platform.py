@@ -1,4 +1,4 @@
-"""Functions that hide differences between operating systems."""
+"""Functions to call when the process forks or exits, on every operating system."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import os
 from collections.abc import Callable
 from typing import Any, Final
 
-IS_WINDOWS: Final = os.name == "nt"
-
 _Call = Callable[[], object]
 
 
@@ -16,7 +14,7 @@ def run_at_fork(
     *, before: _Call | None = None, after_in_parent: _Call | None = None,
     after_in_child: _Call | None = None,
 ) -> None:  # fmt: skip
-    """Register functions to call when the process forks. Do nothing on systems without fork."""
+    """Register functions to call when the process forks. On systems without fork, do nothing."""
     register: Any = getattr(os, "register_at_fork", None)
     given = {"before": before, "after_in_parent": after_in_parent, "after_in_child": after_in_child}
     if register is not None:
@@ -27,8 +25,8 @@ _last: Final[list[_Call]] = []
 
 
 def run_last_at_exit(function: _Call) -> None:
-    """Register a function to call when the interpreter exits, after the exit handlers that the
-    program registered since it imported hookbus.
+    """Register a function to call when the interpreter exits. It runs after the exit handlers that
+    the program registered since the import of hookbus.
     """
     _last.append(function)
 
@@ -37,125 +35,3 @@ def run_last_at_exit(function: _Call) -> None:
 def _at_exit() -> None:
     for function in _last:
         function()
-
-
-def is_process_running(pid: int) -> bool:
-    """Return whether a process exists. If that cannot be determined, it counts as running.
-
-    Raises:
-        PermissionError: if the process belongs to another user.
-        OverflowError: if the number is too large for a process id.
-    """
-    if IS_WINDOWS:
-        return _is_running_on_windows(pid)
-    send: Any = getattr(os, "kill", None)
-    if send is None:
-        return True
-    try:
-        send(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def _is_running_on_windows(pid: int) -> bool:
-    # os.kill(pid, 0) would send Ctrl-C on Windows.
-    import ctypes
-
-    query, still_active, invalid_parameter, access_denied = 0x1000, 259, 87, 5
-    windows: Any = ctypes
-    kernel = windows.WinDLL("kernel32", use_last_error=True)
-    kernel.OpenProcess.restype = ctypes.c_void_p  # a handle has the size of a pointer
-    handle = kernel.OpenProcess(query, False, pid)
-    if not handle:
-        error = windows.get_last_error()
-        if error == access_denied:
-            raise PermissionError(f"process {pid} belongs to another user")
-        return bool(error != invalid_parameter)
-    try:
-        code = ctypes.c_ulong()
-        is_known = kernel.GetExitCodeProcess(ctypes.c_void_p(handle), ctypes.byref(code))
-        return not is_known or code.value == still_active
-    finally:
-        kernel.CloseHandle(ctypes.c_void_p(handle))
-
-
-def user_name() -> str:
-    """Return the name of the account of this process, or a description of an account without a
-    name.
-    """
-    name = account_name()
-    if name is not None:
-        return name
-    number: Any = getattr(os, "getuid", None)
-    return "unknown user" if number is None else f"user {number()}"
-
-
-def account_name() -> str | None:
-    """Return the name of the account that this process runs under, or None if it has no name.
-
-    It does not read environment variables, which the user can set.
-    """
-    try:
-        return os.getlogin() if IS_WINDOWS else _name_of_uid()
-    except (OSError, ImportError, KeyError):  # a system without users, or a user without a name
-        return None
-
-
-def _name_of_uid() -> str:
-    import pwd
-
-    users: Any = pwd
-    return str(users.getpwuid(os.getuid()).pw_name)
-
-
-def read_at(file: int, count: int, position: int) -> bytes:
-    """Return bytes from a position in an open file to which other code only appends."""
-    read: Any = getattr(os, "pread", None)
-    if read is not None:
-        return bytes(read(file, count, position))
-    os.lseek(file, position, os.SEEK_SET)
-    return os.read(file, count)
-
-
-BINARY: Final[int] = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-"""Flags of `os.open` for binary files that child processes do not inherit."""
-
-
-class NoLocks(OSError):
-    """The system, or the file system of a file, cannot lock files."""
-
-
-def lock_file(file: int) -> bool:
-    """Lock an open file for this process, until the file is closed or the process ends, however it
-    ends. Return False if another open file has the lock.
-
-    A child process that inherited the open file also holds the lock.
-
-    Raises:
-        NoLocks: if the system, or the file system, has no such locks.
-    """
-    try:
-        (_lock_on_windows if IS_WINDOWS else _lock_on_posix)(file)
-    except (BlockingIOError, PermissionError):
-        return False
-    except (ImportError, OSError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise NoLocks(f"this system or file system cannot lock files ({why})") from None
-    return True
-
-
-def _lock_on_posix(file: int) -> None:
-    import fcntl
-
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _lock_on_windows(file: int) -> None:
-    import msvcrt
-
-    windows: Any = msvcrt
-    # Bytes that are locked cannot be read, so lock one behind all data.
-    os.lseek(file, 1 << 30, os.SEEK_SET)
-    windows.locking(file, windows.LK_NBLCK, 1)
-    os.lseek(file, 0, os.SEEK_SET)

@@ -57,7 +57,7 @@ _MROS: Final = "__hookbus_mros__"
 _IMMUTABLE: Final = 1 << 8
 
 HEAP_TYPE: Final = 1 << 9
-"""The type flag of a class written in Python, whose attributes may change at any time."""
+"""The type flag of a class written in Python. Its attributes may change at any time."""
 
 mro_of: Final = type.__dict__["__mro__"].__get__
 """Returns the MRO that Python uses to look up attributes, regardless of overrides in a

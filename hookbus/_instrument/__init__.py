@@ -1,1 +1,1 @@
-"""`instrument` makes methods and functions of existing code hookable."""
+"""Make methods and functions of existing code hookable with `instrument`."""

@@ -1,4 +1,4 @@
-"""`instrument` makes methods and functions of existing code hookable, and can undo this."""
+"""Make methods and functions of existing code hookable with `instrument`, and undo this."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from types import ModuleType
-from typing import Any, Literal, NamedTuple, TypeVar, Unpack
+from typing import Any, NamedTuple, TypeVar, Unpack
 
 from .._bus import Bus, default_bus
 from .._connections.verdicts import NOTHING
 from .._ground.errors import did_you_mean
 from .._ground.keywords import check_bus
 from .._hookable import hooked
-from .._hooks.hook import Hook, held_in, hook_of
+from .._hooks.hook import held_in, hook_of
 from .._hooks.identity import with_subclasses
-from .._hooks.signature import kind_of
 from .._hooks.site import DEFAULTS, HookOptions, HookSettings, settings_of
 from ..exceptions import HookError
-from .awaitables import awaited, deferred
 
 Undo = Callable[[], None]
 
@@ -31,59 +29,32 @@ def instrument(
 ) -> Undo:  # fmt: skip
     """Make methods of an existing class, or functions of a module, hookable.
 
-    A function is also replaced in every loaded module that imported it by name.
+    A function is also replaced in every loaded module that has imported it by name.
 
     Args:
         owner: the class or the module.
-        names: the names of methods or functions, which are also the names of their hooks; or
-            mappings from the name of a method or function to the name of its hook.
+        names: the names of methods or functions, which are also used as names of the hooks. A
+            mapping from the name of a method or function to the name of its hook is also possible.
         bus: the bus of the signals.
-        subclasses: also wrap overrides in present and future subclasses. In that case, the class
-            itself does not need to have the method.
+        subclasses: whether to wrap overrides in present and future subclasses, too. In that case,
+            the class itself does not need to define the method.
         options: `require_guard`, `on_block`, `sender`, `async_receivers`, `sealed`, `identity`,
-            `passes` and `labels`, as in `hookable`. Adapters also use three more options.
-            `read_only` names arguments whose `dict`s and `list`s receivers get as read-only copies,
-            while the body gets plain copies. `sealed_fields` names arguments whose seal also covers
-            fields of pydantic models, dataclasses and attrs objects, and items of subclasses of
-            containers; `"result"` means the result and each item. `hidden` names trailing
-            parameters that receivers do not see.
+            `passes` and `labels`, as in `hookable`. Adapters can also use three more options.
+            `read_only` lists arguments whose `dict`s and `list`s are read-only copies for receivers
+            and plain copies for the body. `sealed_fields` lists arguments whose seal also covers
+            the fields of pydantic models, dataclasses and attrs objects, and the items of container
+            subclasses. The name `"result"` stands for the result and each item. `hidden` lists
+            trailing parameters that receivers do not see.
 
     Returns:
-        A function that restores everything. A second call does nothing.
+        A function that restores the original methods or functions. A second call does nothing.
 
     Raises:
-        HookError: for a method or function that does not exist, is built in, or is not a function.
-            In that case, nothing has changed.
+        HookError: if a method or function does not exist, is built in, or is not a function. In
+            that case, nothing has changed.
     """
     check_bus(bus)
-    return _put_in(owner, names, _Made(bus, settings=settings_of(**options)), subclasses=subclasses)
-
-
-def instrument_with(
-    owner: type | ModuleType, *names: str | Mapping[str, str], bus: Bus = default_bus,
-    subclasses: bool = False, kind: Literal["async"] | None = None,
-    above: Callable[[Any], Any] | None = None, **options: Unpack[HookOptions],
-) -> Undo:  # fmt: skip
-    """Do what `instrument` does, with two more options for adapters of this package.
-
-    Args:
-        owner: as in `instrument`, like `names`, `bus`, `subclasses` and `options`.
-        kind: `"async"` for plain functions that return an awaitable or an async context manager.
-            The hooked call then begins when the caller awaits or enters it.
-        above: takes each hookable method and returns the plain function that replaces it in the
-            class and calls it. `explain` and connections treat that function as the hookable.
-
-    Returns:
-        A function that restores everything.
-
-    Raises:
-        HookError: as in `instrument`, and for a function that is already async.
-    """
-    check_bus(bus)
-    if kind not in (None, "async"):
-        raise HookError(f"kind={kind!r} must be 'async'; otherwise leave it out")
-    made = _Made(bus, above, kind, settings_of(**options))
-    return _put_in(owner, names, made, subclasses=subclasses)
+    return _put_in(owner, names, _Made(bus, settings_of(**options)), subclasses=subclasses)
 
 
 def _put_in(
@@ -114,14 +85,14 @@ C = TypeVar("C", bound=type)
 
 
 def hook_overrides(cls: C) -> C:
-    """Class decorator: also make every override of a hookable method of this class hookable.
+    """Decorate a class so that all overrides of its hookable methods are also hookable.
 
-    It applies to present and future subclasses. For classes that you did not write, use
+    It applies to present and future subclasses. For classes that you cannot edit, use
     `instrument(..., subclasses=True)`. An override gets the hook name, bus, `require_guard`,
     `on_block` and `identity` of the method that it overrides.
 
     Args:
-        cls: a class with hookable methods, defined in it or inherited.
+        cls: a class that defines or inherits hookable methods.
 
     Returns:
         The class itself.
@@ -162,32 +133,16 @@ def _name_of(owner: type | ModuleType) -> str:
 
 
 class _Made(NamedTuple):
-    """The settings for creating hookables, and the function that wraps them."""
+    """The bus and the settings for new hookables."""
 
     bus: Bus
-    above: Callable[[Any], Any] | None = None
-    kind: str | None = None
     settings: HookSettings = DEFAULTS
-
-    def of(self, raw: Any, name: str) -> tuple[Any, Hook]:
-        """Return the replacement for `raw`, and its hook."""
-        if isinstance(raw, (classmethod, staticmethod)):
-            inner, below = self.of(raw.__func__, name)
-            return type(raw)(inner), below
-        body = raw if self.kind is None else awaited(raw)
-        shell: Any = hooked(body, name, self.bus, self.settings, is_kind_set=self.kind is not None)
-        hook: Hook = shell.__hookbus__
-        for layer in (deferred if self.kind else None, self.above):
-            if layer is not None:
-                shell = layer(shell)
-                shell.__hookbus__, hook.shell = hook, shell
-        return shell, hook
 
 
 def _check(
     owner: type | ModuleType, attribute: str, name: str, made: _Made, *, subclasses: bool
 ) -> None:
-    """Reject an attribute that cannot be hooked, before any change."""
+    """Raise HookError for an attribute that cannot be hooked, before anything is changed."""
     where = f"{_name_of(owner)}.{attribute}"
     raw = inspect.getattr_static(owner, attribute, NOTHING)
     if raw is NOTHING and subclasses and isinstance(owner, type):
@@ -208,9 +163,6 @@ def _check(
             f"{where} is a {type(raw).__name__}, not a function written in Python: hook a method "
             "that calls it instead"
         )
-    own = kind_of(getattr(raw, "__func__", raw))
-    if made.kind is not None and present is None and own != "sync":
-        raise HookError(f"{where} is already {own}: leave out kind={made.kind!r}")
     if not name.isidentifier():
         raise HookError(f"the hook's name for {where} must be an identifier, not {name!r}")
 
@@ -233,7 +185,8 @@ def _wrap(cls: type, attribute: str, name: str, made: _Made, undos: ExitStack) -
     if hook_of(raw) is not None:
         return
     is_own = attribute in vars(cls)
-    wrapped, hook = made.of(raw, name)
+    wrapped: Any = hooked(raw, name, made.bus, made.settings)
+    hook: Any = hook_of(wrapped)
 
     def undo() -> None:
         # If other code has replaced the attribute since, the replacement stays. The shell below it
@@ -259,7 +212,8 @@ def _wrap_function(
     raw = vars(module)[attribute]
     if hook_of(raw) is not None:
         return
-    wrapped, hook = made.of(raw, name)
+    wrapped: Any = hooked(raw, name, made.bus, made.settings)
+    hook: Any = hook_of(wrapped)
 
     def undo() -> None:
         _replace_everywhere(wrapped, raw)  # including modules that have imported it since
@@ -270,7 +224,7 @@ def _wrap_function(
 
 
 def _replace_everywhere(old: Any, new: Any) -> None:
-    """Replace one function with another in every module that contains it, under any name."""
+    """Replace a function in every module that contains it under any name."""
     for module in list(sys.modules.values()):
         held = module.__dict__ if isinstance(module, ModuleType) else {}
         for name in [name for name, value in list(held.items()) if value is old]:

@@ -1,1 +1,1 @@
-"""Methods of plugin objects that are marked as receivers, and globs of hook names."""
+"""Marked methods of plugin objects, and globs for the names of hooks."""

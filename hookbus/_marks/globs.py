@@ -1,4 +1,4 @@
-"""Receivers of plugin objects that are connected to every hook that matches a glob."""
+"""Connect receivers of plugin objects to every hook that matches a glob."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..exceptions import HookError
 
 
 class Globs:
-    """Receivers registered for globs such as `pre_send_*`, for existing and future hooks of a
-    bus.
+    """Receivers that are registered for globs such as `pre_send_*`. They are connected to existing
+    and later hooks of a bus.
     """
 
     def __init__(self, bus: Any) -> None:
@@ -25,7 +25,7 @@ class Globs:
         self, name: str, receiver: Callable[..., Any], options: dict[str, Any]
     ) -> Callable[[], None]:
         """Connect a receiver to a signal, or to the signals of all hooks that a glob matches.
-        Return a function that disconnects it.
+        Return a function that disconnects the receiver.
 
         Raises:
             HookError: if the glob does not begin with a phase, or if a connection is rejected.
@@ -62,7 +62,7 @@ class Globs:
             each.meet(hook)
 
     def unmet(self) -> Iterator[str]:
-        """Yield the globs that do not match any hook yet."""
+        """Yield the globs that match no hook yet."""
         yield from dict.fromkeys(each.text for each in self._all.values() if not each.met)
 
 
@@ -77,8 +77,8 @@ class _Glob:
         self.undo, self.met = ExitStack(), set[str]()
 
     def meet(self, hook: str) -> None:
-        """Connect the receiver to a hook if the glob matches it. Hookspecs are skipped, because
-        they have no phases.
+        """Connect the receiver to a hook if the glob matches it. Skip hookspecs, because they have
+        no phases.
         """
         if hook in self.met or not self._matches(hook):
             return

@@ -1,4 +1,4 @@
-"""Methods of a plugin object that are marked as receivers, so that `bus.register` connects them."""
+"""Mark methods of a plugin object as receivers, so that `bus.register` connects them."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def receives(
 def receives(name: str, /, **options: Any) -> Callable[[F], F]:
     """Mark a method of a plugin object as a receiver of the signal `name`.
 
-    `bus.register(obj)` connects it, or the method that overrides it.
+    `bus.register(obj)` connects the method, or the method that overrides it.
 
     Args:
-        name: the signal, such as `"pre_reply"`, or a hookspec.
-        options: `sender` and the options of `connect`. `bus.register` checks whether they are valid
-            for the signal.
+        name: a signal, such as `"pre_reply"`, or the name of a hookspec.
+        options: `sender` and the options of `connect`. `bus.register` checks whether the options
+            are valid for the signal.
 
     Returns:
-        A decorator that returns the method. A method can be marked several times.
+        A decorator that returns the method. You can mark a method several times.
 
     Raises:
-        HookError: for an option that is never valid.
+        HookError: if an option can never be valid.
     """
     if not isinstance(name, str):
         raise HookError(f"{name!r:.60} is not the name of a signal: write @receives('pre_...')")
@@ -56,9 +56,9 @@ def receives(name: str, /, **options: Any) -> Callable[[F], F]:
 
 
 def marked(plugin: object) -> list[tuple[str, str, dict[str, Any]]]:
-    """Return the marks that `receives` has set in a plugin: attribute, signal and options. An
-    override inherits the marks of the overridden method. A function in the object's own `__dict__`
-    uses its own marks.
+    """Return the marks that `receives` has added to the methods of a plugin: attribute, signal and
+    options. An override inherits the marks of the overridden method. A function in the object's own
+    `__dict__` uses its own marks.
 
     Raises:
         HookError: if no method is marked.

@@ -1,4 +1,4 @@
-"""Helpers of `modes`: apply the rules of `merge`, and inspect modes."""
+"""Helpers for the module `modes`: apply the rules of `merge`, and inspect modes."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _KINDS: Final[dict[Any, tuple[type, ...]]] = {
     update: (Mapping,),
     intersect: (list, tuple, set, frozenset),
 }
-"""The types that a rule accepts. A rule that is not listed accepts any type."""
+"""The types that a rule accepts. A rule without an entry accepts any type."""
 
 
 def rule_of(key: str, rule: Any) -> Function:
     """Return a rule as a function.
 
     Raises:
-        HookError: if the rule does not exist.
+        HookError: if no such rule exists.
     """
     found = RULES.get(rule) if isinstance(rule, str) else rule
     if not callable(found):
@@ -52,8 +52,8 @@ def name_of(function: Callable[..., Any]) -> str:
 def merged_with(
     merged: Merged, answer: object, of_key: Mapping[str, Function], of_rest: Function | None
 ) -> tuple[Merged, str | None]:
-    """Return the merged values with one answer added. If the answer is invalid, return the values
-    without it, with `intersect` keys narrowed, and the reason.
+    """Return the merged values after one more answer. If the answer is invalid, return the values
+    without this answer, but with `intersect` keys narrowed, and the reason.
     """
     if not isinstance(answer, Mapping):
         wanted = ", ".join(of_key) or "keys"
@@ -78,7 +78,7 @@ def merged_with(
 def _added(
     draft: Merged, key: str, rule: Function | None, value: Any, known: Mapping[str, Any]
 ) -> str | None:
-    """Add one value to the draft. Return the reason if it was rejected, else None."""
+    """Add one value to the draft. Return the reason if the value was rejected, else None."""
     if rule is None:
         return f"merge has no rule for {key!r}{did_you_mean(str(key), known)}"
     kinds = _KINDS.get(rule, (object,))
@@ -100,8 +100,8 @@ def _added(
 def steps_of(
     mode: Callable[..., Any], broadcast: Callable[[Any], Any]
 ) -> Callable[[Any, Mapping[str, Any]], Any]:
-    """Return a mode as a generator function. If the mode is a plain function, it gets the list of
-    all answers.
+    """Return a mode as a generator function. If the mode is a plain function, the generator
+    function passes it the list of all answers.
     """
     if not callable(mode):
         raise HookError(

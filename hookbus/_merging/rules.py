@@ -1,4 +1,4 @@
-"""The rules of `modes.merge`. Each is a function of the earlier and the later value of a key."""
+"""The rules of `modes.merge`. Each rule takes the earlier and the later value of a key."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ def __dir__() -> list[str]:
 
 
 def last(earlier: Any, later: Any) -> Any:
-    """Keep the later of two values."""
+    """Return the later value."""
     return later
 
 
 def first(earlier: Any, later: Any) -> Any:
-    """Keep the earlier of two values."""
+    """Return the earlier value."""
     return earlier
 
 
 def concat(earlier: Any, later: Any) -> Any:
-    """Join strings, lists or tuples: the earlier value, then the later value."""
+    """Concatenate strings, lists or tuples: the earlier value, then the later value."""
     return earlier + later
 
 
 def update(earlier: Any, later: Any) -> Any:
-    """Join two mappings. If both have a key, the later value is used."""
+    """Merge two mappings. If both mappings have a key, the later value is used."""
     return {**earlier, **later}
 
 
 def intersect(earlier: Any, later: Any) -> Any:
-    """Keep the items that are in both values, in the order of the earlier value. Use this rule for
+    """Return the items that are in both values, in the order of the earlier value. This rule suits
     an allow list.
     """
     if isinstance(earlier, AbstractSet):

@@ -1,6 +1,4 @@
-"""Keep track of all exporters, so that `report` can list exporters that are not connected to a
-bus.
-"""
+"""Keep a list of all exporters, so that `report` can find exporters without a bus."""
 
 from __future__ import annotations
 
@@ -14,10 +12,10 @@ from .._hooks.switchboard import buses
 
 
 class Exporter:
-    """A listener that sends events outside the process, and must be closed at the end.
+    """A listener that sends events outside the process. The program must close it before exit.
 
     Attributes:
-        is_used: whether it has received an event, or was closed.
+        is_used: whether the exporter has received an event or was closed.
     """
 
     is_used = False
@@ -25,18 +23,18 @@ class Exporter:
     _bus: weakref.ref[Any] | None = None
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
-        """Record the line that creates the exporter."""
+        """Create the exporter, and record the line of code that created it."""
         made = super().__new__(cls)
         made._place = _caller()
         _all.add(made)
         return made
 
     def _note_bus(self, bus: Any) -> None:
-        """Record the bus that sends its events to this exporter."""
+        """Record the bus whose events this exporter receives."""
         self._bus = weakref.ref(bus)
 
     def _disconnect(self) -> None:
-        """Disconnect the exporter from every bus, because it was closed."""
+        """Disconnect the closed exporter from every bus."""
         self.is_used = True
         for bus in buses():
             bus.events.disconnect(self)
@@ -46,7 +44,7 @@ _all: Final[weakref.WeakSet[Exporter]] = weakref.WeakSet()
 
 
 def unconnected() -> Iterator[str]:
-    """Yield a message for each exporter that exists but receives events from no bus."""
+    """Yield a message for each exporter that is not connected to a bus."""
     connected = {
         id(each.function) for bus in buses() for each in bus.events.connections()
     }  # fmt: skip

@@ -1,4 +1,6 @@
-"""Remove secrets from events before listeners get them. The calls themselves stay unchanged."""
+"""Remove secrets from events before listeners receive the events. The calls themselves stay
+unchanged.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,12 @@ if TYPE_CHECKING:
     from ..events import Event
 
 SECONDS: Final = 0.1
-"""The time limit for the redaction of an event, in seconds. Values that are not checked by then are
-not shown.
+"""The time limit for the redaction of an event, in seconds. A placeholder replaces values that are
+not checked within this time.
 """
 
 GUARDED: Final = 4_000
-"""The maximum length of a string for `guards=`, because its patterns are slow."""
+"""The maximum length of a string that `guards=` redacts, because its patterns are slow."""
 
 REDACTED: Final = "<redacted>"
 UNREDACTED: Final = "<could not be redacted>"
@@ -40,13 +42,14 @@ Function = Callable[[str, Any], Any]
 
 @attrs.define(eq=False)
 class Redactor:
-    """The settings of one `bus.redact`.
+    """The settings of one call of `bus.redact`.
 
     Attributes:
-        names: patterns of names whose values are removed.
-        patterns: patterns whose matches are removed from strings and numbers.
-        guards: an object whose method `text` returns the replacement of a string.
-        function: returns the replacement of a value, given its name and the value.
+        names: patterns for names. The values with these names are removed.
+        patterns: patterns for secrets in strings and numbers. Each match is removed.
+        guards: an object whose method `text` returns the redacted form of a string.
+        function: a function that takes the name of a value and the value, and returns the
+            replacement.
         is_logged: whether a failure of this redactor has been logged.
     """
 
@@ -62,7 +65,7 @@ class Redactor:
 
 
 class Redaction:
-    """The redaction of the events of one bus, by the settings in `bus.events.redactors`."""
+    """Redacts the events of one bus with the settings in `bus.events.redactors`."""
 
     def __init__(self, bus: Any) -> None:
         self._redactors: list[Redactor] = bus.events.redactors
@@ -71,7 +74,9 @@ class Redaction:
         self, names: str | Iterable[str], patterns: str | Iterable[str], guards: Any,
         function: Function | None,
     ) -> Callable[[], None]:  # fmt: skip
-        """Redact from now on; see `Bus.redact`. Return a function that stops this redaction."""
+        """Redact all later events, as `Bus.redact` describes. Return a function that stops this
+        redaction.
+        """
         made = redactor(names, patterns, guards, function)
         self._redactors.append(made)
 
@@ -82,7 +87,7 @@ class Redaction:
         return undo
 
     def redacted(self, event: Event) -> Event | None:
-        """Return the redacted event, or None if it could not be created."""
+        """Return the redacted event, or None if the redaction failed."""
         try:
             return redacted(event, self._redactors)
         except Exception as error:  # the stack or memory is exhausted
@@ -92,7 +97,7 @@ class Redaction:
     def redacted_values(
         self, values: Mapping[str, Any], session: Any, seconds: float
     ) -> dict[str, Any]:
-        """Return the values as redacted plain data, under the same names."""
+        """Return the values as redacted plain data under the same names."""
         return redacted_values(values, self._redactors, session, seconds)
 
 
@@ -100,7 +105,7 @@ def redactor(
     names: str | Iterable[str], patterns: str | Iterable[str], guards: Any,
     function: Function | None,
 ) -> Redactor:  # fmt: skip
-    """Check the arguments of `bus.redact` and return them, or raise HookError."""
+    """Check the arguments of `bus.redact`, and return them as a `Redactor`."""
     globs = _compiled(names, "names", lambda each: re.compile(translate(each.casefold())))
     try:
         library: Any = import_module("regex")
@@ -114,12 +119,12 @@ def redactor(
     made = Redactor(globs, forms, guards, function)
     if not (globs or made.reads_texts):
         options = "names=, patterns=, guards= or function="
-        raise HookError(f"redact() has nothing to look for: pass {options}")
+        raise HookError(f"redact() has nothing to redact: pass {options}")
     return made
 
 
 def redacted(event: Event, asked: Iterable[Redactor]) -> Event:
-    """Return an event without the secrets that these redactors remove."""
+    """Return an event without the secrets that these redactors find."""
     from ..events import HIDDEN, make_event
 
     fields, redactors = dict(vars(event)), tuple(asked)
@@ -147,14 +152,14 @@ def redacted_values(
     values: Mapping[str, Any], asked: Iterable[Redactor], session: Any, seconds: float
 ) -> dict[str, Any]:
     """Return the values as plain data under the same names, without the secrets that these
-    redactors remove. Values that are not checked in time are not shown.
+    redactors find. A placeholder replaces values that are not checked within the time limit.
     """
     clean = _Cleaning(tuple(asked), session, seconds)
     return {name: clean.of(name, value) for name, value in values.items()}
 
 
 class _Cleaning:
-    """The redaction of one event, with its time limit."""
+    """The redaction of one event within a time limit."""
 
     def __init__(
         self, redactors: tuple[Redactor, ...], session: Any, seconds: float = SECONDS
@@ -163,7 +168,7 @@ class _Cleaning:
         self._until = time.perf_counter() + seconds
 
     def of(self, name: str, value: Any) -> Any:
-        """Return plain data after redaction. `name` is the name under which it is stored."""
+        """Return plain data after redaction. `name` is the name of the value."""
         if self._is_named(name):
             return REDACTED
         if isinstance(value, list):
@@ -176,7 +181,9 @@ class _Cleaning:
         return made
 
     def _leaf(self, value: Any, name: str | None = None) -> Any:
-        """Return a string, number, True, False or None after redaction; a key has no name."""
+        """Return a string, number, True, False or None after redaction. The key of a mapping has no
+        name.
+        """
         for redactor in self._redactors:
             try:
                 value = self._through(redactor, value, name)

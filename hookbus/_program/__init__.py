@@ -1,1 +1,1 @@
-"""A running program: settings, HOOKBUS_JOURNAL, switches, and a socket for its own user."""
+"""Prepare and control a program: settings, recording, switches, a control socket."""

@@ -1,1 +1,1 @@
-"""Questions that receivers answer: hookspecs, providers, and the combination of answers."""
+"""Questions that receivers answer: hookspecs, providers, and combined answers."""

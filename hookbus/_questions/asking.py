@@ -1,6 +1,6 @@
-"""Ask a question whose mode decides which receivers to call. There is one implementation, a
-coroutine. For a plain `def`, it never waits, so `run_without_waiting` runs it to completion in
-one step.
+"""Ask a question whose mode decides which receivers are called. A single coroutine implements sync
+and async questions. For a plain `def`, the coroutine never waits, so `run_without_waiting`
+completes it in one step.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from .providers import OpenScope
 
 __tracebackhide__: Final = True
 NOT_ASKED: Final = object()
-"""The result for a receiver that was not called."""
+"""The placeholder for the answer of a receiver that was not called."""
 
 Values = tuple[Any, ...]
 
 
 def answered(call: Call, seat: Seat, answer: Any) -> Any:
-    """Check an answer of a question and return it. A `Block` blocks the question."""
+    """Check an answer to a question, and return the answer. A `Block` blocks the question."""
     kind, hook = type(answer), call.plan.hook
     if issubclass(kind, Block) and hook.rules.mode is not modes.void:
         outcome.block(call, seat, answer)
@@ -49,13 +49,13 @@ class Asking:
     """The state of asking a question once. An around that asks again uses a new state.
 
     Attributes:
-        seats: the receivers that may be called, in order, each as the mode's object and as a seat.
-        past: the entry of a historic question if the question is repeated.
-        asks_all: whether every receiver is called, even if the mode does not need it.
-        answers: the answers so far with their receivers, in the order of the calls.
-        failures: the failed receivers so far, in the same order. They are collected only if every
-            receiver is called.
-        ending: the exception that ends the question once every receiver has been called.
+        seats: the receivers that may be called, in order. Each is a pair: the object that the mode
+            sees, and the seat.
+        past: for a historic question, the record of the call, if the question is repeated.
+        asks_all: whether to call every receiver, even if the mode does not need its answer.
+        answers: the answers so far with their receivers, in call order.
+        failures: the failures so far, in call order. They are collected only if `asks_all` is true.
+        ending: the exception to raise after all receivers have been called.
     """
 
     seats: Any
@@ -68,7 +68,7 @@ class Asking:
     ending: BaseException | None = None
 
     def steps_for(self, call: Call, values: Values) -> Any:
-        """Start asking with these values, and return the mode as a generator."""
+        """Begin to ask with these values, and return the mode as a generator."""
         spec = call.plan.hook
         self.scope = self.scope or OpenScope.around(spec)
         self.answers, self.failures = [], []
@@ -79,7 +79,7 @@ class Asking:
         return spec.rules.steps([token for token, _ in self.seats], arguments)
 
     def wanted(self, call: Call, request: Any, values: Values) -> tuple[list[Seat], Values]:
-        """Return the receivers that a mode wants to call, and the values to call them with."""
+        """Return the receivers that a mode selects, and the values for their calls."""
         signature, given = call.plan.hook.function_signature, request
         is_pair = isinstance(request, tuple) and len(request) == 2
         if is_pair and isinstance(request[1], Mapping):
@@ -108,7 +108,9 @@ class Asking:
         return answer
 
     def fail(self, call: Call, seat: Seat, error: BaseException) -> modes.Answer[Any]:
-        """Handle a failure immediately, or at the end if every receiver is called."""
+        """Handle a failure now. If all receivers must be called, raise its exception only at the
+        end.
+        """
         answer = modes.Answer[Any](seat.receiver.name, seat.receiver.where, error=error)
         if self.asks_all:
             self.failures.append(answer)
@@ -127,7 +129,7 @@ class Asking:
         return answer
 
     def reject(self, call: Call, rejected: modes.Reject) -> None:
-        """Turn an answer that the mode rejects into a failure of its receiver."""
+        """Treat an answer that the mode rejects as a failure of its receiver."""
         name = call.plan.hook.name
         for index, (seat, answer) in enumerate(self.answers):  # noqa: B007
             if answer is rejected.answer:
@@ -149,8 +151,8 @@ def ask(asking: Asking, call: Call, values: Values) -> Coroutine[Any, Any, Any]:
 
 
 async def _everyone(asking: Asking, call: Call, values: Values) -> Any:
-    """Call the receivers that the mode selects, then the remaining ones. An exception is raised
-    after all calls.
+    """Call the receivers that the mode selects, then the remaining receivers. If a call raises, the
+    exception is raised after all calls.
     """
     result: Any = None
     out: BaseException | None = None
@@ -200,7 +202,9 @@ async def _led(asking: Asking, call: Call, values: Values) -> Any:
 async def _several(
     asking: Asking, call: Call, seats: Sequence[Seat], values: Values
 ) -> list[modes.Answer[Any]]:
-    """Call several receivers, in parallel if possible. Then raise the most urgent exception."""
+    """Call several receivers, concurrently if possible. Then raise the most urgent exception, if
+    any.
+    """
     call.said = "nothing"
     pairs: Sequence[Any] = [None] * len(seats)
     began, out = time.perf_counter(), None
@@ -227,7 +231,7 @@ async def _several(
 async def _beside(
     asking: Asking, call: Call, seats: Sequence[Seat], values: Values
 ) -> tuple[list[Any], BaseException | None]:
-    """Call several receivers in parallel, with a task for each one that awaits."""
+    """Call several receivers concurrently, with a task for each receiver that awaits."""
     found: list[Any] = [None] * len(seats)
     waiting: dict[int, Any] = {}
     for index, seat in enumerate(seats):
@@ -245,13 +249,13 @@ async def _beside(
 
 
 def answers_at_once(seat: Seat) -> bool:
-    """Return whether calling a receiver is a plain call, even if it returns an awaitable."""
+    """Return whether a receiver can be called directly, even if it returns an awaitable."""
     receiver = seat.receiver
     return not receiver.is_async and seat.timeout is None and "ctx" not in receiver.parameters.names
 
 
 def _at_once(call: Call, seat: Seat, values: Values) -> tuple[Any, BaseException | None]:
-    """Call a plain receiver without awaiting."""
+    """Call a plain receiver without awaiting its result."""
     try:
         return run_without_waiting(call.plan.turns[seat](*values, call)), None
     except BaseException as error:
@@ -261,7 +265,7 @@ def _at_once(call: Call, seat: Seat, values: Values) -> tuple[Any, BaseException
 async def _one(
     asking: Asking, call: Call, seat: Seat, values: Values, pair: Any
 ) -> modes.Answer[Any]:
-    """Call one receiver, or use its result if it was called before."""
+    """Call one receiver, or use the result of its earlier call."""
     try:
         value, error = pair or (await _turn(asking, call, seat, values), None)
         del pair

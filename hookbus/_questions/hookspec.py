@@ -44,29 +44,29 @@ def hookspec(mode: Callable[[list[Any]], R], **options: Unpack[Declared]) -> Of[
 def hookspec(
     mode: Any, *, name: str | None = None, bus: Bus = default_bus, historic: bool = False
 ) -> Any:
-    """Declare a question: put `@hookspec(mode)` on a `def` or `async def` whose parameters are its
-    arguments.
+    """Declare a question: put `@hookspec(mode)` on a `def` or `async def`. Its parameters are the
+    arguments of the question.
 
-    The body of the function never runs. Connect receivers to the decorated function, or by the name
-    of the question with `@receives("name")` and `bus.register(obj)`. Their parameters name the
-    arguments that they need. An `async def` question takes sync and async receivers, a `def`
-    question only plain functions.
+    The body of the function never runs. Connect receivers to the decorated function. You can also
+    connect them by the name of the question, with `@receives("name")` and `bus.register(obj)`. The
+    parameters of a receiver select the arguments that it needs. An `async def` question accepts
+    sync and async receivers. A `def` question accepts only plain functions.
 
     Args:
-        mode: how the answers are combined into one result: a function of `hookbus.modes`, or your
-            own.
+        mode: a function of `hookbus.modes` or your own function, which combines the answers into
+            one result.
         name: the name of the question. None means the name of the function.
         bus: the bus of the question.
-        historic: keep the arguments of every call, so that `replay()` can call receivers that are
-            connected later.
+        historic: whether to record the arguments of every call, so that `replay()` can call
+            receivers that are connected later.
 
     Returns:
-        A decorator. It returns a plain function with the signature of the decorated one. Call it to
-        ask; `Hookspec` lists its other methods.
+        A decorator. It returns a plain function with the signature of the decorated function. Call
+        this function to ask the question. `Hookspec` describes its methods.
 
     Raises:
         HookError: if the function cannot be a question, or if the name is already used on the bus.
-            The message says what to write instead.
+            The message contains the correct form.
     """
     check_bus(bus)
     if is_coroutine_callable(mode):

@@ -1,5 +1,4 @@
-"""The types of a hookspec for type checkers: the result of a question depends on its mode and
-kind.
+"""Types of hookspecs for type checkers. The result type of a question depends on its mode and kind.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ class Declared(TypedDict, total=False):
 
 
 class Connects(Protocol):
-    """The methods that a hookspec shares with its signal. `weak` and the options are those of
-    `HookSignal.connect`, except for the sender and the role. `on_error` decides what happens when a
-    receiver fails. With `"isolate"` (the default) the other receivers are still called. With
-    `"raise"` the caller gets a `ReceiverError`. With `"block"` the question is blocked: the caller
-    gets `HookBlocked`.
+    """The methods that a hookspec shares with its signal. `weak` and the options are the same as in
+    `HookSignal.connect`, except for the sender and the role. `on_error` is the failure policy of
+    the receiver. With `"isolate"` (the default), the other receivers are still called. With
+    `"raise"`, the caller gets a `ReceiverError`. With `"block"`, the question is blocked and the
+    caller gets `HookBlocked`.
     """
 
     signal: HookSignal
@@ -55,17 +54,17 @@ class Connects(Protocol):
         self, receiver: Callable[..., Any], *, weak: bool | None = None,
         **options: Unpack[QuestionOptions],
     ) -> Connection:  # fmt: skip
-        """Connect immediately and return the handle of the connection, which can be used in a
-        `with` statement.
+        """Connect a receiver immediately, and return the handle of the connection. You can use the
+        handle in a `with` statement.
         """
         ...
 
     def disconnect(self, receiver: Callable[..., Any]) -> None:
-        """Disconnect a receiver. If it is not connected, nothing happens."""
+        """Disconnect a receiver. If the receiver is not connected, nothing happens."""
         ...
 
     def muted(self) -> AbstractContextManager[None]:
-        """Call no receivers in the current task (or thread) while the block is open."""
+        """Suppress the receivers in the current task or thread while the block is open."""
         ...
 
     def retire(self) -> None:
@@ -90,7 +89,7 @@ class Hookspec(Connects, Protocol[P, T_co, R_co]):
         ...
 
     def replay(self) -> tuple[Answers[T_co, R_co], ...]:
-        """Repeat every earlier call of a historic hookspec, in order, for the receivers that were
+        """Repeat every earlier call of a historic hookspec, in order, for receivers that were
         connected later. Return their answers.
         """
         ...
@@ -117,7 +116,7 @@ class AsyncHookspec(Connects, Protocol[P, T_co, R_co]):
         ...
 
     def replay(self) -> Coroutine[Any, Any, tuple[Answers[T_co, R_co], ...]]:
-        """Repeat every earlier call of a historic hookspec, in order, for the receivers that were
+        """Repeat every earlier call of a historic hookspec, in order, for receivers that were
         connected later. Return their answers.
         """
         ...

@@ -1,4 +1,6 @@
-"""`with spec.scope():` enters each provider once and closes all of them in reverse order."""
+"""Enter each provider of a hookspec once in `with spec.scope():`, and close all providers in
+reverse order.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ _TOO_LATE: Final = "it was entered after its scope had ended, so it was closed i
 
 
 class OpenScope:
-    """The context managers that receivers have provided while a `with` block is open."""
+    """The context managers that receivers provide while a `with` block is open."""
 
     def __init__(self, spec: Any) -> None:
         self.spec = spec
@@ -49,7 +51,7 @@ class OpenScope:
     # -- entering ------------------------------------------------------------------------------
 
     async def entered(self, seat: Seat, value: Any) -> Any:
-        """Enter a context manager once and return its value; return any other answer unchanged."""
+        """Enter a context manager once and return its value. Return any other answer unchanged."""
         kind = type(value)
         if self.spec.is_async and hasattr(kind, "__aenter__"):
             entering = self._enter_async(seat, value)
@@ -58,7 +60,7 @@ class OpenScope:
         return await self._in_time(seat, self._enter, seat, value) if is_manager else value
 
     async def _in_time(self, seat: Seat, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a plain function, within the deadline of a receiver."""
+        """Call a plain function within the deadline of a receiver."""
         if seat.timeout is None:
             return function(*args)
         if self.spec.is_async:
@@ -97,7 +99,7 @@ class OpenScope:
             return self.provided[key]
 
     def _keep(self, seat: Seat, manager: Any, value: Any) -> bool:
-        """Keep an entered context manager. Return False if the block has ended in the meantime."""
+        """Record an entered context manager. Return False if the block has already ended."""
         with self._lock:
             if self._is_open:
                 self._managers.append((seat, manager))
@@ -130,7 +132,7 @@ class OpenScope:
 
     async def _close(self, details: tuple[Any, ...]) -> None:
         """Close all context managers. Then raise the most urgent failure, unless the block itself
-        has failed.
+        failed.
         """
         error, out = details[1], None
         for seat, manager in self._end():
@@ -154,8 +156,7 @@ class OpenScope:
     def _left(
         self, seat: Seat, failure: BaseException, error: BaseException | None
     ) -> BaseException | None:
-        """Emit the failure of a context manager to close. Return the exception to raise, or
-        None.
+        """Emit the failure of a context manager to close. Return the exception to raise, or None.
         """
         if failure is error:
             return None
@@ -176,7 +177,7 @@ class OpenScope:
 
 
 class SyncScope(OpenScope):
-    """The `with` block of a `def` question."""
+    """The scope of a `def` question, for a `with` statement."""
 
     def __enter__(self) -> None:
         self._begin()
@@ -186,7 +187,7 @@ class SyncScope(OpenScope):
 
 
 class AsyncScope(OpenScope):
-    """The `async with` block of an `async def` question."""
+    """The scope of an `async def` question, for an `async with` statement."""
 
     async def __aenter__(self) -> None:
         self._begin()

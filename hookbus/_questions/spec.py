@@ -1,4 +1,4 @@
-"""One hookspec: its arguments, its mode, and its receivers in order."""
+"""A hookspec: its arguments, its mode, and its receivers in order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Rules(NamedTuple):
     Attributes:
         mode: the mode that was passed to `hookspec`.
         steps: the same mode as a generator function.
-        is_historic: whether calls are recorded for receivers that are connected later.
+        is_historic: whether to record calls for receivers that are connected later.
     """
 
     mode: Callable[..., Any]
@@ -41,12 +41,13 @@ class Rules(NamedTuple):
 _PANEL: Final = "panel"
 
 Seats = tuple[tuple[Token[Any], Seat], ...]
-"""The receivers of a question, in order, each as the mode's object and as a seat."""
+"""The receivers of a question in order. Each pair contains the object that the mode sees, and the
+seat.
+"""
 
 
 class Past(NamedTuple):
-    """A past call of a question: the values of its parameters, and the connections that were
-    called.
+    """A past call of a question: the values of its parameters, and the receivers that were called.
     """
 
     values: tuple[Any, ...]
@@ -54,13 +55,13 @@ class Past(NamedTuple):
 
 
 class Spec(Hook):
-    """The hook of a hookspec: a hookable whose body calls the receivers of its signal.
+    """The hook of a hookspec. Its body calls the receivers of its signal.
 
     Attributes:
         rules: the rules that combine the answers into one result.
-        signal: the signal of its receivers, with the same name.
-        open_scopes: all open `scope()` blocks, in any task or thread.
-        history: the past calls, for a historic hookspec.
+        signal: the signal with the same name, which holds the receivers.
+        open_scopes: the open `scope()` blocks in all tasks and threads.
+        history: the past calls of a historic hookspec.
     """
 
     is_question = True
@@ -92,8 +93,8 @@ class Spec(Hook):
     # -- how calls find their plan -------------------------------------------------------------
 
     def find(self, values: tuple[Any, ...]) -> Callable[..., Any]:
-        """Return the function that asks the question. The function is compiled again after
-        connections have changed.
+        """Return the function that asks the question. After connections have changed, the function
+        is compiled again.
         """
         if not self.is_looked_at:
             self.bus._checks.report_misplaced(self)
@@ -102,8 +103,8 @@ class Spec(Hook):
         return run
 
     def panel(self) -> Panel:
-        """Return the receivers and arounds. Both are looked up again after connections have
-        changed.
+        """Return the receivers and arounds. After connections have changed, both are looked up
+        again.
         """
         table = self.table
         table.mark_used()  # before reading anything, for `discard_plans`
@@ -118,10 +119,10 @@ class Spec(Hook):
 
 
 class Panel:
-    """The current receivers and arounds of a question, and the functions that ask it.
+    """The current receivers and arounds of a question, and the functions that call them.
 
     Attributes:
-        seats: the receivers, in order, each as the mode's object and as a seat.
+        seats: the receivers in order. Each is a pair: the object that the mode sees, and the seat.
         compiled: the function that asks the question.
     """
 
@@ -158,8 +159,8 @@ def _token(seat: Seat) -> Token[Any]:
 
 
 def _become_question(signal: HookSignal) -> None:
-    """Turn all receivers of a signal into answering receivers, including those connected before the
-    hookspec was declared.
+    """Make all receivers of a signal answer the question, including receivers that were connected
+    before the hookspec was declared.
     """
     signal.phase, signal.hook = ANSWER, signal.name
     refuse = partial(_refuse_send, signal)

@@ -1,4 +1,4 @@
-"""Generates the function that asks: a call with receivers in place of a method."""
+"""Generate the function that asks a question. It calls receivers in place of a method."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ ALONE: Final = """
         return answer
     return NOT_ASKED
 """
-"""The call to one receiver alone, for a mode that decides which receivers to call."""
+"""A function that calls a single receiver, for a mode that decides which receivers to call."""
 
 _WRITTEN_OUT: Final[dict[int, tuple[str, str]]] = {
     id(modes.firstresult): ("None", TAKE_FIRST), id(modes.broadcast): ("[]", TAKE_ALL),
     id(modes.void): ("None", TAKE_NONE),
 }  # fmt: skip
-"""Modes that are compiled, by their ids; any other mode is run step by step."""
+"""The code of the modes that are compiled, by the id of the mode. Other modes run step by step."""
 
 
 class QuestionWriter(Writer):
@@ -116,7 +116,7 @@ class QuestionWriter(Writer):
         return self.fill(MODE, round=self._asking)
 
     def _alone(self, seat: Seat) -> Callable[..., Any]:
-        """Return a function that calls one receiver, given the arguments and the call."""
+        """Return a function that calls one receiver with the arguments and the call."""
         parts, asked = {"view": "", "resolve": ""}, "raise_problem(seat)"
         if seat.problem is None:
             resolve = "" if answers_at_once(seat) else self.resolving(seat)

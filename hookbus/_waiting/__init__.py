@@ -1,1 +1,1 @@
-"""Waiting for answers: deadlines, worker threads, and the thread of the event loop."""
+"""Wait for answers: deadlines, worker threads, and the thread of the event loop."""

@@ -1,4 +1,4 @@
-"""Start daemon threads, with a clear error for interpreters that do not support them."""
+"""Start daemon threads, and raise a clear error in interpreters that do not support them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ __tracebackhide__ = True
 
 
 def start_thread(target: Callable[[], object], name: str, purpose: str) -> threading.Thread:
-    """Start a daemon thread in an empty context, so that it keeps no objects of its caller alive.
+    """Start a daemon thread in an empty context, so that the thread keeps no objects of its caller
+    alive.
 
     Args:
         target: the function that the thread runs.
         name: the name of the thread.
-        purpose: the feature that needs the thread, for the error message, such as "deadlines".
+        purpose: the feature that needs the thread, such as "deadlines", for the error message.
 
     Raises:
         HookError: if this interpreter does not support daemon threads, for example in WebAssembly.

@@ -1,5 +1,5 @@
-"""Deadlines of receivers: await them with a time limit, or run them in an abandonable daemon
-thread.
+"""Apply deadlines to receivers: await them with a time limit, or run them in a daemon thread that
+can be abandoned.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Timed(Protocol):
 
 
 def timed(seat: Timed, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Call the function in a worker thread, in a copy of the caller's context, and wait until the
+    """Call a function in a worker thread, in a copy of the caller's context, and wait until the
     deadline. Context variables that the function sets are copied back.
     """
     before = copy_context()
@@ -55,8 +55,8 @@ def timed(seat: Timed, function: Callable[..., Any], /, *args: Any, **kwargs: An
 async def timed_async(
     seat: Timed, function: Callable[..., Any], /, *args: Any, **kwargs: Any
 ) -> Any:
-    """Call the function in a worker thread, so that it cannot block the event loop, and await its
-    result. The deadline applies to both.
+    """Call a function in a worker thread, so that it cannot block the event loop, and await its
+    result. The deadline applies to the call and to the result together.
     """
     asyncio, seconds = _asyncio(), seat.timeout or 0.0
     loop = asyncio.get_running_loop()
@@ -82,8 +82,8 @@ async def timed_async(
 
 
 async def within(seat: Timed, awaitable: Awaitable[Any], end: float | None = None) -> Any:
-    """Await the awaitable until the deadline. Code that blocks the loop cannot be interrupted, but
-    its answer counts as late.
+    """Await an awaitable until the deadline. Code that blocks the event loop cannot be interrupted,
+    but its answer is rejected as late.
     """
     try:
         asyncio = _asyncio()
@@ -121,8 +121,8 @@ def _asyncio() -> Any:
 
 
 def _bring_back(before: Context, context: Context) -> None:
-    """Copy only the context variables that the worker has set into this context, because other code
-    may have changed other variables in the meantime.
+    """Copy the context variables that the worker set into this context. Other variables stay,
+    because other code may have changed them in the meantime.
     """
     for variable, value in context.items():
         if before.get(variable, _MISSING) is not value:

@@ -1,4 +1,4 @@
-"""A limited number of daemon threads for plain receivers with a deadline or in the background. A
+"""Run sync receivers with a deadline or in the background, in a limited number of daemon threads. A
 thread cannot be stopped, only abandoned.
 """
 
@@ -19,20 +19,21 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 LIMIT: Final = 64
-"""The maximum number of worker threads in a pool. If all are busy, a receiver waits for a thread
-until its own deadline.
+"""The maximum number of worker threads in a pool. If all threads are busy, a receiver waits for a
+thread until the receiver's deadline.
 """
 
 IDLE_SECONDS: Final = 10.0
 
 Pair = tuple[Any, BaseException | None]
-"""A value, and the exception if one was raised instead."""
+"""The value that a function returned, or the exception that it raised."""
 
 Job = tuple["Future[Pair]", Context, Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
 class Workers:
-    """A pool that starts a thread when no thread is idle, and ends threads that stay idle."""
+    """A pool of threads. It starts a thread if no thread is idle, and ends threads that stay idle.
+    """
 
     def __init__(self, purpose: str) -> None:
         self._purpose = purpose
@@ -48,8 +49,8 @@ class Workers:
     def submit(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Future[Pair], Context]:
-        """Run a call in a worker, in a copy of this context. The result of the future is a pair.
-        The future never raises.
+        """Run a function in a worker thread, in a copy of this context. The result of the future is
+        a pair: a value, and the exception or None. The future never raises.
         """
         from concurrent.futures import (
             Future,  # imports logging, so import it only for deadlines
@@ -67,8 +68,8 @@ class Workers:
             return self._pool
 
     def abandon(self, future: Future[Pair], bus: Any) -> None:
-        """Stop waiting for a job. Cancel it if it has not started; otherwise, count its worker as
-        overdue until the job returns.
+        """Stop waiting for a job. Cancel the job if it has not started. Otherwise, count its worker
+        as overdue until the job returns.
         """
         if future.done() or future.cancel():
             return
@@ -86,11 +87,11 @@ class Workers:
 
 
 class _Pool:
-    """The threads of a pool and their queue, created on first use: gevent and eventlet may replace
-    threads, locks and queues after hookbus is imported.
+    """The threads and the queue of a pool. They are created on first use, because gevent and
+    eventlet may patch threads, locks and queues after hookbus is imported.
 
     Attributes:
-        starter: the function that started threads when the pool was created.
+        starter: the function that started threads at the creation of the pool.
     """
 
     def __init__(self, purpose: str) -> None:
@@ -140,7 +141,7 @@ class _Pool:
 workers: Final = Workers("deadlines")
 
 background: Final = Workers("sync background observers")
-"""A separate pool for background observers, so that they never take a thread from a guard."""
+"""A separate pool for background observers, so that observers never take a thread from a guard."""
 
 # A forked child does not have the threads of its parent.
 for _pool in (workers, background):

@@ -30,7 +30,7 @@ SUPPORTED: Final = Between("1.10.0", "1.23.0")
 """Versions of agent-framework-core."""
 
 _MESSAGES: Final = ("Message", "Content", "ChatResponse", "ChatResponseUpdate")
-"""Plain classes, whose objects are sealed together with the object that contains them."""
+"""Plain classes. Their objects are sealed together with the object that contains them."""
 
 _HOST_DATA: Final = "_function_result_carrier"
 """The key of a call's context for data that an MCP server sent besides the text."""

@@ -198,7 +198,7 @@ async def _answered(words: Vocabulary, call: _Call) -> Any:
 
 
 class _Stream(View):
-    """A view of LiteLLM's stream object, whose parts pass through the hooks."""
+    """A view of LiteLLM's stream object. Its parts pass through the hooks."""
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -1,5 +1,4 @@
-"""Decides whether a call inside an approved call is the same call, which another layer has passed
-on."""
+"""Decides whether a nested call is the approved call itself, passed on by another layer."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class OpenTelemetry(Exporter):
         names: the operations of additional hooks, such as `{"search": "execute_tool"}`.
 
     Raises:
-        HookError: for an operation that is not in the conventions.
+        HookError: if an operation is not in the conventions.
     """
 
     def __init__(

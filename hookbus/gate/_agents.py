@@ -241,7 +241,7 @@ def expand_rule(rule: Any) -> list[Any]:
     """Return a rule of `tool_policy` with the agents' names for `"group:NAME"`.
 
     Raises:
-        KeyError: for a name with a colon that is not the name of a group.
+        KeyError: if a name contains a colon and is not the name of a group.
     """
     if isinstance(rule, Mapping):
         return [{name: arguments} for tool, arguments in rule.items() for name in _names(tool)]

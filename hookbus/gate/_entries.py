@@ -12,7 +12,7 @@ from . import _hook as hook
 from ._agents import AGENTS, Agent
 
 MARK: Final = "hookbus/gate/hook.py"
-"""A text in the command of each of the gate's entries. Other commands may also contain this
+"""A string in the command of each of the gate's entries. Other commands may also contain this
 text."""
 
 NAME: Final = "hookbus"

@@ -32,9 +32,9 @@ def as_json(value: Any) -> str:
     """Serialize a value to JSON. Pydantic models, dataclasses and attrs objects become mappings.
 
     Raises:
-        TypeError: for an object that cannot be serialized, or a key that is not a string.
-        ValueError: for NaN, infinity, a circular reference, or more than a million values.
-        RecursionError: for a value that is nested too deeply.
+        TypeError: if an object cannot be serialized, or a key is not a string.
+        ValueError: if there is NaN, infinity or a circular reference, or more than a million values.
+        RecursionError: if a value is nested too deeply.
     """
     _size(value, {})
     return _WRITTEN(value)

@@ -25,7 +25,7 @@ class schema(ReadyGuard):
         hook: the hook to check: a name, several names, or a glob.
 
     Raises:
-        HookError: for an object that is not a pydantic model, or if no model is passed.
+        HookError: if an object is not a pydantic model, or if no model is passed.
     """
 
     def __init__(self, model: Any, *, hook: Hooks = "tool_call") -> None:

@@ -29,7 +29,7 @@ class together(ReadyGuard):
             guard keeps its own hook.
 
     Raises:
-        HookError: for fewer than two guards, or for an object that is not a guard.
+        HookError: if there are fewer than two guards, or if an object is not a guard.
     """
 
     def __init__(self, *guards: Any, hook: Hooks = "tool_call") -> None:

@@ -1,4 +1,4 @@
-"""Durable hooks, whose methods start only after the intent of the call is on disk."""
+"""Durable hooks. Their methods start only after the intent of the call is on disk."""
 
 from __future__ import annotations
 

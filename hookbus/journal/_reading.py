@@ -40,7 +40,7 @@ class Wanted(NamedTuple):
         """Return the conditions for the arguments of `Journal.records`.
 
         Raises:
-            HookError: for an unknown type, or an invalid time.
+            HookError: if the type is unknown or the time is invalid.
         """
         # The `+` makes SQLite search by record number only, which gives the right order.
         conditions: dict[str, Any] = {}

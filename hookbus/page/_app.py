@@ -84,7 +84,7 @@ def made(journal: Any, token: str | None, approvals: Any, people: Any) -> ASGIAp
 
     Args:
         journal: the file of a journal, or the journal itself.
-        token: the secret in the address. None means that each person has a token of their own.
+        token: the secret in the address. None means that each person has a separate token.
         approvals: the file of a store, or an object with `pending()` and `answer(id, answer)`, or
             None.
         people: a file or mapping of people, or None.
@@ -95,7 +95,7 @@ def made(journal: Any, token: str | None, approvals: Any, people: Any) -> ASGIAp
     known = None if people is None else People(people)
     if isinstance(approvals, (str, os.PathLike)):
         approvals = Store(approvals, people=people)
-    elif known is not None and not isinstance(approvals, Store):
+    elif known is not None and not hasattr(approvals, "people"):
         raise HookError("people= needs approvals=, a store or its file: only a store keeps names")
     page, path = Page(Reading(journal), approvals), f"/{secrets.token_urlsafe(9)}"
     routes = [

@@ -19,7 +19,7 @@ def serve(app: ASGIApp, token: str | None, port: int, *, open_browser: bool) -> 
     """Serve until Ctrl-C. The address is printed as soon as the port is open.
 
     Args:
-        token: the token of the page. None means that each person adds a token of their own.
+        token: the token of the page. None means that each person adds a separate token.
     """
     with listening_on("127.0.0.1", port) as listening:
         address = f"http://127.0.0.1:{listening.getsockname()[1]}/?token={token or 'YOUR_TOKEN'}"

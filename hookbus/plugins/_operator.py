@@ -34,7 +34,7 @@ class Word:
         """Read `overrides[plugin]`.
 
         Raises:
-            HookError: for an unknown option or an invalid value.
+            HookError: if an option is unknown or its value is invalid.
         """
         where = f"overrides[{plugin!r}]"
         options = dict(_mapping(where, value))

@@ -21,7 +21,7 @@ def names_of(option: str, names: Iterable[str] | None) -> Names | None:
     """Return the names passed for an option, or None.
 
     Raises:
-        HookError: for a name that no plugin can have.
+        HookError: if a plugin cannot have a name.
     """
     if names is None:
         return None

@@ -127,7 +127,7 @@ def fill(schema: Mapping[str, Setting], values: Mapping[str, Any]) -> Mapping[st
     has not set.
 
     Raises:
-        PluginError: for a setting that is unknown, missing or not valid.
+        PluginError: if a setting is unknown, missing or not valid.
     """
     for name, value in values.items():
         if name not in schema:

@@ -218,7 +218,7 @@ class _Adapter:
         self.registry.sync(owner, "around_run_output", owner.post_hooks or ())
 
     def watch_runs(self, cls: Any, method: str) -> None:
-        """Run receivers also for agents and teams without hooks of their own. Agno calls no hooks
+        """Also run receivers for agents and teams that have no hooks. Agno calls no hooks
         if the list of hooks is None, so this method sets an empty list."""
         stock = getattr(cls, method)
         signals = {f"{phase}_hooks": [self._bus.signal(f"{each}_{hook}") for each in _PHASES]

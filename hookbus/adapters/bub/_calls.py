@@ -183,7 +183,7 @@ class Notice(Asking):
 
 
 class PlainAsking(Asking):
-    """One call with `strict=True`, whose implementations follow the rules of hookbus."""
+    """One call with `strict=True`. Its implementations follow the rules of hookbus."""
 
     on_error = "isolate"
 

@@ -47,7 +47,7 @@ class Plugins:
         """Return the current implementations of a hook.
 
         Raises:
-            HookError: for an unknown hook with `strict=True`. Without it, an unknown hook has no
+            HookError: if the hook is unknown and `strict=True`. Otherwise, an unknown hook has no
                 implementations.
         """
         caller: Any = getattr(self._manager.hook, hook, None)
