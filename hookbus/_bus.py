@@ -151,8 +151,8 @@ class Bus:
         Raises:
             HookError: if a class or function has no sufficient guard, if the hook is not declared,
                 or if overrides of it are not hooked. The message names the class or function, and
-                explains why each existing guard is not sufficient. For `tool_call` without a sender,
-                also if an agent framework is imported without an installed adapter.
+                explains why each existing guard is not sufficient. For `tool_call` without a
+                sender, also if an agent framework is imported without an installed adapter.
         """
         self._checks.require_guard(hook, phase, sender, default_bus)
 

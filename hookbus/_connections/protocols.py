@@ -1,5 +1,5 @@
-"""Types of what connections know about their signal, and signals about their bus. Only type
-checkers read this module.
+"""Types of the attributes of a signal that connections use, and of a bus that signals use. Only
+type checkers read this module.
 """
 
 from __future__ import annotations

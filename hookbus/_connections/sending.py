@@ -109,7 +109,8 @@ class Sending(NamedSignal):
     def _callees(
         self, sender: Any, sent: dict[str, Any], wrap: Callable[..., Any] | None, *, is_async: bool
     ) -> Iterator[tuple[Callable[..., Any], Callable[..., Any]]]:
-        """Yield the receivers of a sender whose `when=` is true, in order, each with what to call.
+        """Yield the receivers of a sender whose `when=` is true, in order, each with the
+        function to call.
         """
         self._was_asked = True
         for connected, function in self._in_order(sender):

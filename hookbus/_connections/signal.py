@@ -178,8 +178,8 @@ class HookSignal(Sending):
         `with` statement.
 
         At the end of the block, only this connection is removed. It is separate from other
-        connections of the same receiver and sender: with equal options the receiver runs once, and
-        with other options it runs again. `sender`, `weak`, `options` and errors are those of
+        connections of the same receiver and sender: with the same options the receiver runs once,
+        and with other options it runs again. `sender`, `weak`, `options` and errors are those of
         `connect`.
         """
         added = self._connect(receiver, sender, weak, options_of(**options), has_handle=True)

@@ -1,1 +1,1 @@
-"""What PyInstaller cannot see: modules that are imported on first use, and their data files."""
+"""Lists what PyInstaller cannot detect: modules imported on first use, and their data files."""

@@ -139,7 +139,7 @@ def _shown_in_parts_async(stock: Any) -> Any:
     return astream
 
 
-# -- answers that are lists: of a batch, with what was refused of it -------------------------------
+# -- the lists of answers of a batch, including refusals -------------------------------------------
 
 
 def _hidden(stock: Any) -> Any:

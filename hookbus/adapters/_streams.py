@@ -82,12 +82,12 @@ class _Request:
     # -- the answer --------------------------------------------------------------------------------
 
     def gather(self, items: list[Any]) -> Any:
-        """Join all items to one answer."""
+        """Join all items into one answer."""
         self._items, self._kept = items, Kept(self.forms.whole(items) if items else None)
         return self._kept.value
 
     def gather_for_observers(self, items: list[Any]) -> Any:
-        """Join all items to one answer, or return None if that fails. A failure must not end the
+        """Join all items into one answer, or return None if that fails. A failure must not end the
         call, because only observers need this answer.
         """
         try:

@@ -1,5 +1,5 @@
-"""Ready-made guards and wrappers: register one with `bus.register(guard)`, which returns a function
-that disconnects it.
+"""Ready-made guards and wrappers. Register them with `bus.register(guard)`, which returns a
+function that disconnects it.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -33,7 +33,7 @@ def as_json(value: Any) -> str:
 
     Raises:
         TypeError: if an object cannot be serialized, or a key is not a string.
-        ValueError: if there is NaN, infinity or a circular reference, or more than a million values.
+        ValueError: if there is NaN, infinity, a circular reference, or more than a million values.
         RecursionError: if a value is nested too deeply.
     """
     _size(value, {})
