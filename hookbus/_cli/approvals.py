@@ -15,15 +15,7 @@ from .._ground.errors import did_you_mean
 from .._ground.platform import user_name
 from .._program.settings import find_settings
 from .at import At
-from .screen import (
-    TABLES,
-    Flag,
-    Shown,
-    clock,
-    print_json,
-    print_rows,
-    say,
-)
+from .screen import TABLES, Flag, Shown, clock, print_json, print_rows, say
 
 if TYPE_CHECKING:
     from ..approvals import ApprovalRecord, Approved, Denied, Request, Rule, Store
@@ -78,16 +70,6 @@ class Kept:
 
         return Store(file, people=self.people or settings.people)
 
-    def opened_for_rules(self) -> Store:
-        """Return the store.
-
-        Raises:
-            HookError: as in `opened`, and for a fleet, which keeps no standing approvals.
-        """
-        if self.fleet:
-            raise HookError("a fleet keeps no standing approvals: answer each request")
-        return self.opened()
-
 
 @approvals.default
 @approvals.command(name="list")
@@ -103,10 +85,13 @@ def list_(*, all: Flag = False, kept: Kept = Kept(), shown: Shown = TABLES) -> N
         print_json([attrs.asdict(case) for case in cases])
         return
     rows = [
-        {"id": case.request.id, "asked": clock(case.asked, is_long=True),
-         "state": case.state if all else None, "hook": case.request.hook,
-         "question": case.request.question.replace("\n", "; "),
-         "session": case.request.baggage.get("session")} for case in cases
+        {
+            "id": case.request.id, "asked": clock(case.asked, is_long=True),
+            "state": case.state if all else None, "hook": case.request.hook,
+            "question": case.request.question.replace("\n", "; "),
+            "session": case.request.baggage.get("session"),
+        }
+        for case in cases
     ]  # fmt: skip
     print_rows(rows, "no pending requests", is_whole=True)
     unanswered = sum(case.state == "expired" and case.answer is None for case in history)
@@ -116,8 +101,10 @@ def list_(*, all: Flag = False, kept: Kept = Kept(), shown: Shown = TABLES) -> N
         place = f" --approvals {shlex.quote(str(kept.approvals))}" if kept.approvals else ""
         if kept.fleet:
             place = " --fleet" if kept.schema == "hookbus" else f" --fleet --schema {kept.schema}"
-        rest = f"approve ID{place}; deny ID --reason WHY{place}"
-        say(f"hookbus approvals show ID{place}; {rest}", "dim")
+        say(
+            f"hookbus approvals show ID{place}; approve ID{place}; deny ID --reason WHY{place}",
+            "dim",
+        )
 
 
 @approvals.command
@@ -151,7 +138,7 @@ def approve(
     from ..approvals import Approved
 
     has_rule = bool(like or between or uses is not None or seconds is not None)
-    store, rule = kept.opened_for_rules() if has_rule else kept.opened(), None
+    store, rule = kept.opened(), None
     if has_rule:
         rule = _rule(_case(store, id).request, like, between, uses, seconds)
     _answer(store, id, Approved(_who(by), remember=remember, rule=rule), shown)
@@ -160,7 +147,7 @@ def approve(
 @approvals.command
 def rules(*, kept: Kept = Kept(), shown: Shown = TABLES) -> None:
     """List the standing approvals, with the number of calls that each approved."""
-    found = kept.opened_for_rules().rules()
+    found = kept.opened().rules()
     if shown.json:
         print_json([attrs.asdict(each) for each in found])
         return
@@ -184,7 +171,7 @@ def revoke(rule: str, /, *, kept: Kept = Kept()) -> None:
     Args:
         rule: the id of the rule, as `hookbus approvals rules` lists it.
     """
-    kept.opened_for_rules().revoke(rule, by=user_name())
+    kept.opened().revoke(rule, by=user_name())
     say(f"revoked: rule {rule}")
 
 
@@ -258,6 +245,9 @@ def _answer(store: Store, id: str, answer: Approved | Denied, shown: Shown) -> N
     case = _case(store, id)
     is_proven = bool(case.request.required or getattr(answer, "rule", None))
     proof = {"proof": Proof.of_account()} if is_proven else {}
+    if is_proven and (role := getattr(store, "person", None)) is not None:
+        # In a fleet, the role of the connection is the name, not the account of this machine.
+        proof, answer = {}, attrs.evolve(answer, by=role if answer.by == user_name() else answer.by)
     store.answer(case.request.id, answer, **proof)
     now = store.get(case.request.id)
     if shown.json:

@@ -125,7 +125,7 @@ def _decide_by(
     """Register a guard with these policies on `default_bus`.
 
     Raises:
-        HookError: if the policies cannot be used, or if only a schema, people or a hook are passed.
+        HookError: if the policies cannot be used, or if only a schema, people or a hook is passed.
     """
     if policy is not None:
         from ..guards import policy as guard_of

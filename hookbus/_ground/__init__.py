@@ -1,1 +1,1 @@
-"""Helpers that do not depend on hooks."""
+"""Helpers that are independent of hooks."""

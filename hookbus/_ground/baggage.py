@@ -1,4 +1,6 @@
-"""Baggage: values such as a session or a user for a block of work, seen by its calls and events."""
+"""Baggage: values such as a session or a user for a block of code. Calls and events carry these
+values.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ class Baggage(Mapping[str, Any]):
     """An immutable mapping. Unlike `types.MappingProxyType`, it can be pickled.
 
     Attributes:
-        is_fixed: whether its values are also immutable.
+        is_fixed: whether the values are also immutable.
     """
 
     __slots__ = ("_values", "is_fixed")
@@ -45,7 +47,7 @@ _CURRENT: Final[ContextVar[Baggage]] = ContextVar(
 _ever_said: Final[set[str]] = set()
 
 MOST_NAMES: Final = 1000
-"""The maximum number of names to remember."""
+"""The maximum number of names to record."""
 
 
 def was_ever_said(name: str) -> bool:
@@ -61,8 +63,8 @@ its context.
 
 @contextmanager
 def baggage(**values: Any) -> Generator[Baggage, None, None]:
-    """Attach values (baggage) to a `with` block and to everything that it starts. In nested blocks,
-    the inner value wins.
+    """Attach values (baggage) to a `with` block and to all code that the block calls or starts. In
+    nested blocks, the inner value wins.
 
     Receivers read the values from `ctx.baggage` or from a parameter `baggage`. Listeners read them
     from `event.baggage`.

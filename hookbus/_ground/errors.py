@@ -23,15 +23,15 @@ def warn(text: str) -> None:
 
 
 def late_call_next() -> HookError:
-    """Return the exception that `call_next` raises after its around or the call has ended."""
+    """Return the exception that `call_next` raises after the end of its around or its call."""
     return HookError(
         "call_next was used after its around had ended: call it before the around returns"
     )
 
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
-    """Return `"; did you mean 'x'?"` for the closest known name. If none is close, return the known
-    names, else an empty string.
+    """Return `"; did you mean 'x'?"` for the closest known name. If no name is close, return the
+    list of known names, or an empty string if no names are known.
     """
     import difflib
 
@@ -44,8 +44,8 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
 
 
 def undeclared(hook: str, known: Iterable[str]) -> str:
-    """Return advice for a hook name that nothing declares: the closest name, or to import the
-    module that declares it.
+    """Return advice for an undeclared hook: the closest known name, or the hint to import the
+    module that declares the hook.
     """
     hint = did_you_mean(hook, known)
     is_near = "did you mean" in hint
@@ -64,8 +64,8 @@ def article(noun: str) -> str:
 
 
 def is_a(error: object, *kinds: type[E]) -> TypeGuard[E]:
-    """Return whether an error is an instance of one of these types, as `except` does, without
-    reading its `__class__`, which may run other code.
+    """Return whether an error is an instance of one of these types. Like `except`, it does not read
+    `__class__`, which may run other code.
     """
     return issubclass(type(error), kinds)
 
@@ -84,7 +84,9 @@ name_of_class: Final[Any] = type.__dict__["__name__"].__get__
 
 
 def call_id_of(blocked: BaseException) -> int | None:
-    """Return the number of the call that `blocked` ended, without running code of its class."""
+    """Return the number of the call that `blocked` ended, without running code of the class of
+    `blocked`.
+    """
     if type(blocked) is HookBlocked:
         return blocked.call_id
     number: int | None = _attributes_of(blocked).get("call_id")
@@ -92,14 +94,16 @@ def call_id_of(blocked: BaseException) -> int | None:
 
 
 def service_error(text: str, failure: Failure) -> HookError:
-    """Return the exception for a service that failed."""
+    """Return a HookError that records how a service failed."""
     error = HookError(text)
     error.failure = failure
     return error
 
 
 def details_of(error: BaseException) -> dict[str, str] | None:
-    """Return the `details` of the block that an error causes: how a service failed, or None."""
+    """Return the `details` for a block that an error causes: how a service failed, or None if this
+    is unknown.
+    """
     failure = _attributes_of(error).get("failure")
     is_known = type(failure) is str and failure in get_args(Failure)
     return {"failure": failure} if is_known else None
@@ -115,20 +119,20 @@ def leave_frame(error: BaseException) -> None:
 
 
 def note(error: BaseException, text: str) -> None:
-    """Add a text to an error as a note, without running code of its class."""
+    """Add a note to an error, without running code of its class."""
     notes = _attributes_of(error).setdefault("__notes__", [])
     if type(notes) is list:
         notes.append(text)
 
 
 def first_error(*errors: BaseException | None) -> BaseException | None:
-    """Return the first of the errors that is not None, without calling its `__bool__`."""
+    """Return the first error that is not None, without calling `__bool__` of any error."""
     return next((error for error in errors if error is not None), None)
 
 
 def chain(error: BaseException, earlier: BaseException) -> None:
-    """Append an earlier exception to the chain of contexts of an exception, unless it is already
-    there.
+    """Append an earlier exception to the context chain of an exception, unless the chain already
+    contains it.
     """
     last = error
     for linked in contexts_of(error):

@@ -1,6 +1,6 @@
-"""Remove the entries of weakly referenced objects when these are freed. Python ignores a Ctrl-C
-that arrives during such a callback. Therefore the callback is not Python code but `dict.pop` where
-possible.
+"""Remove the entries of weakly referenced objects when the objects are freed. Python discards a
+KeyboardInterrupt that is raised in such a callback. Therefore the callback is `dict.pop` where
+possible, which runs no Python code.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any, Final
 
 
 class _Collector(tuple[Any, ...]):
-    """Equal to `()`. The garbage collector calls `getattr(it, "start", info)` and `getattr(it,
-    "stop", info)`.
+    """A tuple that is equal to `()`. The garbage collector calls `getattr(it, "start", info)` and
+    `getattr(it, "stop", info)`.
     """
 
 
 class _Over(_Collector):
-    """Like `_Collector`, but called after it."""
+    """Like `_Collector`, but the garbage collector calls it later."""
 
 
 _collecting: Final[defaultdict[tuple[Any, ...], int]] = defaultdict(get_ident)
@@ -36,16 +36,16 @@ gc.callbacks += partial(getattr, _Collector()), partial(getattr, _Over())
 
 
 class _Last:
-    """Freed when the running collection ends."""
+    """An object that is freed when the running collection ends."""
 
 
 def on_finalized(owner: Any, entries: dict[int, Any], key: int) -> Callable[[Any], Any]:
     """Return a callback that removes an entry when its owner has been freed.
 
     Weak references to an object in a reference cycle die before its `__del__` runs, and `__del__`
-    may still make calls. Therefore, the entry of such an object stays until the collection ends.
-    Until then, another object may reuse its address. If the object is freed outside of a collection
-    in this thread, the entry is removed immediately.
+    may still make calls. Therefore, the entry of such an object stays until the end of the
+    collection. Until then, another object may reuse the address. If the object is freed outside of
+    a collection in this thread, the callback removes the entry immediately.
     """
     forget = partial(entries.pop, key)
     return partial(_later, forget) if hasattr(type(owner), "__del__") else forget

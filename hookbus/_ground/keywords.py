@@ -1,5 +1,5 @@
-"""Check options: an unknown name is rejected with a suggestion. All constructors and functions that
-take options use these checks.
+"""Check options: reject an unknown name, and suggest a known name. All constructors and functions
+that take options use these checks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .signatures import signature_of
 __tracebackhide__: Final = True
 
 def check_bus(bus: Any) -> None:
-    """Raise HookError unless this is a `Bus` object."""
+    """Raise HookError if this is not a `Bus` object."""
     if not callable(getattr(type(bus), "hook_names", None)):
         made = "Bus() to create one" if isinstance(bus, type) else "bus=Bus(), or leave it out"
         raise HookError(f"bus={bus!r:.60} is not a bus: write {made}")
@@ -26,10 +26,10 @@ T = TypeVar("T", bound="Callable[..., Any]")
 
 
 def named_options(made: T) -> T:
-    """Wrap a class or function so that it rejects unknown options with a `HookError` that lists the
-    known options. It also rejects positional values for keyword-only options.
+    """Wrap a class or function to reject unknown options with a `HookError` that lists the known
+    options. The wrapper also rejects positional values for keyword-only options.
 
-    Correct calls are passed on unchanged. Any other `TypeError` is raised unchanged.
+    It passes correct calls on unchanged. It does not change any other `TypeError`.
     """
     named: Any = made
     if not isinstance(made, type):
@@ -59,7 +59,7 @@ def _checked(function: Any, name: str) -> Any:
 def problem_with(
     function: Any, name: str, args: tuple[Any, ...], options: dict[str, Any], is_method: bool
 ) -> str | None:
-    """Return a message about an unknown option or an option that must be passed by name, or
+    """Return a message about an unknown option or about an option that was not passed by name, or
     None.
     """
     parameters = list(signature_of(function).parameters.values())[is_method:]

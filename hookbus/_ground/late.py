@@ -9,13 +9,14 @@ from typing import Any
 
 
 def import_late(package: str, modules: Mapping[str, str], name: str) -> Any:
-    """Import a public name of a package and keep it there, for the `__getattr__` of the package.
+    """Import a public name of a package, and store it in the package. The `__getattr__` of the
+    package calls this function.
 
     Args:
         package: the name of the package.
-        modules: the module in the package of each public name. A public name may be the name of a
+        modules: for each public name, the module that defines it. A public name may also be a
             module.
-        name: the name.
+        name: the public name to import.
 
     Raises:
         AttributeError: if the package has no such public name.

@@ -1,4 +1,6 @@
-"""Locks that work in a forked child, and the lock for changes of connections without a GIL."""
+"""Locks that work in a forked child, and the lock that protects changes of connections in Python
+without a GIL.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ _registering: Final = threading.RLock()
 
 
 class _InC(property):
-    """A descriptor that returns a C method of an attribute, so that a `with` block calls that
+    """A descriptor that returns a C method of an attribute, so that a `with` block calls this
     method directly. A Ctrl-C inside a method written in Python could leave the lock acquired
     forever.
     """
@@ -59,7 +61,7 @@ class Lock:
         __exit__ = _InC(attrgetter("_lock.__exit__"))
 
     def acquire(self, timeout: float = -1) -> bool:
-        """Acquire the lock. Return whether that succeeded within `timeout` seconds."""
+        """Acquire the lock. Return whether the lock was acquired within `timeout` seconds."""
         return self._lock.acquire(timeout=timeout)
 
     def release(self) -> None:
@@ -80,17 +82,18 @@ _writing: Final = Lock()
 
 
 def serialize_writers(function: Callable[P, R]) -> Callable[P, R]:
-    """Let only one thread at a time run the functions that change data that calls look up.
+    """Make functions that change shared lookup data run in only one thread at a time.
 
-    Only builds without a GIL need a lock. With a GIL, a function is returned unchanged, because it
-    relies on the GIL. Calls never wait for the lock once their plan exists. The functions are short
-    and call no receivers, listeners or log handlers, which might wait for other threads.
+    Only builds without a GIL need a lock. With a GIL, the function is returned unchanged, because
+    the GIL already protects it. Calls never wait for the lock after their plan is built. Use this
+    decorator only for short functions that call no receivers, listeners or log handlers, because
+    these might wait for other threads.
 
     Args:
-        function: a function that changes shared state.
+        function: a function that changes shared data.
 
     Returns:
-        The function, or a wrapper that holds the lock while it runs.
+        The function itself, or a wrapper that holds the lock during a call.
     """
     if not IS_FREE_THREADED:
         return function

@@ -1,5 +1,5 @@
-"""Convert any value to JSON data: a bounded copy, with placeholders such as `<Agent>` for values
-that JSON cannot represent.
+"""Convert any value to JSON data: a copy of limited size, with placeholders such as `<Agent>` for
+values that JSON cannot represent.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ MOST: Final = 10_000
 """The maximum number of values to copy from one value."""
 
 LONGEST: Final = 100_000
-"""The maximum length of a string. The limit for all strings of one value together is MOST times
-100.
+"""The maximum length of one string. All strings in a value together may have MOST times 100
+characters.
 """
 
 _QUALNAME: Final = type.__dict__["__qualname__"].__get__
@@ -29,10 +29,10 @@ _FIXED: Final = frozenset((str, int, float, bool, type(None), bytes))
 
 
 def plain(value: Any) -> Any:
-    """Return a copy of a value that consists of dicts with string keys, lists, strings, numbers,
+    """Return a copy of a value that contains only dicts with string keys, lists, strings, numbers,
     True, False and None.
 
-    A placeholder replaces any other object, and any value that is too large, too deeply nested,
+    A placeholder replaces every other object, and every value that is too large, too deeply nested,
     circular or unreadable. Integers of more than 64 bits, NaN and infinity become strings.
     """
     kind = type(value)
@@ -48,14 +48,14 @@ def plain(value: Any) -> Any:
 
 
 def copy_containers(value: Any) -> Any:
-    """Return a value with a copy of each mapping, list, tuple, set and bytearray in it. All other
-    objects stay the same. `plain` gives the same result for the copy as for the value.
+    """Return a value in which each mapping, list, tuple, set and bytearray is copied. All other
+    objects stay the same. `plain` returns the same result for the copy as for the original.
     """
     return value if type(value) in _FIXED else _ContainerCopy().of(value)
 
 
 def name_of_type(kind: type) -> str:
-    """Return the qualified name of a class, without running any code of that class."""
+    """Return the qualified name of a class without running any code of the class."""
     name, module = _QUALNAME(kind), _MODULE(kind)
     return f"{module}.{name}" if isinstance(module, str) and module != "builtins" else f"{name}"
 
@@ -169,7 +169,9 @@ class _ContainerCopy(_Copy):
 
 
 def unused(key: str, made: Mapping[str, Any]) -> str:
-    """Return a key that the dict does not have: this one, or one with a number appended."""
+    """Return the key if the dict does not contain it, else the key with a number that makes it
+    unique.
+    """
     number, free = len(made), key
     while free in made:
         number += 1

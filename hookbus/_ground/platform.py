@@ -16,7 +16,7 @@ def run_at_fork(
     *, before: _Call | None = None, after_in_parent: _Call | None = None,
     after_in_child: _Call | None = None,
 ) -> None:  # fmt: skip
-    """Register functions to call when the process forks. Do nothing on systems without fork."""
+    """Register functions to call when the process forks. On systems without fork, do nothing."""
     register: Any = getattr(os, "register_at_fork", None)
     given = {"before": before, "after_in_parent": after_in_parent, "after_in_child": after_in_child}
     if register is not None:
@@ -27,8 +27,8 @@ _last: Final[list[_Call]] = []
 
 
 def run_last_at_exit(function: _Call) -> None:
-    """Register a function to call when the interpreter exits, after the exit handlers that the
-    program registered since it imported hookbus.
+    """Register a function to call when the interpreter exits. It runs after the exit handlers that
+    the program registered since the import of hookbus.
     """
     _last.append(function)
 
@@ -40,7 +40,7 @@ def _at_exit() -> None:
 
 
 def is_process_running(pid: int) -> bool:
-    """Return whether a process exists. If that cannot be determined, it counts as running.
+    """Return whether a process exists. Return True if the system cannot answer.
 
     Raises:
         PermissionError: if the process belongs to another user.
@@ -81,8 +81,7 @@ def _is_running_on_windows(pid: int) -> bool:
 
 
 def user_name() -> str:
-    """Return the name of the account of this process, or a description of an account without a
-    name.
+    """Return the name of the account of this process, or a description if the account has no name.
     """
     name = account_name()
     if name is not None:
@@ -92,9 +91,9 @@ def user_name() -> str:
 
 
 def account_name() -> str | None:
-    """Return the name of the account that this process runs under, or None if it has no name.
+    """Return the name of the account of this process, or None if the account has no name.
 
-    It does not read environment variables, which the user can set.
+    The function does not read environment variables, because the user can set them.
     """
     try:
         return os.getlogin() if IS_WINDOWS else _name_of_uid()
@@ -110,7 +109,9 @@ def _name_of_uid() -> str:
 
 
 def read_at(file: int, count: int, position: int) -> bytes:
-    """Return bytes from a position in an open file to which other code only appends."""
+    """Return bytes from a position in an open file. Other code may append to the file, but must not
+    change it in other ways.
+    """
     read: Any = getattr(os, "pread", None)
     if read is not None:
         return bytes(read(file, count, position))
@@ -123,17 +124,17 @@ BINARY: Final[int] = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class NoLocks(OSError):
-    """The system, or the file system of a file, cannot lock files."""
+    """The operating system or the file system cannot lock files."""
 
 
 def lock_file(file: int) -> bool:
-    """Lock an open file for this process, until the file is closed or the process ends, however it
-    ends. Return False if another open file has the lock.
+    """Lock an open file until it is closed or this process ends in any way. Return False if another
+    open file holds the lock.
 
-    A child process that inherited the open file also holds the lock.
+    A child process that inherits the open file also holds the lock.
 
     Raises:
-        NoLocks: if the system, or the file system, has no such locks.
+        NoLocks: if the operating system or the file system cannot lock files.
     """
     try:
         (_lock_on_windows if IS_WINDOWS else _lock_on_posix)(file)

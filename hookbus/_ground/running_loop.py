@@ -1,4 +1,4 @@
-"""Find the running event loop without importing asyncio into programs that do not use it."""
+"""Find the running event loop without importing asyncio in programs that do not use asyncio."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def running_asyncio() -> Any:
-    """Return the module asyncio if one of its loops is running in this thread, else None."""
+    """Return the module asyncio if an asyncio loop is running in this thread, else None."""
     asyncio = sys.modules.get("asyncio")
     look = getattr(asyncio, "_get_running_loop", None)  # missing during an import
     return asyncio if look is not None and look() is not None else None

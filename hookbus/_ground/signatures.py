@@ -1,7 +1,7 @@
-"""The signature of any callable, with any annotations, on every version of Python.
+"""Read the signature of any callable, with any annotations, on every version of Python.
 
-Since Python 3.14, annotations are evaluated when they are read. They may contain undefined names:
-the class that is being defined, a later class, or an import for type checkers only.
+Since Python 3.14, annotations are evaluated when they are read. They may contain undefined names,
+such as the class that is being defined, a later class, or an import for type checkers only.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ __all__ = ["signature_of"]
 def signature_of(function: Callable[..., Any], *, eval_str: bool = False) -> inspect.Signature:
     """Return the signature of a callable.
 
-    Since Python 3.14, an annotation that names something undefined is a `ForwardRef`. If an
-    annotation raises another error, as `"Agent" | None` does, the signature has no annotations.
-    Before 3.14, annotations have the values from the definition of the function.
+    Since Python 3.14, an annotation with an undefined name is a `ForwardRef`. If the evaluation of
+    an annotation raises another error, as `"Agent" | None` does, the signature has no annotations.
+    Before Python 3.14, annotations have the values from the definition of the function.
 
     Args:
         function: the callable.
-        eval_str: whether to evaluate every annotation, strings included.
+        eval_str: whether to evaluate every annotation, including strings.
 
     Raises:
-        TypeError: if it is not callable.
-        ValueError: if it has no signature, as is the case for some built-in functions.
-        Exception: any exception from the evaluation of an annotation, with `eval_str` or for an
-            object that is neither a function nor a method.
+        TypeError: if `function` is not callable.
+        ValueError: if `function` has no signature, as is the case for some built-in functions.
+        Exception: any exception that the evaluation of an annotation raises, with `eval_str` or for
+            an object that is neither a function nor a method.
     """
     if sys.version_info >= (3, 14) and not eval_str:
         from annotationlib import Format

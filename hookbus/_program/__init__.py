@@ -1,1 +1,1 @@
-"""A running program: settings, HOOKBUS_JOURNAL, switches, and a socket for its own user."""
+"""Prepare and control a running program: settings, recording, and a control socket."""

@@ -1,4 +1,5 @@
-"""The control socket of a running program, which only its own user can open, for `hookbus attach`.
+"""Open the control socket of a running program for `hookbus attach`. Only the user of the process
+can connect to it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ SECONDS: Final = 5.0
 """The time limit in seconds for a client to send its request."""
 
 WAITING: Final = 10_000
-"""The number of events to buffer for a slow client. Further events are only counted."""
+"""The number of events to buffer for a slow client. Later events are dropped and only counted."""
 
 MOST_CALLERS: Final = 16
 MOST_BYTES: Final = 65_536
@@ -44,17 +45,16 @@ NEEDS_LINUX: Final = (
 
 
 def can_listen() -> bool:
-    """Return whether this system has file sockets that identify the user of the connected
-    process.
+    """Return whether this system has file sockets that identify the user of the connected process.
     """
     return all(hasattr(socket, name) for name in ("AF_UNIX", "SO_PEERCRED"))
 
 
 def folder() -> Path:
-    """Return the folder of this user's sockets; create it if it does not exist.
+    """Return the folder for the sockets of this user. Create the folder if it does not exist.
 
     Raises:
-        HookError: if another user owns it or can access it.
+        HookError: if another user owns the folder or can access it.
     """
     path = Path(f"/tmp/hookbus-{os.getuid()}")
     with suppress(FileExistsError):
@@ -77,7 +77,7 @@ class Door:
     """Lets the user of this process query the bus from another process, and switch receivers.
 
     Args:
-        bus: the bus to query.
+        bus: the bus to control.
 
     Raises:
         HookError: if no socket can be opened, or if this system cannot identify the users of
@@ -109,7 +109,7 @@ class Door:
         self._thread.start()
 
     def _again(self) -> None:
-        """Open a separate socket in a forked process."""
+        """Open a new socket in a forked process."""
         self._socket.close()
         while self._inside:
             self._inside.pop().close()
@@ -167,7 +167,9 @@ class Door:
 
     @contextmanager
     def _callers(self, caller: socket.socket) -> Iterator[None]:
-        """Register a client while it is connected; reject it if there are too many."""
+        """Register a client while it is connected. Reject the client if too many clients are
+        connected.
+        """
         with caller:
             if len(self._inside) >= MOST_CALLERS:
                 raise OSError("too many clients are connected")
@@ -187,7 +189,7 @@ class Door:
             yield {"switched": self._bus.switch(str(asked.get("receiver")), act, by=by)}
         else:
             hint = did_you_mean(str(act), ACTS)
-            raise HookError(f"{act!r:.40} is not a request that a program answers{hint}")
+            raise HookError(f"{act!r:.40} is not a valid request{hint}")
 
 
 def _reported(bus: _bus.Bus) -> dict[str, Any]:
@@ -231,7 +233,7 @@ def _name(uid: int) -> str:
 
 
 def _sweep() -> None:
-    """Remove the sockets of processes that were killed."""
+    """Remove the sockets of processes that no longer run."""
     for path in folder().glob("*.sock"):
         try:
             is_running = is_process_running(int(path.stem))
@@ -242,8 +244,8 @@ def _sweep() -> None:
 
 
 def listen() -> Callable[[], None] | None:
-    """Open the socket of this program for `default_bus`, and return a function that closes it. If
-    that fails, log the failure and return None.
+    """Open the socket of this program for `default_bus`, and return a function that closes it. On
+    failure, log the reason and return None.
     """
     if not can_listen():
         logging.getLogger("hookbus").info("hookbus attach is not available: %s", NEEDS_LINUX)

@@ -1,5 +1,5 @@
-"""HOOKBUS_JOURNAL and HOOKBUS_FLEET: record a program, let `hookbus attach` reach it, and join a
-fleet, without changing its code.
+"""HOOKBUS_JOURNAL and HOOKBUS_FLEET: record a program, open its control socket, and join a fleet,
+without changes to its code.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ FLEET: Final = "HOOKBUS_FLEET"
 
 
 def begin() -> None:
-    """Apply the environment variables of hookbus in any program except the command line itself.
+    """Apply the environment variables of hookbus, unless this process is the command line of
+    hookbus.
 
     Raises:
         HookError: if the journal or the fleet cannot be used.
@@ -35,11 +36,12 @@ def begin() -> None:
 
 
 def join_fleet(journal: Journal | None) -> None:
-    """Join `default_bus` to the fleet in HOOKBUS_FLEET, if it is set, and publish the records of a
-    journal there.
+    """Join `default_bus` to the fleet in HOOKBUS_FLEET, if the variable is set, and publish the
+    records of a journal there.
 
     Raises:
-        HookError: if the fleet cannot be used, because its switches are not known then.
+        HookError: if the fleet cannot be used, because the program must not run without its kills
+            and switches.
     """
     url = os.environ.get(FLEET)
     if not url:
@@ -56,7 +58,8 @@ def record(path: str | os.PathLike[str], *, turns: bool = False) -> Journal:
 
     Args:
         path: the file of the journal.
-        turns: also record every call to every receiver; HOOKBUS_TURNS=1 does the same.
+        turns: whether to record also every call of every receiver. HOOKBUS_TURNS=1 has the same
+            effect.
 
     Raises:
         HookError: if the journal cannot be used.
@@ -71,7 +74,7 @@ def record(path: str | os.PathLike[str], *, turns: bool = False) -> Journal:
 
 
 def _is_command_line() -> bool:
-    """Return whether this process is `hookbus` or `python -m hookbus`."""
+    """Return whether the command line of hookbus runs in this process."""
     name = os.path.basename(sys.argv[0] if sys.argv else "")
     if name == "-m":
         return ("-m", "hookbus") in pairwise(sys.orig_argv)

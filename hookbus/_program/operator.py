@@ -1,4 +1,6 @@
-"""Settings of an operator for the receivers and hooks of a bus, before or while a program runs."""
+"""Apply the settings of an operator to the receivers and hooks of a bus, before or while a program
+runs.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,11 @@ class Operator:
         self._acts: dict[str, Act] = {}
 
     def switch(self, receiver: str, act: Act, by: str, *, is_expected: bool = False) -> list[str]:
-        """Switch all receivers with this name; see `Bus.switch`.
+        """Switch all receivers with this name, as `Bus.switch` describes.
 
         Args:
-            is_expected: whether the setting is also recorded if no receiver has or had the name,
-                for receivers that are connected later.
+            is_expected: whether to record the setting even if no receiver has had this name, for
+                receivers that are connected later.
         """
         if act not in ACTS:
             raise HookError(f"act={act!r:.40} is not valid{did_you_mean(str(act), ACTS)}")
@@ -53,7 +55,7 @@ class Operator:
         return labels
 
     def find_refusal(self, receiver: str, act: Act) -> str | None:
-        """Return why one of the receivers with this name cannot be switched so, or None."""
+        """Return the reason why a receiver with this name cannot have the setting, or None."""
         for each in self._everything():
             if receiver not in each.names or may_be(each, act):
                 continue
@@ -63,7 +65,9 @@ class Operator:
         return None
 
     def prepare(self, shadow: Iterable[str], require_guard: Iterable[str]) -> None:
-        """Set names of shadowed guards, and hooks that require a guard; see `Bus._operate`."""
+        """Put guards with these names in shadow mode, and require a guard for these hooks. See
+        `Bus._operate`.
+        """
         for name in shadow:
             self._set(name, "shadow")
             for each in self._everything():
@@ -74,15 +78,17 @@ class Operator:
             self._board.discard(hook)
 
     def _may_set(self, name: str, act: Act) -> bool:
-        """Return whether a setting makes sense for a name without connections. A receiver that had
-        the name may be connected again, as in a reload. `enable` may undo an earlier setting.
+        """Return whether the setting is possible for a name that no connected receiver has. A
+        receiver that had the name may be connected again, for example after a reload. `enable` may
+        undo an earlier setting for the name.
         """
         known = self._board.names
         was_there = name in known or any(each.rpartition(".")[2] == name for each in list(known))
         return was_there and (act != "enable" or bool(self._acts))
 
     def _set(self, name: str, act: Act) -> None:
-        """Record a setting. An `enable` is kept only if an earlier setting precedes it."""
+        """Record a setting. An `enable` is recorded only if another setting was recorded before it.
+        """
         self._acts.pop(name, None)
         self._acts[name] = act
         for first, earliest in list(self._acts.items()):
@@ -127,7 +133,7 @@ def may_be(connected: Connected, act: Act) -> bool:
 
 def switch(connected: Connected, act: Act) -> None:
     """Disable a receiver, restore its original options, or put a guard in shadow mode. A receiver
-    that the program itself has disabled stays disabled.
+    that the program itself disabled stays disabled.
     """
     declared = connected.declared_options
     connected.options = declared._replace(shadow=True) if act == "shadow" else declared

@@ -1,4 +1,4 @@
-"""Apply the settings of a program before any of its code runs."""
+"""Apply the settings of a program before its own code runs."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .settings import Settings
 
 
 def prepare(settings: Settings, *, plugins: Sequence[str] = (), adapters: str = "") -> None:
-    """Apply the settings: adapters, plugins, and the operator's requirements.
+    """Apply the settings: adapters, plugins, shadow mode and required guards.
 
     Args:
         settings: the settings of the project.
-        plugins: ids and folders of additional plugins.
-        adapters: names of additional adapters, separated by commas.
+        plugins: the ids and folders of additional plugins.
+        adapters: the names of additional adapters, separated by commas.
 
     Raises:
-        HookError: if any of these cannot be applied, because a program must not run without its
+        HookError: if a setting cannot be applied, because a program must not run without its
             guards.
     """
     default_bus._operate(shadow=settings.shadow, require_guard=settings.require_guard)
@@ -65,7 +65,7 @@ def _is_folder(name: str) -> bool:
 
 
 def _plugin_arguments(settings: Settings, plugins: Sequence[str]) -> dict[str, Any] | None:
-    """Return the arguments of `load_plugins`, or None without plugins."""
+    """Return the arguments for `load_plugins`, or None if no plugins are configured."""
     if settings.plugins is None and not plugins:
         return None
     found = dict(settings.plugins or {})
@@ -85,7 +85,7 @@ def _plugin_arguments(settings: Settings, plugins: Sequence[str]) -> dict[str, A
 
 
 def _id_in(folder: Path) -> str:
-    """Return the id in the manifest of a plugin's folder.
+    """Return the plugin id from the manifest in a folder.
 
     Raises:
         HookError: if the manifest cannot be read.
@@ -98,10 +98,11 @@ def _id_in(folder: Path) -> str:
 
 
 def ask_at(store: Path | None, seconds: float, people: Path | None) -> None:
-    """Send the guards' requests for approval on `default_bus` to a store.
+    """Use a store as the approver of `default_bus`, if a store is given.
 
     Raises:
-        HookError: if the file cannot be used, or if `--wait` is passed without a store.
+        HookError: if the file cannot be used, if the number of seconds is invalid, or if `--wait`
+            is passed without a store.
     """
     if not 0 <= seconds <= 86_400:
         raise HookError(f"--wait {seconds:g} must be a number of seconds from 0 to 86400")

@@ -1,5 +1,4 @@
-"""Settings: `[tool.hookbus]` of a pyproject.toml, or a hookbus.toml, checked before use.
-"""
+"""Read and check the settings in `[tool.hookbus]` of a pyproject.toml, or in a hookbus.toml."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ _SHAPES: Final[dict[str, dict[str, str]]] = {
         "settings": "a table", "overrides": "a table",
     },
 }  # fmt: skip
-"""All keys of each table, with descriptions of their types."""
+"""The keys of each table, with the types of their values."""
 
 
 @attrs.frozen
@@ -35,15 +34,15 @@ class Settings:
     """The settings of a project.
 
     Attributes:
-        file: the file that contains them, or None without settings.
+        file: the file that contains the settings, or None if no file has settings.
         journal: the journal that `hookbus run` writes and other commands read.
         approvals: the store of approvals.
-        people: the file of the people who may approve.
-        plugins: the arguments of `load_plugins`, or None without plugins.
-        adapters: the frameworks whose calls to hook.
-        shadow: names of guards that run without blocking.
-        require_guard: hooks that must have a guard for every call.
-        gate: the table of `hookbus gate`, which checks it.
+        people: the file that lists the people who may approve.
+        plugins: the arguments of `load_plugins`, or None if no plugins are configured.
+        adapters: the names of the adapters to install.
+        shadow: the names of guards that run in shadow mode.
+        require_guard: the hooks that must have a guard for every call.
+        gate: the table for `hookbus gate`, which checks the table itself.
     """
 
     file: Path | None = None
@@ -58,10 +57,10 @@ class Settings:
 
 
 def find_settings(folder: Path | None = None) -> Settings:
-    """Return the settings of the nearest folder that has settings, from a folder upwards.
+    """Return the settings of the nearest folder with settings, from a folder upwards.
 
     Args:
-        folder: the folder to start in. None means the current folder.
+        folder: the folder where the search starts. None means the current folder.
 
     Raises:
         HookError: if a file cannot be read, or contains an unknown key.
@@ -81,9 +80,9 @@ def read_settings(file: Path) -> Settings:
     """Return the settings in a hookbus.toml, or in the table `[tool.hookbus]` of another file.
 
     Raises:
-        HookError: if the file cannot be read, or has an unknown key or a value of the wrong type;
-            or if another user could have written it, because settings can put guards in shadow
-            mode.
+        HookError: if the file cannot be read, has an unknown key, or has a value of the wrong type.
+            Also if another user could have written the file, because settings can put guards in
+            shadow mode.
     """
     table, status = read_toml(file)
     where = f"{file}"
@@ -115,7 +114,9 @@ def read_settings(file: Path) -> Settings:
 
 
 def beside(file: Path, path: str) -> Path:
-    """Return a path in a settings file, relative to the folder of the file."""
+    """Return the absolute form of a path in a settings file. A relative path starts at the folder
+    of the file.
+    """
     return file.parent / Path(path).expanduser()
 
 

@@ -1,5 +1,4 @@
-"""An approver that waits for people to answer in a store.
-"""
+"""An approver whose calls wait until a person answers in a store."""
 
 from __future__ import annotations
 
@@ -17,12 +16,13 @@ PAUSE_SECONDS: Final = 0.2
 
 
 class Waited:
-    """A store that makes calls wait for answers: a call continues as soon as there is an answer.
+    """A store that makes calls wait for answers. A call continues as soon as its request is
+    answered.
 
     Args:
-        store: the store of the requests, which other processes answer.
-        seconds: the time in seconds that a call waits before it is blocked. After a later approval,
-            a repeated call is allowed.
+        store: the store that keeps the requests. Other processes answer them.
+        seconds: the number of seconds that a call waits before it is blocked. If the approval
+            arrives later, a repeated call is allowed.
     """
 
     name = Store.name
@@ -34,9 +34,7 @@ class Waited:
         self.people = store.people
 
     def ask(self, request: Request) -> Approved | Denied | Parked:
-        """Return the answer to a call, or the pending request if the answer does not arrive in
-        time.
-        """
+        """Return the answer to a request, or the pending request if no answer arrives in time."""
         last = time.monotonic() + self._seconds
         first = answer = self._store.ask(request)
         while isinstance(answer, Parked) and time.monotonic() < last:
@@ -60,7 +58,8 @@ def _again(request: Request) -> Request:
 
 
 def _after(first: Any, answer: Approved | Denied | Parked) -> Approved | Denied | Parked:
-    """Return the answer. If an approval arrived while the call waited, guards check the call again.
+    """Return the answer. If the approval arrived while the call waited, mark it so that guards
+    check the call again.
     """
     if isinstance(first, Parked) and isinstance(answer, Kept):
         return attrs.evolve(answer, is_waited_for=True)

@@ -1,4 +1,5 @@
-"""Explain a call: list its receivers in order, with their locations, and show the generated code.
+"""Explain a call: list its receivers in order, with their locations and, if requested, the
+generated code.
 """
 
 from __future__ import annotations
@@ -32,20 +33,21 @@ class Row:
     """One receiver in an explanation.
 
     Attributes:
-        phase: the phase in which it is called; `"answer"` if it answers a question.
-        position: its position in its phase, from 1.
-        receiver: its name.
-        role: its role.
-        priority: its priority. Receivers with a higher priority run first.
+        phase: the phase in which the receiver is called. It is `"answer"` for a receiver that
+            answers a question.
+        position: the position in the phase, from 1.
+        receiver: the name of the receiver.
+        role: the role of the receiver.
+        priority: the priority of the receiver. Receivers with a higher priority run first.
         scope: the sender that the receiver is connected to.
-        on_error: its failure policy.
-        timeout: its deadline in seconds, or None.
+        on_error: the failure policy of the receiver.
+        timeout: the deadline of the receiver in seconds, or None.
         where: the file and line of the receiver.
-        problem: the reason why it will fail at this hook, or None.
-        plugin: the plugin that connected it, or None.
+        problem: the reason why the receiver will fail at this hook, or None.
+        plugin: the plugin that connected the receiver, or None.
         operator: the options that the operator's `overrides` change, or None.
         shadow: True for a guard in shadow mode, which cannot block, else None.
-        background: True if the call does not wait for it, else None.
+        background: True if the call does not wait for the receiver, else None.
         locked: True for a guard that an operator cannot switch off, else None.
     """
 
@@ -74,9 +76,9 @@ class Explanation(Pictured, Sequence[Row]):
     Attributes:
         title: the name of the hookable or question.
         rows: one row for each receiver.
-        when_empty: what happens without receivers.
-        source: the function that runs the calls, if requested.
-        body: the function that the receivers run around; None for a question.
+        when_empty: the text to show if no receivers are connected.
+        source: the source of the generated function, if requested.
+        body: the function that the receivers wrap, or None for a question.
     """
 
     title: str
@@ -124,9 +126,9 @@ class Explanation(Pictured, Sequence[Row]):
         return [titled(brief(self.title), self._drawn() + table), source]
 
     def _drawn(self) -> str:
-        """Return the path of a call through the phases.
+        """Return the path of a call through the phases as HTML.
 
-        Arounds come before the body that they run.
+        Arounds are shown before the body that they wrap.
         """
         chips: dict[str, list[str]] = {}
         for row in self.rows:
@@ -146,20 +148,21 @@ def explain(
 ) -> Explanation:
     """Show which receivers run around a hookable, in order.
 
-    Call it as `explain(agent.reply)`, `explain(Agent.reply)` or `explain(function)`. For a hookspec
-    it also shows the receivers that answer: `explain(resolve_session)`. For a framework's adapter,
-    write `explain("tool_call", sender=tool)`. `explain` reads the same plan that the call uses.
+    Call it as `explain(agent.reply)`, `explain(Agent.reply)` or `explain(function)`. For a
+    question, it also shows the receivers that answer: `explain(resolve_session)`. For a tool of an
+    adapted framework, write `explain("tool_call", sender=tool)`. `explain` reads the same plan that
+    calls use.
 
     Args:
-        hookable: a hookable function or method, or a hookspec; or the name of a hook whose sender
-            is one of its arguments.
-        sender: the value of that argument. None represents any sender.
-        bus: the bus of the hook with this name.
-        source: also print the generated function that runs the call, and the values of its short
-            names.
+        hookable: a hookable function or method, a hookspec, or the name of a hook that has an
+            argument for its sender.
+        sender: the value of that argument. None means any sender.
+        bus: the bus of the hook, if `hookable` is a name.
+        source: whether to show the generated function that runs the call, and the values of its
+            short names.
 
     Returns:
-        The rows of the plan, one for each receiver.
+        One row for each receiver in the plan.
 
     Raises:
         HookError: if the function is not hookable, or if the hook does not exist.
@@ -186,7 +189,7 @@ def explain(
 
 
 def hook_for(hookable: Any, bus: Bus = default_bus) -> Hook:
-    """Return the hook that `explain` shows, from any form of its first argument.
+    """Return the hook that `explain` shows for its first argument.
 
     Raises:
         HookError: if the function is not hookable, or if the hook does not exist.
@@ -261,11 +264,11 @@ def origin_of(signal: HookSignal, receiver: Connected) -> tuple[str | None, str 
 
 
 _USUAL: Final = {"guard": "block", "around": "raise"}
-"""The default `on_error` of each role whose default is not `isolate`."""
+"""The default `on_error` of the roles for which it is not `isolate`."""
 
 
 def noted(row: dict[str, Any], *more: str) -> dict[str, Any]:
-    """Return a row about a receiver with its unusual settings in one column."""
+    """Return a row about a receiver, with its unusual settings combined in one column."""
     rest = dict(row)
     priority, timeout, on_error, where = map(rest.pop, ("priority", "timeout", "on_error", "where"))
     notes = [f"priority {priority}"] if priority else []

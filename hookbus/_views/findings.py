@@ -27,7 +27,7 @@ from ..exceptions import HookError
 
 
 class Note(str):
-    """A finding that is useful to know, but is not a mistake."""
+    """A finding that is not a mistake, but may be useful to know."""
 
 
 _TAKEN = frozenset(name for names in EXTRA_NAMES.values() for name in names)
@@ -51,7 +51,7 @@ def of_hook(hook: Hook) -> Iterator[str]:
 
 
 def pending(bus: Bus, signal: HookSignal) -> str:
-    """Return the reason why nothing emits a signal, if it is known."""
+    """Return the probable reason why nothing emits a signal, or an empty string."""
     if signal.phase is not None and any(
         other._switchboard.declared(signal.hook) for other in buses() if other is not bus
     ):
@@ -70,7 +70,7 @@ def pending(bus: Bus, signal: HookSignal) -> str:
 
 
 def unreached(bus: Bus, receiver: Connected, declared: list[Hook]) -> str:
-    """Return the reason why a receiver can never fire if its sender calls none of these hooks."""
+    """Return the reason why a receiver can never fire, if its sender calls none of these hooks."""
     sender = receiver.sender() if receiver.sender is not None else None
     if sender is None or not declared or may_call(sender, declared):
         return ""
@@ -98,9 +98,7 @@ def repeated(signal: HookSignal, receivers: Iterable[Connected]) -> Iterator[str
 
 
 def died(signal: HookSignal) -> Iterator[str]:
-    """Yield a message about the last receiver that was weakly referenced and freed before any
-    call.
-    """
+    """Yield a message if weakly referenced receivers were freed before any call."""
     count, label = signal._lost_uncalled
     if count:
         more = f", and {count - 1} more" if count > 1 else ""
@@ -111,7 +109,7 @@ def died(signal: HookSignal) -> Iterator[str]:
 
 
 def of_around(receiver: Connected, it: str, declared: list[Hook]) -> Iterator[str]:
-    """Yield a message if an around loses what `call_next` returns."""
+    """Yield a message if an around loses the result of `call_next`."""
     if receiver.lost_results:
         times = "once" if receiver.lost_results == 1 else f"{receiver.lost_results} times"
         yield f"{it} returned None, but call_next returned a result, {times}: return the result"
@@ -131,7 +129,9 @@ def _code(hook: Hook) -> CodeType | None:
 
 
 def of_itself(receiver: Connected, it: str) -> Iterator[str]:
-    """Yield the findings of a receiver itself, from its attribute `findings`, if it has one."""
+    """Yield the findings that a receiver reports in its attribute `findings`, if it has this
+    attribute.
+    """
     own: Callable[[], Iterable[str]] | None = getattr(receiver.function, "findings", None)
     if callable(own):
         try:
@@ -152,9 +152,7 @@ def unguarded(bus: Bus, hook: Hook) -> Iterator[str]:
 
 
 def opens(receiver: Connected) -> bool:
-    """Return whether a modifier that fails open has blocked, or creates a block that it could
-    return.
-    """
+    """Return whether a modifier fails open although it has returned a block or can return one."""
     return receiver.role == "modify" and not receiver.closes and may_block(receiver)
 
 
@@ -183,14 +181,14 @@ def of_timeout(receiver: Connected, it: str) -> Iterator[str]:
 
 
 def orphaned(signal: HookSignal) -> Iterator[str]:
-    """Yield messages about guards of objects that were freed before any call."""
+    """Yield a message about each guard whose object was freed before any call."""
     for label, count in [*signal._orphans.items()]:
         times = "" if count == 1 else f", {count} times"
         yield f"{label} on {signal.name} {ORPHANED}{times}"
 
 
 def of_seals(receiver: Connected, it: str) -> Iterator[str]:
-    """Yield a message about a receiver that may have changed contents after guards had checked
+    """Yield a message about a receiver that may have changed contents after the guards checked
     them.
     """
     if receiver.seals_broken:
@@ -202,8 +200,8 @@ def of_seals(receiver: Connected, it: str) -> Iterator[str]:
 
 
 def left_behind(bus: Bus, receiver: Connected, signal: HookSignal) -> Iterator[str]:
-    """Yield messages about classes with the same name as a guarded class that the guard does not
-    cover.
+    """Yield a message about each class that a guard does not cover although a guarded class has the
+    same name.
     """
     guarded = receiver.sender() if receiver.role == "guard" and receiver.sender else None
     name = name_of_sender(guarded) if isinstance(guarded, type) else None

@@ -1,4 +1,5 @@
-"""The style of all views in notebooks. It uses few colors, and every color comes with a word."""
+"""Styles for all views in notebooks. The styles use few colors, and a word accompanies every color.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ COLOURS: Final = {
     "modify": "#2f9480", "guard": "#d64545", "observe": "#4a7ebb", "around": "#8b6fc9",
     "answer": "#b7791f",
 }  # fmt: skip
-"""The colors of outcomes and roles. Each is visible on white and on black, so it fits every theme.
+"""The colors of outcomes and roles. Each color is visible on white and on black, so it suits light
+and dark themes.
 """
 
 STYLE: Final = """
@@ -48,11 +50,11 @@ div.hookbus svg { display: block; width: 100%; height: 1.3em; overflow: visible;
   div.hookbus.hookbus.hookbus table.calls td:first-child { grid-column: 1 / -1; border: 0; }
 }
 """
-"""Class names are repeated three times to override a notebook's own style for tables."""
+"""The styles of all views. Repeated class names override a notebook's own style for tables."""
 
 
 class Pictured:
-    """An object that a notebook can display, with a text form and an HTML form."""
+    """An object that a notebook can display as text or as HTML."""
 
     __slots__ = ()
 
@@ -67,11 +69,11 @@ class Pictured:
 
 
 def titled(text: str, body: str) -> str:
-    """Return a heading and a body, which scrolls sideways if it is too wide."""
+    """Return HTML with a heading and a body. A body that is too wide scrolls sideways."""
     return f"<h4>{escape(text)}</h4><div>{body}</div>"
 
 
 def chip(text: str, word: str) -> str:
-    """Return framed text in the color that belongs to an outcome or a role."""
+    """Return framed text in the color of an outcome or a role."""
     color = COLOURS[word]
     return f'<span style="border-color:{color};background:{color}33">{escape(text)}</span>'

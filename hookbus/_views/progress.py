@@ -1,4 +1,4 @@
-"""The progress of a recording, shown below the cell of a notebook while the cell runs."""
+"""Show the progress of a recording below the cell of a notebook while the cell runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MARKS: Final[dict[type[Event], str]] = {Mutated: "changed", Failed: "failed"}
 
 
 def progress() -> Progress | None:
-    """Return a progress display in a cell of a notebook, and None outside notebooks."""
+    """Return a progress display if the code runs in a notebook, else None."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return Progress() if getattr(shell, "kernel", None) is not None else None
 
@@ -27,7 +27,7 @@ def progress() -> Progress | None:
 class Progress:
     """A line that is updated every half second while the cell runs.
 
-    A separate thread updates it, because a long call emits no events while it runs.
+    A separate thread updates the line, because a long call emits no events while it runs.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Progress:
                 self._counts[_MARKS[type(event)]] += 1
 
     def end(self) -> None:
-        """Update the line one last time, if it was written before."""
+        """Update the line one last time, if it is visible."""
         self._over.set()
         self._thread.join()
         if self._shown is not None:

@@ -1,5 +1,4 @@
-"""Summarize a bus as text and HTML: its receivers, their failures, and receivers that never
-fire.
+"""Summarize a bus as text and HTML: its receivers, their failures, and receivers that never fired.
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ class Report(Pictured):
     """A summary of a bus.
 
     Attributes:
-        hooks: for every hook, its name, its kind (sync, async, generator or async generator), the
+        hooks: for each hook, its name, its kind (sync, async, generator or async generator), the
             location of its declaration, and the number of its receivers.
-        receivers: for every connection, its signal, its options, whether it fired, and how often it
-            failed and failed open.
-        findings: possible problems, as sentences.
-        plugins: every plugin that was found, with its status (loaded, disabled, refused or
-            unloaded) and the reason.
+        receivers: for each connection, its signal, its options, its state, and the number of its
+            failures.
+        findings: sentences about possible problems.
+        plugins: each plugin that was found, with its status (loaded, disabled, refused or unloaded)
+            and the reason for the status.
     """
 
     hooks: tuple[dict[str, Any], ...]
@@ -51,7 +50,7 @@ class Report(Pictured):
     plugins: tuple[dict[str, Any], ...] = ()
 
     def _tables(self) -> dict[str, dict[str, list[str]] | str]:
-        """Return the tables by their titles, with a string in place of an empty table."""
+        """Return the tables by title. A string replaces an empty table."""
         receivers: Any = "no receivers are connected"
         if self.receivers:
             receivers = columns([_with_notes(row) for row in self.receivers])
@@ -61,8 +60,7 @@ class Report(Pictured):
         return {"hooks": hooks, "receivers": receivers, **plugins}
 
     def _findings(self) -> list[str]:
-        """Return the findings for text output, without locations that the tables already show.
-        """
+        """Return the findings as text, without locations that the tables already show."""
         places: dict[str, set[str]] = {}
         for row in self.receivers:
             places.setdefault(row["receiver"], set()).add(row["where"])
@@ -109,12 +107,12 @@ def _without_places(finding: str, known: list[str]) -> str:
 def report(bus: Bus = default_bus) -> Report:
     """Show the state of a bus: every hook, every receiver, and possible problems.
 
-    The findings list receivers that never fired (and, if known, why they never can), that failed
-    open, or that failed and stopped a call. They list signals that no hook emits, modifiers that
-    block but fail open, hooks that require a guard but have none, and observers that delay calls.
-    They also list arounds that lose the result, problems that receivers report themselves,
+    The findings list receivers that never fired, that failed open, or that failed and stopped a
+    call. They list signals that no hook emits, modifiers that block but fail open, hooks without a
+    required guard, and observers that delay calls. They also list arounds that lose the result,
     conditions that can never match, receivers that one line of code connected several times,
-    overrides that are not hooked, and threads that run past their deadline.
+    overrides that are not hooked, and threads that run past their deadline. Receivers can report
+    their own problems.
 
     Args:
         bus: the bus to show.
@@ -164,8 +162,8 @@ def _summarize(bus: Bus) -> Report:
 
 
 def _connections(signal: HookSignal) -> list[Connected]:
-    """Return the connections of a question in the order in which they are called, others in the
-    order in which they were made.
+    """Return the connections of a signal in the order in which they were made. For a question,
+    return them in the order in which they are called.
     """
     connections = signal.connections()
     if signal.phase == ANSWER:
@@ -242,7 +240,7 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
 
 
 def _misfits(receiver: Connected, signal: HookSignal, declared: list[Hook]) -> Iterator[str]:
-    """Yield messages about parameters, conditions and defaults of a receiver that fit no
+    """Yield messages about parameters, conditions and defaults of a receiver that match no
     hookable.
     """
     problems = [receiver.problem_with(h.served(as_method=is_method(h))) for h in declared]
@@ -264,8 +262,8 @@ def _misfits(receiver: Connected, signal: HookSignal, declared: list[Hook]) -> I
 
 
 def _unused_defaults(receiver: Connected, declared: list[Hook]) -> Iterator[str]:
-    """Yield a message for each default of a receiver that a default of the question always
-    replaces.
+    """Yield a message for each default of a receiver that is never used, because the question
+    always passes its own default.
     """
     theirs: Any = receiver.function
     for name, parameter in signature_of(theirs).parameters.items():

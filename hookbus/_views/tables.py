@@ -1,4 +1,4 @@
-"""Format rows as tables, in text and in HTML. Text tables are as wide as the terminal."""
+"""Format rows as tables, in text and in HTML. Text tables use the width of the terminal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNSEEN: Final = re.compile(
 
 
 def width() -> int:
-    """Return the width of a line: the width of the terminal, if stdout is a terminal."""
+    """Return the width of the terminal, or a default width if stdout is not a terminal."""
     try:
         is_terminal = sys.stdout.isatty()
     except (AttributeError, ValueError):  # stdout is missing or closed
@@ -34,8 +34,8 @@ def width() -> int:
 
 
 def columns(rows: Sequence[dict[str, Any]], *, is_whole: bool = False) -> dict[str, list[str]]:
-    """Return the columns as text, without columns that are empty (None, 0, False, empty string).
-    With `is_whole`, paths are not shortened.
+    """Return the columns as text, without columns that contain only empty values (None, 0, False,
+    empty string). With `is_whole`, paths are not shortened.
     """
     write = printable if is_whole else brief
     texts = {name: [row[name] for row in rows] for name in rows[0]}
@@ -46,12 +46,12 @@ def columns(rows: Sequence[dict[str, Any]], *, is_whole: bool = False) -> dict[s
 
 
 def once(cells: list[str]) -> list[str]:
-    """Return a column in which a repeated word is shown only once."""
+    """Return a column without a value that repeats the value above it."""
     return ["" if above == cell else cell for above, cell in zip(["", *cells], cells)]
 
 
 def text_table(columns: dict[str, list[str]]) -> str:
-    """Format a table that fits the available width: the widest columns are folded."""
+    """Format a table as text. Wide columns are folded to fit the available width."""
     rows = [tuple(columns), *zip(*columns.values())]
     widths = _fitted([*zip(*rows)])
     lines: list[str] = []
@@ -100,9 +100,7 @@ def html_table(columns: dict[str, list[str]]) -> str:
 
 
 def brief(text: str) -> str:
-    """Return text for one line: paths relative to the current folder, and names without the
-    functions that they were defined in.
-    """
+    """Return text on one line, with short paths and without the `<locals>` parts of names."""
     return printable(_PLACE.sub(lambda found: _near(found[0]), _LOCAL.sub("", text)))
 
 
@@ -121,10 +119,10 @@ def _near(path: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return text on one line, with characters escaped that could control a terminal, reverse the
-    line, break XML or be invisible.
+    """Return text on one line. Characters that could control a terminal, reverse the line, break
+    XML or be invisible are escaped.
 
-    JSON stays equivalent JSON.
+    Valid JSON stays valid and keeps its meaning.
     """
     if text.isprintable() and (text.isascii() or not _UNSEEN.search(text)):
         return text

@@ -1,4 +1,4 @@
-"""Format any values as short strings, and find the first position where two values differ."""
+"""Format any value as a short string, and find the first difference between two values."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any, Final
 from .tables import printable
 
 LONG: Final = 48
-"""The maximum number of characters of a value that are shown."""
+"""The maximum number of characters to show of a value."""
 
 _BEFORE: Final = 12
-"""The number of shown characters before the first difference."""
+"""The number of characters to show before the first difference."""
 
 _NOTHING: Final = object()
 _SCALARS: Final = frozenset({str, bytes, int, float, complex, bool, type(None)})
@@ -38,7 +38,7 @@ def named(labels: Mapping[str, str] | None) -> str:
 
 
 def title(hook: str, labels: Mapping[str, str] | None) -> str:
-    """Return the title of a call: its hook, and the tool, model or agent if known."""
+    """Return the title of a call: its hook and, if known, the tool, model or agent."""
     return f"{hook} {named(labels)}".rstrip()
 
 
@@ -53,15 +53,15 @@ def shortened(value: Any) -> str:
 
 
 def place_of_change(name: str, index: int | None = None) -> str:
-    """Return the location of a receiver's change, such as `argument 'to'`, `result` or `item 3`."""
+    """Return the location of a change, such as `argument 'to'`, `result` or `item 3`."""
     if name in ("result", "item"):
         return name if index is None else f"{name} {index}"
     return f"argument {name!r}"
 
 
 def changed(name: str, before: Any, after: Any) -> str:
-    """Describe a change to a value: the name, then the first position where the two values differ,
-    and both values there, such as ` at ['limit']: 10 → 3`.
+    """Describe a change to a value: the name, the first position where the two values differ, and
+    both values there. An example is ` at ['limit']: 10 → 3`.
 
     Return only the name if no difference is visible.
     """
@@ -79,8 +79,8 @@ _Found = tuple[str, str, str]
 
 
 def _difference(one: Any, other: Any, steps: Iterator[int], levels: int) -> _Found | None:
-    """Return where two values differ, and both as strings from there. Return None if they are
-    equal.
+    """Return the position of the first difference, and both values at this position as strings.
+    Return None if the values are equal.
 
     Only built-in types are compared directly; other values are compared as strings.
     """

@@ -1,8 +1,8 @@
-"""Show the events of a block of code as a waterfall: nested calls, their times and durations, and
-the actions of receivers.
+"""Show the events of a block of code as a waterfall: nested calls, their start times and durations,
+and the actions of receivers.
 
-A receiver that changed nothing emits no event, so the picture does not show it. `explain` lists all
-receivers.
+A receiver that changed nothing emits no event, so the waterfall does not show it. `explain` lists
+all receivers.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from .tables import brief, escape, printable, width
 from .values import changed, place_of_change, shortened, verb_of_block
 
 _MARGIN: Final = 24
-"""The width of a text line without the time bar and the description."""
+"""The width that a text line needs for everything except the time bar and the description."""
 
 
 @attrs.define
 class Line:
-    """One line of the picture: a call, or the action of a receiver in a call.
+    """One line of the waterfall: a call, or the action of a receiver in a call.
 
     Attributes:
-        depth: the number of calls that it is nested in.
-        what: the call with its arguments, if known; or the receiver and its action.
-        word: how the call ended, or the kind of the receiver's action.
-        start: seconds since the start of the first line.
-        seconds: the duration of the call or attempt; None for an action without a duration.
-        again: the times when the receiver repeated the action on further items of a stream.
+        depth: the number of calls around this call or action.
+        what: the call with its arguments, if known, or the receiver with its action.
+        word: the outcome of the call, or the kind of the receiver's action.
+        start: the seconds from the start of the first line to the start of this line.
+        seconds: the duration of the call or attempt, or None for an action without a duration.
+        again: the times at which the receiver repeated the action on later items of a stream.
     """
 
     depth: int
@@ -47,8 +47,7 @@ class Line:
 
 
 def waterfall(events: Sequence[Event]) -> list[Line]:
-    """Return the calls and the actions in them. Each call is followed by its nested calls and
-    actions.
+    """Return the lines of a waterfall. The nested calls and the actions of a call follow the call.
     """
     ends = {event.call_id: event for event in events if isinstance(event, Finished)}
     names = _names_of_senders(events)
@@ -88,16 +87,18 @@ def waterfall(events: Sequence[Event]) -> list[Line]:
 
 
 def _stream_of(event: Event) -> tuple[Any, ...]:
-    """Return the key of a line: one receiver's actions of one kind on the items of one stream."""
+    """Return the key of a line. Actions of one receiver on the items of one stream have the same
+    key if their kind is the same.
+    """
     if isinstance(event, Mutated) and event.index is not None:
         return event.call_id, event.receiver, event.dropped
     return (id(event),)
 
 
 def _in_turn(inside: Mapping[int | None, list[tuple[Line, int | None]]]) -> list[Line]:
-    """Return the lines, with each call before its nested lines.
+    """Return the lines in order, each call before its nested lines.
 
-    This function is not recursive, because calls may be nested deeply.
+    This function uses no recursion, because calls may be deeply nested.
     """
     lines, waiting = [], [(0, *pair) for pair in reversed(inside[None])]
     while waiting:
@@ -114,9 +115,7 @@ def _start_of(event: Event) -> float:
 
 
 def _names_of_senders(events: Sequence[Event]) -> dict[str, str]:
-    """Return short names for senders, without addresses, and numbered if several have the same
-    name.
-    """
+    """Return short names for senders, without addresses. Senders with equal names are numbered."""
     kinds: dict[str, list[str]] = {}
     for event in events:
         known = kinds.setdefault(event.sender.partition(" at 0x")[0], [])
@@ -182,8 +181,8 @@ def _mark(event: Event, start: float) -> Line | None:
 
 
 def _change(event: Mutated, count: int = 1) -> str:
-    """Describe a receiver's change. For several items of a stream, give their number and the first
-    change.
+    """Describe a change that a receiver made. For several items of a stream, describe the number of
+    items and the first change.
     """
     who, verb = brief(event.receiver), "dropped" if event.dropped else "changed"
     if event.dropped:
@@ -199,7 +198,7 @@ def _change(event: Mutated, count: int = 1) -> str:
 
 
 def summary(lines: Sequence[Line]) -> str:
-    """Return a summary in one line."""
+    """Return a summary of the calls in one line."""
     if not lines:
         return "nothing fired"
     calls = Counter(line.word for line in lines if line.is_call)
@@ -213,7 +212,7 @@ def summary(lines: Sequence[Line]) -> str:
 
 
 def as_text(lines: Sequence[Line]) -> str:
-    """Return the picture as text, as wide as the terminal."""
+    """Return the waterfall as text that fits the terminal."""
     length, space = _length(lines), width() - _MARGIN
     time = min(max(space // 3, 12), 32)
     drawn = (_text_line(line, length, time, space - time) for line in lines)
@@ -244,7 +243,7 @@ def _text_line(line: Line, length: float, time: int, space: int) -> str:
 
 
 def as_html(lines: Sequence[Line]) -> list[str]:
-    """Return the picture as HTML: a table whose last column contains drawn bars."""
+    """Return the waterfall as HTML: a table with the bars in the last column."""
     length = _length(lines)
     head = "".join(
         f"<th>{name}</th>" for name in ("what", "how", "took", f"when, 0 to {duration(length)}")
@@ -263,9 +262,9 @@ def _html_line(line: Line, length: float) -> str:
 
 
 def _drawn(line: Line, length: float) -> str:
-    """Return the bar of a call, or a mark for a single moment.
+    """Return a bar for a call, or a mark for an action without a duration.
 
-    A bar has a frame, so that even the shortest bar is visible.
+    A frame makes even the shortest bar visible.
     """
     color = COLOURS[line.word]
     first = 1 + 98 * min(line.start / length, 1.0)
@@ -290,7 +289,7 @@ def _length(lines: Sequence[Line]) -> float:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds as text with a suitable unit."""
+    """Return a duration as text with a suitable unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= size:
             return (

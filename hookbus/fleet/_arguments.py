@@ -8,10 +8,10 @@ from .. import HookError
 
 
 def check_name(option: str, value: Any) -> str:
-    """Return a string that is not empty and that Postgres can store.
+    """Return the value if it is a string that is not empty and that Postgres can store.
 
     Raises:
-        HookError: if it is not one.
+        HookError: if the value is not such a string.
     """
     if not isinstance(value, str) or not value.strip():
         raise HookError(f"{option}={value!r:.40} must be a non-empty string")
@@ -19,10 +19,10 @@ def check_name(option: str, value: Any) -> str:
 
 
 def check_text(option: str, value: Any) -> str:
-    """Return a string that Postgres can store.
+    """Return the value if it is a string that Postgres can store.
 
     Raises:
-        HookError: if it is not one.
+        HookError: if the value is not such a string.
     """
     if not isinstance(value, str) or "\0" in value or len(value) > 1000:
         raise HookError(f"{option}={value!r:.40} must be a string of at most 1000 characters")
@@ -34,10 +34,10 @@ def check_text(option: str, value: Any) -> str:
 
 
 def check_hook(hook: Any) -> str:
-    """Return the name of a hook.
+    """Return the value if it is a valid name of a hook.
 
     Raises:
-        HookError: if it is not one.
+        HookError: if the value is not a valid name of a hook.
     """
     if not isinstance(hook, str) or not hook.isidentifier():
         raise HookError(f"hook={hook!r:.40} must be the name of a hook, such as 'tool_call'")

@@ -1,5 +1,5 @@
-"""Connections to the Postgres of a fleet: every wait has a deadline on this side, because a stopped
-server acknowledges packets and answers nothing.
+"""Connect to the Postgres server of a fleet. Each wait has a deadline in this process, because the
+system of a stopped server still acknowledges packets.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ SECONDS: Final = 5.0
 """The time limit of one operation on the server, in seconds."""
 
 _CONNECT_SECONDS: Final = 2
-"""The time limit for one address of the server. A name may have two."""
+"""The time limit in seconds for a connection to one address. A host name may have two addresses."""
 
 _IDLE: Final = 4
-"""The number of idle connections to keep for the next operation."""
+"""The maximum number of idle connections to keep for later operations."""
 
 _OLDEST_SERVER: Final = 130_000
 
@@ -49,7 +49,9 @@ class _Connection(psycopg.Connection[tuple[Any, ...]]):
     until = 0.0
 
     def __del__(self, *_: Any) -> None:
-        """Do not warn: an idle connection ends with the fleet that it belongs to."""
+        """Suppress the warning of psycopg, because an idle connection is freed together with its
+        fleet.
+        """
 
     def wait(self, gen: Any, *args: Any, **options: Any) -> Any:
         file = self.pgconn.socket
@@ -70,17 +72,19 @@ class _Connection(psycopg.Connection[tuple[Any, ...]]):
 
 
 def _ready(file: int, state: int, seconds: float) -> int:
-    """Wait until a socket is ready. The bits of a state are those of psycopg: 1 reads, 2 writes."""
+    """Wait until a socket is ready, and return the operations that it is ready for. As in psycopg,
+    bit 1 of `state` means reading and bit 2 means writing.
+    """
     with _SELECTOR() as selector:
         selector.register(file, state)
         return next((events for _, events in selector.select(seconds)), 0)
 
 
 class Server:
-    """The server of a fleet, as one role, from any number of threads.
+    """The server of a fleet, used with one role. All threads can share this object.
 
     Raises:
-        HookError: if the URL is not one of Postgres.
+        HookError: if the URL is not a Postgres URL.
     """
 
     def __init__(self, url: str, schema: str) -> None:
@@ -94,7 +98,7 @@ class Server:
         self._process, self._idle = os.getpid(), list[_Connection]()
 
     def call(self, function: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Return the rows of a function of the schema. It is a transaction of its own.
+        """Call a function of the schema in its own transaction, and return the rows.
 
         Raises:
             HookError: if the function cannot be called, or the server does not answer in time.
@@ -110,7 +114,7 @@ class Server:
         """Lend a connection for one operation.
 
         Raises:
-            HookError: in place of every error of the server. It never contains the password.
+            HookError: in place of every error of psycopg. Its message never contains the password.
         """
         if self._is_closed:
             raise service_error(f"the fleet at {self.where} is closed", "unsent")
@@ -131,13 +135,13 @@ class Server:
                 self._give_back(connection)
 
     def close(self) -> None:
-        """Close all idle connections. Later operations are refused."""
+        """Close all idle connections. Later operations raise HookError."""
         self._is_closed = True
         while (connection := self._taken()) is not None:
             connection.close()
 
     def _taken(self) -> _Connection | None:
-        """Return an idle connection that the server has not closed."""
+        """Return an idle connection that the server has not closed, or None."""
         with self._lock:
             if self._process != os.getpid():
                 # They belong to the parent. psycopg does not end them in this process.
@@ -180,8 +184,8 @@ class Server:
         missing = (errors.InvalidSchemaName, errors.UndefinedFunction, errors.UndefinedTable)
         if isinstance(error, missing):
             return (
-                f"there is no fleet in the schema {self.schema} at {self.where}, or one of another "
-                "version: the owner makes it with Fleet.make(url)"
+                f"the schema {self.schema} at {self.where} has no fleet, or a fleet of another "
+                "version: the owner can create or update it with Fleet.make(url)"
             )
         text = " ".join(str(error).split()) or type(error).__name__
         password = self._options.get("password")
@@ -191,7 +195,7 @@ class Server:
 
 
 def _failure_of(error: psycopg.Error) -> Failure:
-    """Return how the server failed."""
+    """Return the kind of failure that an error of psycopg represents."""
     if isinstance(error, errors.ConnectionTimeout):
         return "late"
     if error.sqlstate is not None:
@@ -203,18 +207,19 @@ def _failure_of(error: psycopg.Error) -> Failure:
 
 
 _FOREIGN: Final[list[_Connection]] = []
-"""The connections of the parent of a forked process, which must not be closed here."""
+"""Connections that a forked process inherited from its parent, and must not close."""
 
 
 def _options_of(url: str) -> dict[str, Any]:
-    """Return the options of a URL. No message shows it, because it contains a password.
+    """Return the connection options that a URL contains. No error message contains the URL, because
+    the URL contains a password.
 
     Raises:
-        HookError: if it is not a URL of Postgres.
+        HookError: if the URL is not a valid Postgres URL.
     """
     if not isinstance(url, str) or not url.startswith(("postgresql://", "postgres://")):
         raise HookError(
-            "the URL of a fleet must be one of Postgres, such as postgresql://USER:PASSWORD@HOST/DB"
+            "the URL of a fleet must have the form postgresql://USER:PASSWORD@HOST/DB"
         )
     try:
         found = conninfo_to_dict(url)

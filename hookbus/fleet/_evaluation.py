@@ -1,4 +1,4 @@
-"""One request for a decision, and what it asks."""
+"""Parse and check requests for a decision about a call."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ LONGEST_DEADLINE: Final = 60.0
 
 
 class BadRequest(Exception):
-    """The request cannot be answered. The message says what to send instead."""
+    """The request is not valid. The message says how to correct it."""
 
 
 @attrs.frozen
 class Evaluation:
-    """A valid request.
+    """A valid request for a decision about the call of a tool.
 
     Attributes:
         name: the name of the tool.
-        arguments: its arguments.
+        arguments: the arguments of the tool.
         baggage: the baggage of the call.
         deadline: the time for the decision, in seconds.
-        takes_patches: whether the answer may change arguments.
+        takes_patches: whether the client accepts changed arguments.
     """
 
     name: str
@@ -39,14 +39,14 @@ class Evaluation:
 
 
 def evaluation_of(body: bytes, hook: str) -> Evaluation:
-    """Return what a request asks.
+    """Parse and check a request.
 
     Args:
         body: the body of the request.
-        hook: the hook whose calls are decided.
+        hook: the hook whose calls the policy decides.
 
     Raises:
-        BadRequest: if it is not a question about a call of a tool.
+        BadRequest: if the body is not a valid request for a decision about the call of a tool.
     """
     try:
         question = strict_json(body.decode())
@@ -60,7 +60,7 @@ def evaluation_of(body: bytes, hook: str) -> Evaluation:
     subject, action = _object(question, "subject"), _object(question, "action")
     resource, context = _object(question, "resource"), _object(question, "context")
     if action.get("name") != hook:
-        _refuse(f"action.name must be {hook!r}: this policy decides no other hook")
+        _refuse(f"action.name must be {hook!r}: this policy decides only calls of this hook")
     if resource.get("type") != "tool":
         _refuse("resource.type must be 'tool'")
     arguments = _object(_object(action, "properties"), "arguments")

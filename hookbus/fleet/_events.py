@@ -14,11 +14,12 @@ PAGE: Final = 200
 
 
 class Events:
-    """An iterator over the events that a named reader has not committed yet, as a cursor of a
-    journal is. A reader without a name gets all events, and cannot commit.
+    """An iterator over the events that a named reader has not committed yet. It works like the
+    cursor of a journal. A reader without a name gets all events and cannot commit.
 
-    The events of a run come in order. Iteration ends with the last event; iterate again to get
-    later ones. An event appears when no transaction that began before it is still running.
+    The events of a run keep their order. Iteration ends after the last event. Iterate again to get
+    later events. An event becomes visible after all transactions that began before its own
+    transaction have ended.
     """
 
     def __init__(self, server: Server, name: str | None) -> None:
@@ -43,13 +44,13 @@ class Events:
         """Commit all events up to the last one returned.
 
         Raises:
-            HookError: if the position cannot be written, or this reader has no name.
+            HookError: if the position cannot be written, or if this reader has no name.
         """
         self._server.call("commit_reader", self._named(), *self._seen)
 
     def rewind(self) -> None:
-        """Continue after the last event that was committed by any reader with this name, or with
-        the first event without a name.
+        """Restart after the last event that any reader with this name has committed. A reader
+        without a name restarts at the first event.
 
         Raises:
             HookError: if the position cannot be read.
@@ -63,21 +64,21 @@ class Events:
         """Return the number of events that are not committed yet.
 
         Raises:
-            HookError: if they cannot be counted, or this reader has no name.
+            HookError: if the events cannot be counted, or if this reader has no name.
         """
         return int(self._server.call("count_after", self._named())[0][0])
 
     def forget(self) -> None:
-        """Delete the reader. A new reader with the same name starts from the beginning.
+        """Delete the reader. A new reader with the same name starts at the first event.
 
         Raises:
-            HookError: if the change cannot be written, or this reader has no name.
+            HookError: if the reader cannot be deleted, or if this reader has no name.
         """
         self._server.call("forget_reader", self._named())
 
     def _named(self) -> str:
         if self._name is None:
-            raise HookError("this reader has no name, so it has no position: pass events(name)")
+            raise HookError("this reader has no name, so it has no position: use events(name)")
         return self._name
 
 

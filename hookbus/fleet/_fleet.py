@@ -1,4 +1,4 @@
-"""A fleet: what agents on several machines share in one schema of a Postgres database."""
+"""A fleet: the data that agents on several machines share in one schema of a Postgres database."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ._arguments import check_hook, check_name, check_text
 from ._connecting import Server
 from ._counts import Counts
 from ._events import Events
-from ._making import check_schema, check_version, make
+from ._making import AnyPeople, check_schema, check_version, make
 from ._membership import Membership
 from ._shipping import Shipping
 
@@ -35,13 +35,13 @@ class Status:
     """The state of a fleet.
 
     Attributes:
-        members: for each member, its name as `member`, the seconds since it was last heard as
-            `age`, the receivers that it did not switch, each with the reason, as `refused`, and the
-            number of records that it has not shipped yet as `ships`, which is None if it ships
-            none.
-        words: what is in force: for each kill or switch its `kind`, `name`, `hook`, `act`, `by` and
+        members: one mapping for each member. `member` is its name, and `age` is the number of
+            seconds since its last heartbeat. `refused` maps the receivers that it did not switch to
+            the reasons. `ships` is the number of records that it has not published yet, or None if
+            it publishes no journal.
+        words: the kills and switches in force. Each has a `kind`, `name`, `hook`, `act`, `by` and
             `reason`.
-        pending: the number of requests for approval that have no answer yet.
+        pending: the number of requests for approval without an answer.
     """
 
     members: list[dict[str, Any]]
@@ -54,21 +54,22 @@ class Fleet:
     """One schema of a Postgres database (version 13 or newer) that agents on several machines
     share.
 
-    It can be used from any thread, and in a forked process. Nothing waits for the server for more
-    than 5 seconds, and everything continues by itself when the server is back.
+    You can use it from any thread, and in a forked process. No operation waits longer than 5
+    seconds for the server. After an outage, all functions resume automatically.
 
     Args:
-        url: the URL of the database, with the role: `postgresql://USER:PASSWORD@HOST/DATABASE`.
+        url: the URL of the database, including the role:
+            `postgresql://USER:PASSWORD@HOST/DATABASE`.
         schema: the name of the schema that the owner has created with `Fleet.make`.
-        member: the name of this process in the fleet. None means its host and process id.
-        program: the name of the program. It replaces `__main__`, so that an approval applies on
-            every machine.
-        blind: the number of seconds after which calls of joined hooks are blocked if the server
-            cannot be reached. None means never.
+        member: the name of this process in the fleet. None means the host name and process id.
+        program: the name of the program. It replaces `__main__` in requests for approval, so that
+            an approval applies on every machine.
+        blind: the number of seconds without a connection to the server after which calls of joined
+            hooks are blocked. None means never.
 
     Raises:
-        HookError: for an invalid argument; if the server cannot be reached, or there is no fleet
-            that this role can use.
+        HookError: if an argument is invalid, the server cannot be reached, or the schema has no
+            fleet that this role can use.
     """
 
     def __init__(
@@ -94,23 +95,29 @@ class Fleet:
     @staticmethod
     def make(
         url: str, *, schema: str = "hookbus", agents: str | Iterable[str] = (),
-        operators: str | Iterable[str] = (),
+        operators: str | Iterable[str] = (), portals: str | Iterable[str] = (),
+        people: AnyPeople | None = None,
     ) -> None:  # fmt: skip
-        """Create a fleet, or update one, as the owner of the database. You can run it again at any
+        """Create a fleet, or update one, as the owner of the database. You can call it again at any
         time.
 
         Args:
-            url: the URL of the database, with the role that will own the schema.
+            url: the URL of the database, including the role that will own the schema.
             schema: the name of the schema.
-            agents: names of roles of agents. They own nothing, can read nothing, and can only
-                execute a few functions.
-            operators: names of roles that can also read, answer and switch.
+            agents: the names of the roles for agents. These roles own nothing, cannot read tables,
+                and can execute only a few functions.
+            operators: the names of the roles that can also read events, answer requests, and kill
+                or switch. Each role answers as the person with the name of the role.
+            portals: the names of the roles for programs that sign people in. These roles have all
+                rights of an operator, and can also answer for any person.
+            people: all people who can approve, for `Ask(..., roles=..., approvals=...)`: a TOML
+                file or mapping of names to roles, as for `approvals.Store`. None changes nothing.
 
         Raises:
-            HookError: for an invalid argument, or if the server refuses it. Then nothing has
-                changed.
+            HookError: if an argument is invalid, or if the server rejects the change. In both
+                cases, nothing has changed.
         """
-        make(url, schema, agents, operators)
+        make(url, schema, agents, operators, portals, people)
 
     @property
     def member(self) -> str:
@@ -123,20 +130,21 @@ class Fleet:
         self, bus: Bus = default_bus, *, hooks: Iterable[str] = ("tool_call",)
     ) -> Callable[[], None]:
         """Apply the kills and switches of the fleet to a bus from now on. Return a function that
-        ends this.
+        leaves the fleet again.
 
         Args:
-            bus: the bus.
-            hooks: the hooks whose calls are blocked after `blind` seconds without the server. Kills
-                also apply to other hooks.
+            bus: the bus whose calls and receivers the fleet controls.
+            hooks: the hooks whose calls are blocked if the server cannot be reached for `blind`
+                seconds. Kills also apply to other hooks.
 
         Raises:
-            HookError: if the words in force cannot be read.
+            HookError: if an argument is invalid, or if the kills and switches in force cannot be
+                read.
         """
         check_bus(bus)
         names = [hooks] if isinstance(hooks, str) else list(hooks)
         if not names or not all(isinstance(each, str) and each.isidentifier() for each in names):
-            raise HookError(f"join(hooks={hooks!r:.40}) must be names of hooks, as ('tool_call',)")
+            raise HookError(f"join(hooks={hooks!r:.40}): pass names of hooks, as ('tool_call',)")
         membership = Membership(
             self._server, lambda: self.member, bus, names, self._blind, self._lag
         )  # fmt: skip
@@ -150,26 +158,27 @@ class Fleet:
         return leave
 
     def kill(self, tool: str, *, by: str, reason: str = "", hook: str = "tool_call") -> None:
-        """Block calls of tools in every member, within 2 seconds.
+        """Block the calls of matching tools in every member within 2 seconds.
 
         Args:
-            tool: a glob of tool names, such as `"pay_*"`. For a hook without a `name`, it is `"*"`.
-            by: the name of the operator, which the caller of a blocked call sees.
-            reason: the reason, which the caller also sees.
+            tool: a glob of tool names, such as `"pay_*"`. For a hook without an argument `name`,
+                use `"*"`.
+            by: the name of the operator. The caller of a blocked call sees it.
+            reason: the reason for the kill. The caller of a blocked call sees it too.
             hook: the hook whose calls are blocked.
 
         Raises:
-            HookError: for an invalid argument, or if this role is not an operator's.
+            HookError: if an argument is invalid, or if this role is not an operator.
         """
         texts = check_name("tool", tool), check_hook(hook), "kill", check_name("by", by)
         self._server.call("set_word", "kill", *texts, check_text("reason", reason))
 
     def revive(self, tool: str, *, by: str, hook: str = "tool_call") -> None:
-        """Allow killed tools again in every member.
+        """Allow calls of killed tools again in every member.
 
         Raises:
-            UnknownRequest: if there is no kill of exactly this glob.
-            HookError: for an invalid argument, or if this role is not an operator's.
+            UnknownRequest: if no kill with exactly this glob exists.
+            HookError: if an argument is invalid, or if this role is not an operator.
         """
         texts = check_name("tool", tool), check_hook(hook), check_name("by", by)
         if not self._server.call("revive", *texts)[0][0]:
@@ -181,11 +190,12 @@ class Fleet:
     def switch(
         self, receiver: str, act: Literal["disable", "shadow", "enable"], *, by: str
     ) -> None:
-        """Switch receivers with this name in every member, as `Bus.switch` does, also those that
-        are connected later. A member whose receiver is locked refuses it; see `status`.
+        """Switch the receivers with this name in every member, as `Bus.switch` does. The setting
+        also applies to receivers that are connected later. A member does not switch a locked guard
+        off; `status` lists such refusals.
 
         Raises:
-            HookError: for an invalid argument, or if this role is not an operator's.
+            HookError: if an argument is invalid, or if this role is not an operator.
         """
         if act not in ACTS:
             raise HookError(f"act={act!r:.40} is not valid{did_you_mean(str(act), ACTS)}")
@@ -193,66 +203,66 @@ class Fleet:
         self._server.call("set_word", "switch", name, "", act, operator, "")
 
     def approvals(self, *, expires: float = 3600.0, answer_within: float = 86400.0) -> Approvals:
-        """Return an approver, `bus.approver(fleet.approvals())`, that works as `approvals.Store`
-        does: a request is answered from any machine, and its approval is used once in the fleet.
+        """Return an approver for `bus.approver(fleet.approvals())`. A person can answer a request
+        on any machine, and the whole fleet can use an approval only once.
 
         Args:
             expires: the number of seconds for which an answer is valid.
             answer_within: the number of seconds for which a request can be answered.
 
         Raises:
-            HookError: for an invalid number, or if the server cannot be used.
+            HookError: if a number is invalid, or if the server cannot be used.
         """
         return Approvals(
             self._server, self.program, expires=expires, answer_within=answer_within
         )  # fmt: skip
 
     def ship(self, journal: Journal, *, name: str = "fleet") -> Shipping:
-        """Publish the records of a journal in a thread, from now on. No call waits for the server:
-        while it is away, the journal keeps all records. Each is published once, even if processes
-        are killed; the next process that ships the journal continues.
+        """Publish the records of a journal in a thread, from now on. No call waits for the server.
+        During an outage, the journal keeps all records. Each record is published once, even if
+        processes are killed. The next process that publishes the journal continues after the last
+        published record.
 
         Args:
-            journal: the journal, open for writing.
+            journal: a journal that is open for writing.
             name: the name of the cursor of the journal.
 
         Raises:
             HookError: if the journal is closed or read-only.
         """
         if not isinstance(journal, Journal):
-            raise HookError(f"ship({journal!r:.40}): pass a Journal")
+            raise HookError(f"ship({journal!r:.40}): the argument must be a Journal")
         cursor = journal.cursor(name)
         shipping = Shipping(self._server, lambda: self.member, journal.path, cursor)
         self._shippings.append(shipping)
         return shipping
 
     def events(self, name: str | None = None) -> Events:
-        """Return the events of all members that the reader with this name has not committed yet.
-        It can continue on any machine. Without a name, return all events that are kept.
+        """Return the events of all members that the reader with this name has not committed yet. A
+        reader can continue on any machine. Without a name, return all stored events.
 
         Raises:
-            HookError: for an invalid name, or if this role is not an operator's.
+            HookError: if the name is invalid, or if this role is not an operator.
         """
         return Events(self._server, None if name is None else check_name("name", name))
 
     def retain(self, days: float) -> int:
-        """Drop events that were published before this number of days, except those that a reader
-        has not committed. Also drop requests for approval that ended before, members that were not
-        heard since, and counted calls that no limit counts any more. Return the number of dropped
-        events.
+        """Delete the events that were published more than this number of days ago, except events
+        that a named reader has not committed. Also delete requests for approval and members of that
+        age, and counted calls that no longer affect a limit. Return the number of deleted events.
 
         Raises:
-            HookError: for an invalid number, or if this role is not an operator's.
+            HookError: if the number is invalid, or if this role is not an operator.
         """
         if not (is_number(days) and 0 <= days < 1e5):
             raise HookError(f"retain(days={days!r:.40}) must be a number of days")
         return int(self._server.call("retain", float(days))[0][0])
 
     def status(self) -> Status:
-        """Return the members and what is in force.
+        """Return the members, the kills and switches in force, and the number of pending requests.
 
         Raises:
-            HookError: if this role is not an operator's.
+            HookError: if this role is not an operator.
         """
         members = [
             {"member": member, "age": age, "refused": json.loads(refused), "ships": ships}
@@ -263,7 +273,7 @@ class Fleet:
         return Status(members=members, words=words, pending=pending)
 
     def close(self) -> None:
-        """Leave the fleet, publish the records that are left, and close all connections."""
+        """Leave the fleet, publish the remaining records, and close all connections."""
         while self._shippings:
             self._shippings.pop().close()
         while self._memberships:
@@ -277,14 +287,16 @@ class Fleet:
         self.close()
 
     def __hookbus_counts__(self) -> Counts:
-        """Return the counts for `guards.rate_limit` and `guards.budget`."""
+        """Return the counters that `guards.rate_limit` and `guards.budget` use."""
         return Counts(self._server)
 
     def __repr__(self) -> str:
         return f"<Fleet {self._server.schema} at {self._server.where}>"
 
     def _lag(self) -> int | None:
-        """Return the number of records that are not published yet, or None if none are shipped."""
+        """Return the number of records that are not published yet, or None if no journal is
+        published.
+        """
         shippings = list(self._shippings)
         return sum(each.lag() for each in shippings) if shippings else None
 

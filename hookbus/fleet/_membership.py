@@ -1,4 +1,4 @@
-"""A member of a fleet: it asks for kills and switches, and applies them to a bus."""
+"""A member of a fleet: read the kills and switches of the fleet, and apply them to a bus."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ Word = dict[str, Any]
 
 
 class Membership:
-    """One bus in the fleet. Its thread asks for the words every half second.
+    """The membership of one bus in a fleet. Its thread reads the kills and switches every half
+    second.
 
     Raises:
-        HookError: if the words in force cannot be read.
+        HookError: if the kills and switches in force cannot be read.
     """
 
     def __init__(
@@ -56,7 +57,9 @@ class Membership:
         _all.add(self)
 
     def close(self) -> None:
-        """Leave the fleet: nothing of it applies to the bus any more, except for switches."""
+        """Leave the fleet: its kills no longer apply to the bus. Switched receivers keep their
+        state.
+        """
         self._ended.set()
         if self._thread is not threading.current_thread():
             self._thread.join(2 * ASK_SECONDS)
@@ -66,10 +69,10 @@ class Membership:
         try:
             self._server.call("beat", self._name(), None, None)
         except HookError as error:
-            _log.warning("%s: the member %s could not leave", error, self._name())
+            _log.warning("%s: the member %s could not leave the fleet", error, self._name())
 
     def _begin(self) -> None:
-        """Start the thread, also in a forked process, where it does not exist."""
+        """Start the thread. A forked process has to start its own thread."""
         self._ended = threading.Event()
         self._beat_after = 0.0
         self._thread = threading.Thread(target=self._run, daemon=True, name="hookbus fleet")
@@ -84,14 +87,14 @@ class Membership:
                 self._problem, self._failure = "", "late"
             except Exception as error:  # whatever it is, the next attempt may succeed
                 if not self._problem:
-                    _log.error("%s; (further failures are not logged until it is back)", error)
+                    _log.error("%s (further failures are not logged until it is reachable)", error)
                 failure = error.failure if isinstance(error, HookError) else None
                 self._failure = failure or "malformed"
                 self._problem = str(error)
             ended.wait(ASK_SECONDS)
 
     def _ask(self) -> None:
-        """Read the words if they have changed, and apply them."""
+        """Read the kills and switches if they have changed, and apply them."""
         asked = time.monotonic()
         version, changed = self._server.call("read_words", self._version)[0]
         if changed is not None:
@@ -109,7 +112,7 @@ class Membership:
         self._heard = asked
 
     def _beat(self) -> None:
-        """Report that this member is alive, and what it has refused."""
+        """Report that this member is alive, and report the switches that it refused."""
         if time.monotonic() < self._beat_after:
             return
         self._switch()  # a locked guard may have been connected or disconnected since
@@ -117,7 +120,7 @@ class Membership:
         self._beat_after = time.monotonic() + BEAT_SECONDS
 
     def _switch(self) -> None:
-        """Apply the switches that have not been applied, and note those that are refused."""
+        """Apply new switches, and record the refused switches with the reasons."""
         operator = self._bus._operator
         refused: dict[str, str] = {}
         for name, word in self._switches.items():
@@ -133,7 +136,7 @@ class Membership:
         self._refused = refused
 
     def _guard(self, hook: str) -> None:
-        """Connect the guard of a hook that applies kills, before all other guards."""
+        """Connect a guard for the kills of a hook. The guard runs before all other guards."""
 
         def is_needed() -> bool:
             return bool(self._kills.get(hook)) or self._silence(hook) is not None
@@ -148,7 +151,9 @@ class Membership:
                 )  # fmt: skip
 
     def _silence(self, hook: str) -> float | None:
-        """Return the seconds without the server if they are too many for a hook, or None."""
+        """Return the seconds since the last contact with the server if calls of the hook must be
+        blocked, else None.
+        """
         if self._blind is None or hook not in self._joined:
             return None
         silence = time.monotonic() - self._heard

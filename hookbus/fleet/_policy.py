@@ -1,4 +1,4 @@
-"""An ASGI app that decides calls of other agents by the guards of a bus."""
+"""An ASGI app that decides the calls of other agents with the guards of a bus."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BODY_SECONDS: Final = 10.0
 """The maximum time to receive the body of a request, in seconds."""
 
 BLOCKED: Final = "blocked"
-"""The reason for the asker if a guard or modifier fails, or returns what the asker cannot use."""
+"""The reason that a client receives if a guard or modifier fails, or returns an unusable value."""
 
 _FAILED: Final = ("guard failed: ", "modify failed: ")
 
@@ -32,31 +32,31 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _RAN: Final[ContextVar[list[tuple[str, Any]]]] = ContextVar("hookbus_fleet_policy_ran")
-"""The final name and arguments of the call that this task decides."""
+"""The final name and arguments of the call that the running task decides."""
 
 _DONE: Final = object()
-"""The result of a call that was decided. It is never run here."""
+"""The result of a permitted call. The call itself does not run in this process."""
 
 
 @named_options
 class policy:
-    """An ASGI app that answers `guards.remote` of agents on other machines, by the guards,
-    modifiers and approvals of a bus.
+    """An ASGI app that answers requests from `guards.remote` on other machines. The guards,
+    modifiers and approvals of a bus decide.
 
-    It answers `POST /access/v1/evaluation` in the form of OpenID AuthZEN 1.0. A call is permitted
-    only if a guard of the bus has judged it and none has blocked it. If modifiers change the
-    arguments, the permit has the changed arguments, or is a denial if the asker takes none. If a
-    guard or modifier fails, the asker gets the reason "blocked"; the failure is an event and in the
-    log of this process.
+    It implements `POST /access/v1/evaluation` of OpenID AuthZEN 1.0. A call is permitted only if at
+    least one guard of the bus checked it and no guard blocked it. If modifiers change the
+    arguments, the answer contains the changed arguments. If the client does not accept changed
+    arguments, the call is denied. If a guard or modifier fails, the client receives only the reason
+    "blocked". The details are in the events and in the log of this process.
 
     Args:
         bus: the bus whose receivers decide.
-        tokens: the secret of the agents, or several, of at least 16 characters each.
-        hook: the hook whose calls are decided: its receivers are those of this hook.
-        max_bytes: the maximum length of a request.
+        tokens: one or more secrets of the agents, each with at least 16 characters.
+        hook: the hook whose calls the app decides. Connect the receivers to this hook.
+        max_bytes: the maximum size of a request in bytes.
 
     Raises:
-        HookError: for an invalid setting.
+        HookError: if an argument is invalid.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class policy:
         if not self._is_allowed(scope):
             return 401, {"error": "the request has no valid token: send Authorization: Bearer ..."}
         if scope["path"].removeprefix(scope.get("root_path", "")) != PATH:
-            return 404, {"error": f"there is only {PATH}"}
+            return 404, {"error": f"the only path is {PATH}"}
         if scope["method"] != "POST":
             return 405, {"error": "the method must be POST"}
         try:
@@ -121,7 +121,7 @@ class policy:
         return is_known and word.lower() == b"bearer"
 
     async def _body(self, receive: Receive) -> bytes | None:
-        """Return the body, or None if it is too long."""
+        """Return the body of the request, or None if it is too long."""
         body = bytearray()
         while True:
             message = await receive()
@@ -143,7 +143,7 @@ class policy:
         except TimeoutError:
             return _denial("the policy did not decide in time")
         except Exception as error:  # of an around or of the host: its text stays here
-            log(ERROR, f"fleet.policy: a call was blocked, because deciding it raised "
+            log(ERROR, f"fleet.policy: a call was blocked, because its decision raised "
                 f"{type(error).__name__}")  # fmt: skip
             return _denial(BLOCKED)
         finally:
@@ -153,7 +153,9 @@ class policy:
         return self._permit(evaluation, *ran[-1])
 
     def _permit(self, evaluation: Evaluation, name: str, arguments: Any) -> dict[str, Any]:
-        """Return the permit for the call that would run after all modifiers."""
+        """Return the answer that permits the call with the arguments that all modifiers have
+        produced.
+        """
         before = {"name": evaluation.name, "arguments": evaluation.arguments}
         try:
             after = Exact(self._max_bytes).mapping(
@@ -165,12 +167,12 @@ class policy:
             }  # fmt: skip
         except (Inexact, UnicodeEncodeError):
             log(ERROR, "fleet.policy: a call was blocked, because modifiers changed its arguments "
-                "to what has no exact JSON")  # fmt: skip
+                "to values that JSON cannot represent exactly")  # fmt: skip
             return _denial(BLOCKED)
         if not patch:
             return {"decision": True}
         if not evaluation.takes_patches:
-            return _denial("the policy changes the arguments, but the asker takes no patches")
+            return _denial("the policy changes the arguments, but the client accepts no changes")
         return {"decision": True, "context": {"arguments": patch}}
 
 

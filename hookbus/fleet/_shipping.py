@@ -1,5 +1,5 @@
-"""Publish the records of a journal. The journal is the outbox: its cursor moves only after the
-server has committed.
+"""Publish the records of a journal. The journal serves as the outbox: its cursor moves only after
+the server has committed the records.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Shipping:
 
     Attributes:
         shipped: the number of records that this object has published.
-        problem: why the last attempt failed, or None.
+        problem: the reason why the last attempt failed, or None.
     """
 
     def __init__(
@@ -58,8 +58,9 @@ class Shipping:
         return self._cursor.lag()
 
     def close(self) -> None:
-        """Publish the records that are left, and stop. What cannot be published within 5 seconds
-        stays in the journal for the next process that ships it.
+        """Publish the remaining records, and stop the thread. Records that cannot be published
+        within 5 seconds stay in the journal. The next process that publishes the journal continues
+        there.
         """
         if self._ended.is_set():
             return
@@ -74,7 +75,7 @@ class Shipping:
             self._note(error)
 
     def _begin(self) -> None:
-        """Start the thread, also in a forked process, where it does not exist."""
+        """Start the thread. A forked process has to start its own thread."""
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True, name="hookbus shipping")
         self._thread.start()
@@ -93,10 +94,11 @@ class Shipping:
             ended.wait(pause)
 
     def _ship(self) -> int:
-        """Publish one batch. Return its size.
+        """Publish one batch of records, and return its size.
 
         Raises:
-            HookError: if that fails. The batch is read again next time.
+            HookError: if the batch cannot be published. The next attempt then reads the batch
+                again.
         """
         with self._lock:
             ids, bodies = self._read_batch()

@@ -103,7 +103,7 @@ def test_modifiers_change_the_arguments_of_those_who_take_patches(central):
         asyncio.run(call("pay", {"pin": "pin 4711"}))
         off()
         agent.register(remote(url, token=TOKEN, deadline=ENOUGH))
-        with pytest.raises(HookBlocked, match="the asker takes no patches"):
+        with pytest.raises(HookBlocked, match="the client accepts no changes"):
             asyncio.run(call("pay", {"pin": "pin 4711"}))
     assert len(made) == 1 and "4711" not in made[0]
 
