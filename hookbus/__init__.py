@@ -23,7 +23,7 @@ from .exceptions import HookBlocked, HookError, ReceiverError
 if TYPE_CHECKING:
     from . import events, modes
     from ._calls.context import CallNext, HookContext
-    from ._calls.verdicts import Ask, Block, Drop, Replace
+    from ._connections.verdicts import Ask, Block, Drop, Replace
     from ._instrument.instrument import hook_overrides, instrument
     from ._questions.hookspec import hookspec
     from ._views.explain import explain
@@ -40,11 +40,12 @@ __all__ = [
 ]  # fmt: skip
 
 _MODULES = {
-    "Ask": "_calls.verdicts", "Block": "_calls.verdicts", "CallNext": "_calls.context",
-    "Drop": "_calls.verdicts", "HookContext": "_calls.context", "Replace": "_calls.verdicts",
-    "events": "events", "explain": "_views.explain", "hook_overrides": "_instrument.instrument",
-    "hookspec": "_questions.hookspec", "instrument": "_instrument.instrument",
-    "load_plugins": "plugins._start", "modes": "modes", "report": "_views.report",
+    "Ask": "_connections.verdicts", "Block": "_connections.verdicts", "CallNext": "_calls.context",
+    "Drop": "_connections.verdicts", "HookContext": "_calls.context",
+    "Replace": "_connections.verdicts", "events": "events", "explain": "_views.explain",
+    "hook_overrides": "_instrument.instrument", "hookspec": "_questions.hookspec",
+    "instrument": "_instrument.instrument", "load_plugins": "plugins._start",
+    "modes": "modes", "report": "_views.report",
 }  # fmt: skip
 """Names that are imported on first access, so that `import hookbus` stays fast."""
 

@@ -24,11 +24,6 @@ from .docs_site import Page, cells_of, problems_of, problems_of_notebooks
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-TESTS = {
-    name
-    for path in ROOT.glob("tests/**/*.py")
-    for name in re.findall(r"def (test_\w+)", path.read_text())
-}
 ELSEWHERE = {f"from-{system}.md" for system in ("agentscope", "agenticx", "agno", "bub")} | {
     "operate-a-fleet.md", "hand-on-events.md", "under-a-durable-workflow.md",
 }
@@ -153,39 +148,45 @@ def test_there_are_pages_and_a_page_that_lies_is_found():
     )
 
 
-@pytest.mark.parametrize(
-    "page", [*sorted(DOCS.rglob("*.md")), *ROOT.glob("*.md")],
-    ids=lambda page: str(page.relative_to(ROOT)),
-)  # fmt: skip
-def test_links_between_pages_lead_somewhere(page):
-    for link in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", page.read_text()):
-        assert (page.parent / link).exists(), f"{page.name} links to {link}"
+def wanted_by(pattern):
+    """Return what a pattern finds in the pages, each with the pages that it is in."""
+    found = {}
+    for page in (*sorted(DOCS.rglob("*.md")), *ROOT.glob("*.md")):
+        for each in re.findall(pattern, page.read_text()):
+            found.setdefault(each, []).append(page)
+    return found
 
 
-@pytest.mark.parametrize(
-    "page", [*sorted(DOCS.rglob("*.md")), *ROOT.glob("*.md")],
-    ids=lambda page: str(page.relative_to(ROOT)),
-)  # fmt: skip
-def test_a_test_that_a_page_names_is_there(page):
-    named = set(re.findall(r"`(test_\w+|tests/[\w./]+)`", page.read_text()))
-    assert {name for name in named if name not in TESTS and not (ROOT / name).exists()} == set()
-
-
-@pytest.mark.parametrize(
-    "page", [*sorted(DOCS.rglob("*.md")), *ROOT.glob("*.md")],
-    ids=lambda page: str(page.relative_to(ROOT)),
-)  # fmt: skip
-def test_a_command_that_a_page_names_is_there(page):
-    text = page.read_text()
-    modules = [
-        ROOT / name.replace(".", "/") for name in re.findall(r"python -m (tests[\w.]*)", text)
-    ]
+def test_links_between_pages_lead_somewhere():
+    links = wanted_by(r"\]\(([^)#:]+?)(?:#[^)]*)?\)")
+    assert len(links) > 100
     assert [
-        path
-        for path in modules
-        if not (path.with_suffix(".py").exists() or (path / "__main__.py").exists())
+        (page.name, link)
+        for link, pages in links.items()
+        for page in pages
+        if not (page.parent / link).exists()
     ] == []
-    assert [name for name in re.findall(r"\.ci/\w+", text) if not (ROOT / name).exists()] == []
+
+
+def test_a_test_that_a_page_names_is_there():
+    named = wanted_by(r"`(test_\w+|tests/[\w./]+)`")
+    assert len(named) > 100
+    tests = "\n".join(path.read_text() for path in ROOT.glob("tests/**/*.py"))
+    known = {*re.findall(r"def (test_\w+)", tests)}
+    missing = {name for name in named if name not in known and not (ROOT / name).exists()}
+    assert {name: named[name] for name in missing} == {}
+
+
+def test_a_command_that_a_page_names_is_there():
+    modules, scripts = wanted_by(r"python -m (tests[\w.]*)"), wanted_by(r"\.ci/\w+")
+    assert len(modules) > 10 and ".ci/nightly" in scripts
+    paths = {name: ROOT / name.replace(".", "/") for name in modules}
+    assert {
+        name: modules[name]
+        for name, path in paths.items()
+        if not (path.with_suffix(".py").exists() or (path / "__main__.py").exists())
+    } == {}
+    assert {name: scripts[name] for name in scripts if not (ROOT / name).exists()} == {}
 
 
 def test_the_picture_of_the_floors_is_the_import_contract():

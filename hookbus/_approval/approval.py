@@ -16,7 +16,7 @@ from .._calls.meaning import apply_patch
 from .._calls.outcome import block, on_error
 from .._calls.plan import Seat, seat_of_guard
 from .._calls.ports import Unapproved
-from .._calls.verdicts import Ask, Block
+from .._connections.verdicts import Ask, Block
 from .._contents.read_only import plain_copy
 from .._ground.baggage import current_baggage
 from .._ground.errors import unapproved

@@ -39,6 +39,13 @@ def is_plain(function: Any) -> bool:
     return isinstance(function, FunctionType) and not is_other
 
 
+LAYERED: Final = (
+    FunctionType, property, functools.cached_property, functools.partialmethod,
+    functools._lru_cache_wrapper,
+)  # fmt: skip
+"""The types of attributes that `layers` finds functions behind."""
+
+
 def layers(raw: Any) -> Iterator[FunctionType]:
     """Yield the functions behind an attribute of a class, outermost first, following `__wrapped__`.
     """

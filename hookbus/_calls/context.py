@@ -10,9 +10,9 @@ from itertools import count
 from typing import Any, Final, NoReturn, Protocol, TypeVar, dataclass_transform
 
 from .._connections.senders import describe
+from .._connections.verdicts import NOTHING
 from .._ground.baggage import NOTHING_AROUND
 from ..exceptions import CallPaused
-from .verdicts import NOTHING
 
 R_co = TypeVar("R_co", covariant=True)
 

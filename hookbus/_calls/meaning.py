@@ -12,6 +12,7 @@ from typing import Any, Final, NoReturn
 
 from .._callables.parameters import close_unawaited, is_awaitable, not_awaited
 from .._connections.failures import is_of_engine
+from .._connections.verdicts import VERDICTS, Ask, Block, Drop, Replace
 from .._contents.read_only import read_only
 from .._ground.errors import article, name_of_class
 from ..exceptions import HookError
@@ -20,7 +21,6 @@ from .emitting import ONLY_A_MODIFIER, emit_change, emit_failed
 from .odd_answers import note_bool, with_keys
 from .outcome import block, emit_block, on_error
 from .plan import Seat
-from .verdicts import VERDICTS, Ask, Block, Drop, Replace
 
 DROPPED: Final = object()
 """Represents an item that does not reach the consumer."""

@@ -11,6 +11,7 @@ from typing import Any, Final, NoReturn
 from .._callables.callables import place_of, written
 from .._callables.parameters import close_unawaited, is_awaitable
 from .._connections.failures import ERROR, is_of_engine, log, traces_of
+from .._connections.verdicts import NOTHING, Block
 from .._ground.errors import (
     call_id_of,
     cause_of,
@@ -30,7 +31,6 @@ from ..exceptions import CallPaused, HookBlocked, HookError, ReceiverError
 from .context import Call
 from .emitting import emit, emit_failed
 from .plan import Seat
-from .verdicts import NOTHING, Block
 
 __tracebackhide__: Final = True
 

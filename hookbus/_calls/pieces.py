@@ -9,10 +9,9 @@ from typing import Any
 
 from .._connections.phases import EXTRA_NAMES
 from .._hooks.shell import declared, passed
-from .first import FirstCall
+from .first import FirstCall, watching
 from .plan import Plan, Seat
 from .text import MINE, fill
-from .watch import watching
 
 
 def mine(name: str) -> str:

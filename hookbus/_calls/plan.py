@@ -17,12 +17,12 @@ from .._connections.phases import PHASES, Served
 from .._connections.receiver import Connected
 from .._connections.senders import describe, description_of
 from .._connections.signal import HookSignal
+from .._connections.verdicts import Block
 from .._hooks.hook import Hook
 from .._hooks.signature import Signature
 from .._hooks.site import Site
 from .._hooks.statics import inherited
 from ..events import default_fields
-from .verdicts import Block
 
 
 @attrs.frozen(eq=False)
@@ -108,7 +108,9 @@ NO_PHASE: Final = Phase()
 def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
     """Decide which receivers run for this sender. A class represents any of its instances."""
     bus = hook.bus
-    site, more = inherited(hook, site, sender)
+    more: list[Any] = []
+    if site.attribute is None or not (hook.is_alone and site.is_owner):
+        site, more = inherited(hook, site, sender)
     is_method = site.attribute is not None
     served = hook.served(as_method=is_method)
     phases: dict[str, Phase] = dict.fromkeys(PHASES, NO_PHASE)
@@ -201,7 +203,7 @@ def seats_of(
         has_default = receiver.role != "around" and not receiver.options.background
         timeout = receiver.options.timeout or (hook.bus.timeout if has_default else None)
         problem = receiver.problem_with(served)
-        is_muted = signal._is_muted_somewhere and receiver.role != "guard"
+        is_muted = bool(signal._muted_by) and receiver.role != "guard"
         is_own = (
             ismethod(held := receiver.function) and held.__self__ is sender
             and receiver.owner is sender

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
+from .._connections.verdicts import Ask, Block
 from .._ground.errors import unapproved
 from ..exceptions import HookError
 from .context import Call, ReadOnly
 from .meaning import apply_guard_answer
 from .outcome import block, emit_block, on_error
 from .plan import Seat
-from .verdicts import Ask, Block
 
 __tracebackhide__: Final = True
 

@@ -10,13 +10,13 @@ from typing import Any, Final, NoReturn
 
 import attrs
 
+from .._connections.verdicts import Block
 from .._contents.held import ATOMS, READERS, ObjectReaders, Reader, items_of, parts_of, place_of
 from ..exceptions import HookError
 from .context import Call
 from .emitting import emit_failed
 from .outcome import block
 from .plan import Seat, seat_of_guard
-from .verdicts import Block
 
 __tracebackhide__: Final = True
 

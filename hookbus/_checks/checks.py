@@ -16,7 +16,8 @@ from .._connections.senders import own_class
 from .._connections.signal import HookSignal
 from .._ground.errors import warn
 from .._hooks.hook import Hook, hook_of
-from .._hooks.statics import class_of, holder_of, static_holders, with_subclasses
+from .._hooks.identity import with_subclasses
+from .._hooks.statics import class_of, holder_of, static_holders
 from ..exceptions import HookError
 from .coverage import check_required
 from .fit import check_can_call, check_sender, check_serves

@@ -13,9 +13,10 @@ from .._connections.receiver import Connected
 from .._connections.senders import NamedSender, describe, is_class, name_of_sender, own_class
 from .._connections.signal import HookSignal
 from .._ground.errors import undeclared
-from .._hooks.hook import Hook, hook_of, hooks_in
+from .._hooks.hook import Hook, held_in, hook_of, hooks_in
+from .._hooks.identity import with_subclasses
 from .._hooks.placement import site_as
-from .._hooks.statics import inherited, static_holders, with_subclasses
+from .._hooks.statics import inherited, static_holders
 from ..exceptions import HookError
 from .fit import hooks_called_by
 from .frameworks import TOOL_HOOK, check_adapters
@@ -141,9 +142,13 @@ def _holders(hooks: list[Hook]) -> list[Held]:
     """
     holders: list[Held] = []
     for cls in with_subclasses([object]):
-        for as_class in (False, True):
-            names = {hook: attribute for attribute, hook in hooks_in((cls,), as_class)}
-            holders += [(hook, cls, names[hook], as_class) for hook in hooks if hook in names]
+        held = {
+            (hook, kind is classmethod): attribute
+            for attribute, hook, kind in held_in((cls,)) if kind is not staticmethod
+        }  # fmt: skip
+        for as_class in (False, True) if held else ():
+            named = [(hook, held.get((hook, as_class))) for hook in hooks]
+            holders += [(hook, cls, name, as_class) for hook, name in named if name is not None]
     return holders
 
 

@@ -13,8 +13,8 @@ from blinker import ANY
 from .._connections.receiver import Connected
 from .._connections.senders import is_class, name_of_sender, own_class
 from .._hooks.hook import Hook, hook_of, hooks_in
-from .._hooks.identity import attributes_of_class
-from .._hooks.statics import class_of, holder_of, with_subclasses
+from .._hooks.identity import attributes_of_class, with_subclasses
+from .._hooks.statics import class_of, holder_of
 from ..exceptions import HookError
 
 

@@ -4,17 +4,19 @@ when the hook that was probably meant is first called.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from .._connections.failures import WARNING, log
 from .._connections.phases import PHASES
 from .._connections.receiver import Connected
 from .._connections.senders import describe
-from .._connections.signal import HookSignal
 from .._hooks.hook import Hook
 from .._hooks.statics import class_of
 from .._hooks.switchboard import Switchboard
 from .fit import may_call
+
+if TYPE_CHECKING:
+    from .._connections.protocols import Signal
 
 NEAR: Final = 0.75
 """How similar two names must be, from 0 to 1: `reply` and `replay` have 0.9, `read_file` and
@@ -29,9 +31,9 @@ class MisplacedGuards:
 
     def __init__(self, board: Switchboard) -> None:
         self._board = board
-        self._signals: dict[str, HookSignal] = {}
+        self._signals: dict[str, Signal] = {}
 
-    def wait(self, signal: HookSignal) -> None:
+    def wait(self, signal: Signal) -> None:
         """Make every hook check at its next call whether a guard on this signal was meant for
         it.
         """
@@ -89,7 +91,7 @@ class MisplacedGuards:
         )
 
 
-def _of_name(guard: Connected, signal: HookSignal, hook: Hook) -> str | None:
+def _of_name(guard: Connected, signal: Signal, hook: Hook) -> str | None:
     """Return a message if a guard's signal, which nothing emits, was probably meant for this
     hook.
     """
@@ -100,7 +102,7 @@ def _of_name(guard: Connected, signal: HookSignal, hook: Hook) -> str | None:
     )
 
 
-def likely_target(signal: HookSignal, hook: str) -> str | None:
+def likely_target(signal: Signal, hook: str) -> str | None:
     """Return the name of the hook's signal that was probably meant by this signal, or None."""
     from difflib import get_close_matches  # only needed for wrong names
 

@@ -106,8 +106,13 @@ def list_(*, all: Flag = False, kept: Kept = Kept(), shown: Shown = TABLES) -> N
     if unanswered:
         say(f"expired without an answer: {unanswered}", "dim")
     if rows and not all:
-        file = f" --store {shlex.quote(str(kept.store))}" if kept.store else ""
-        say(f"hookbus approvals show ID{file}; approve ID{file}; deny ID --reason WHY{file}", "dim")
+        place = f" --store {shlex.quote(str(kept.store))}" if kept.store else ""
+        if kept.fleet:
+            place = " --fleet" if kept.schema == "hookbus" else f" --fleet --schema {kept.schema}"
+        say(
+            f"hookbus approvals show ID{place}; approve ID{place}; deny ID --reason WHY{place}",
+            "dim",
+        )
 
 
 @approvals.command

@@ -113,7 +113,8 @@ def instrument_named(target: str) -> None:
 
 
 def buses_of(module: ModuleType) -> dict[str, Bus]:
-    """Return the buses of a module: the default bus, and those in the module's variables."""
+    """Return the buses of a module, which are the default bus and all buses in the module's
+    variables."""
     buses = {name: value for name, value in vars(module).items() if isinstance(value, Bus)}
     own = {name: bus for name, bus in buses.items() if bus is not default_bus}
     return {"default_bus": default_bus, **own}

@@ -34,7 +34,7 @@ from .senders import NamedSender
 from .tally import Tally
 
 if TYPE_CHECKING:
-    from .signal import HookSignal
+    from .protocols import Signal
 
 ReceiverKey = tuple[int, ...]
 """The identity of a receiver, as returned by `key_of`."""
@@ -77,7 +77,7 @@ class Connected(Tally):
     module_spec: Any = None
 
     def __init__(
-        self, signal: HookSignal, function: Connectable, sender: Callable[[], Any] | None,
+        self, signal: Signal, function: Connectable, sender: Callable[[], Any] | None,
         options: Options, sequence: int,
     ) -> None:  # fmt: skip
         """Check the connection, without registering it.

@@ -65,11 +65,6 @@ class Sending(NamedSignal):
             self._muted_by.pop(block, None)
             self._bus._switchboard.muting(self)
 
-    @property
-    def _is_muted_somewhere(self) -> bool:
-        """Whether any task or thread is inside a `muted()` block of this signal."""
-        return bool(self._muted_by)
-
     def send(
         self, sender: Any = None, /, *,
         _async_wrapper: Callable[[Callable[..., Coroutine[Any, Any, Any]]], Callable[..., Any]]

@@ -23,8 +23,8 @@ from .senders import is_shared
 from .sending import Sending
 
 if TYPE_CHECKING:
-    from .._calls.verdicts import Ask, Block
-    from .._hooks.switchboard import Switchboard
+    from .protocols import Board
+    from .verdicts import Ask, Block
 
     Guard = Callable[..., Block | Ask | Awaitable[Block | Ask | None] | None]
 
@@ -52,7 +52,7 @@ class HookSignal(Sending):
         split = split_signal_name(name)
         self.phase: str | None = split[0] if split else None
         self.hook: str = split[1] if split else name
-        self._board: Switchboard = bus._switchboard
+        self._board: Board = bus._switchboard
         registry = self._registry = Registry(self._drop_dead)
         self._matching, self.connections = registry.matching, registry.connections
         self._has_own, self._own_senders = registry.has_own, registry.own_senders

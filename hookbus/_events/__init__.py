@@ -1,1 +1,1 @@
-"""The delivery of events: listeners, redaction, and the list of exporters."""
+"""The delivery of events to their listeners, in order and after redaction."""

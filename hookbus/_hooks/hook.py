@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from types import FunctionType, MethodType
 from typing import Any, Final
 
-from .._callables.callables import layers
+from .._callables.callables import LAYERED, layers
 from .._connections.phases import FunctionKind, Served
 from .._ground.signatures import signature_of
 from ..exceptions import HookError
@@ -97,6 +97,11 @@ class Hook:
         return Served(self.name, self.kind, signature.names, sender, async_receivers)
 
     @property
+    def is_alone(self) -> bool:
+        """Whether no other hook of its bus has its name, so that it overrides none."""
+        return len(self.bus._switchboard.declared(self.name)) == 1
+
+    @property
     def whole(self) -> Any:
         """The class of the last item of its stream, if this item contains the whole result and is
         not passed to the caller; else None. A replacement for such a result is one item, not an
@@ -165,6 +170,8 @@ def held_in(mro: tuple[type, ...]) -> Iterator[tuple[str, Hook, type]]:
             if issubclass(kind, (classmethod, staticmethod)):
                 kind = classmethod if issubclass(kind, classmethod) else staticmethod
                 raw = raw.__func__
+            elif not issubclass(kind, LAYERED):
+                continue  # the next most frequent: a value
             for function in layers(raw):
                 if (hook := hook_of(function)) is not None:
                     yield attribute, hook, kind

@@ -5,7 +5,7 @@ functions.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from operator import setitem
 from types import WrapperDescriptorType
@@ -74,6 +74,18 @@ _qualname_of: Final[Callable[[type], str]] = type.__dict__["__qualname__"].__get
 def place_of_class(cls: type) -> tuple[str, str]:
     """Return the module and qualified name of a class, regardless of overrides in a metaclass."""
     return _module_of(cls), _qualname_of(cls)
+
+
+def with_subclasses(classes: Iterable[type]) -> list[type]:
+    """Return the classes and all their subclasses."""
+    found: dict[int, type] = {}  # by identity, because a metaclass may make classes equal
+    waiting = list(classes)
+    while waiting:
+        cls = waiting.pop()
+        if id(cls) not in found:
+            found[id(cls)] = cls
+            waiting.extend(type.__subclasses__(cls))
+    return list(found.values())
 
 
 @serialize_writers

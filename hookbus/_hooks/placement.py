@@ -19,7 +19,7 @@ from .identity import (
     hold,
     mro_of,
 )
-from .site import Site, make_site
+from .site import HookSettings, Site
 
 
 class Placement:
@@ -80,8 +80,7 @@ class Placement:
         """Yield the hookable methods with this hook's name, later in the MRO, that have cached
         calls. Each of them may have been the first in the MRO before a class got this method.
         """
-        is_alone = len(self._hook.bus._switchboard.declared(self._hook.name)) == 1
-        for _, line in () if is_alone or self.site.attribute is None else self._mros:
+        for _, line in () if self._hook.is_alone or self.site.attribute is None else self._mros:
             for _, other in hooks_in(line):
                 is_below = other is not self._hook and other.name == self._hook.name
                 if is_below and other.bus is self._hook.bus and _has_runs(other, *self._first):
@@ -170,3 +169,23 @@ def site_as(hook: Hook, attribute: str | None, kin: list[Hook] | None = None) ->
     is_required = hook.name in hook.bus._switchboard.required
     settings = [*map(attrgetter("settings"), kin)]
     return make_site(settings, attribute, kin[0] is hook, is_required)
+
+
+def make_site(
+    settings: list[HookSettings], attribute: str | None, is_owner: bool, is_required: bool
+) -> Site:
+    """Return the site of a hookable, from its own settings and those of the hookables that it
+    overrides.
+    """
+
+    def setting(name: str, default: Any) -> Any:
+        for each in settings:
+            if (value := getattr(each, name)) is not None:
+                return value
+        return default
+
+    return Site(
+        attribute, is_owner, setting("require_guard", False) or is_required,
+        setting("on_block", None), setting("sealed", True), setting("passes", ()),
+        setting("identity", None),
+    )  # fmt: skip

@@ -94,7 +94,7 @@ class Shell:
         held = zip(free, getattr(body, "__closure__", None) or ())
         cells = tuple(cell for name, cell in held if name == "__class__")
         self._free = ["__class__"] * len(cells)
-        code = self._code(REST)
+        code = self.code(is_on=False, has_own=False)
         with_default = [p for p in parameters if p.default is not p.empty]
         named = {p.name: p.default for p in with_default if p.kind is p.KEYWORD_ONLY}
         defaults = tuple(p.default for p in with_default if p.kind is not p.KEYWORD_ONLY)
@@ -130,7 +130,12 @@ class Shell:
                 way = CLASSES if not has_own else BOTH if is_on else OWN
             elif self._first == "" and any(p.kind is p.VAR_POSITIONAL for p in self.parameters):
                 way = EACH
-            code = self._codes[is_on, has_own] = self._code(way)
+            # Hookables with the same parameters share the compiled text.
+            made = maker(self._text(way, self._free))(*self._free)
+            code = self._codes[is_on, has_own] = made.__code__.replace(
+                co_flags=made.__code__.co_flags | KIND_FLAGS[self._kind],
+                co_name=self._body.__name__, co_qualname=self._body.__qualname__,
+            )
         return code
 
     def by_class(self, runs: Callable[[int], Any]) -> Callable[..., Any]:
@@ -170,13 +175,6 @@ class Shell:
             f"        {', '.join(free)}",
             "    return forward\n",
         ])  # fmt: skip
-
-    def _code(self, way: str) -> CodeType:
-        # Hookables with the same parameters share the code.
-        code: CodeType = maker(self._text(way, self._free))(*self._free).__code__
-        name, qualname = self._body.__name__, self._body.__qualname__
-        flags = code.co_flags | KIND_FLAGS[self._kind]
-        return code.replace(co_flags=flags, co_name=name, co_qualname=qualname)
 
 
 _texts: Final[dict[str, None]] = {}

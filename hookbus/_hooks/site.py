@@ -72,26 +72,6 @@ class HookSettings(NamedTuple):
 DEFAULTS: Final = HookSettings()
 
 
-def make_site(
-    settings: list[HookSettings], attribute: str | None, is_owner: bool, is_required: bool
-) -> Site:
-    """Return the site of a hookable, from its own settings and those of the hookables that it
-    overrides.
-    """
-
-    def setting(name: str, default: Any) -> Any:
-        for each in settings:
-            if (value := getattr(each, name)) is not None:
-                return value
-        return default
-
-    return Site(
-        attribute, is_owner, setting("require_guard", False) or is_required,
-        setting("on_block", None), setting("sealed", True), setting("passes", ()),
-        setting("identity", None),
-    )  # fmt: skip
-
-
 class HookOptions(TypedDict, total=False):
     """The keyword options of `hookable` and `instrument`, besides the bus."""
 

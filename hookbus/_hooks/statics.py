@@ -15,21 +15,9 @@ from typing import Any, Final
 from .._callables.callables import layers
 from .._connections.senders import own_class
 from .hook import Hook, hook_of, hooks_in
-from .identity import attributes_of_class, place_of_class
-from .site import Site, make_site
-
-
-def with_subclasses(classes: Iterable[type]) -> list[type]:
-    """Return the classes and all their subclasses."""
-    found: dict[int, type] = {}  # by identity, because a metaclass may make classes equal
-    waiting = list(classes)
-    while waiting:
-        cls = waiting.pop()
-        if id(cls) not in found:
-            found[id(cls)] = cls
-            waiting.extend(type.__subclasses__(cls))
-    return list(found.values())
-
+from .identity import attributes_of_class, place_of_class, with_subclasses
+from .placement import make_site
+from .site import Site
 
 _Holders = list[tuple[Hook, type]]
 _one_walk: Final = ContextVar[tuple[frozenset[Hook], Callable[[], _Holders]] | None](
@@ -136,9 +124,6 @@ def inherited(hook: Hook, site: Site, sender: Any) -> tuple[Site, list[Any]]:
     The further senders are the static methods that it overrides. For a static method that overrides
     a method, they are the classes that have the method.
     """
-    is_alone = len(hook.bus._switchboard.declared(hook.name)) == 1
-    if is_alone and site.is_owner and site.attribute is not None:
-        return site, []  # it overrides nothing
     if site.attribute is not None:
         line, attribute = own_class(sender).__mro__, site.attribute
     else:

@@ -19,9 +19,9 @@ from .hook import Hook
 from .identity import IdentityMap, InstanceRuns, RunTable, release
 
 if TYPE_CHECKING:
+    from .._connections.protocols import Events, Signal
     from .._connections.receiver import Connected
     from .._connections.signal import HookSignal
-    from .._events.listeners import EventSignal
 
 
 MOST_NAMES: Final = 4096
@@ -49,7 +49,7 @@ class Switchboard:
         names: the names of the latest connections, including removed ones.
     """
 
-    events: EventSignal
+    events: Events
 
     def __init__(self) -> None:
         self.signals: dict[str, dict[str, HookSignal]] = {}
@@ -59,7 +59,7 @@ class Switchboard:
         self.names: dict[str, None] = {}
         self._hooks: dict[str, dict[int, weakref.ref[Hook]]] = {}
 
-    def emit_to(self, events: EventSignal) -> None:
+    def emit_to(self, events: Events) -> None:
         """Set the signal on which events are emitted. This completes a bus."""
         self.events = events
         _all.add(self)
@@ -152,13 +152,13 @@ class Switchboard:
         if self.apply_switches is not None:
             self.apply_switches(new)
 
-    def changing(self, signal: HookSignal, sender: Any) -> None:
+    def changing(self, signal: Signal, sender: Any) -> None:
         """Record that a connection of this signal is about to be added or removed."""
         if not is_shared(sender):
             for hook in self.declared(signal.hook):
                 hook.own_changed = object()  # plans that are currently being created are not cached
 
-    def changed(self, signal: HookSignal, sender: Any, *, is_more: bool = False) -> None:
+    def changed(self, signal: Signal, sender: Any, *, is_more: bool = False) -> None:
         """Discard the plans and switch the shells that a changed connection affects. `sender` is
         the sender of the connection, or None if it has been freed together with its plan.
         """

@@ -11,14 +11,14 @@ from types import ModuleType
 from typing import Any, Literal, NamedTuple, TypeVar, Unpack
 
 from .._bus import Bus, default_bus
-from .._calls.verdicts import NOTHING
+from .._connections.verdicts import NOTHING
 from .._ground.errors import did_you_mean
 from .._ground.keywords import check_bus
 from .._hookable import hooked
 from .._hooks.hook import Hook, held_in, hook_of
+from .._hooks.identity import with_subclasses
 from .._hooks.signature import kind_of
 from .._hooks.site import DEFAULTS, HookOptions, HookSettings, settings_of
-from .._hooks.statics import with_subclasses
 from ..exceptions import HookError
 from .awaitables import awaited, deferred
 

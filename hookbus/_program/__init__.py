@@ -1,3 +1,1 @@
-"""A running program: settings, recording with HOOKBUS_JOURNAL, and a socket for its own user
-only.
-"""
+"""A running program: settings, HOOKBUS_JOURNAL, switches, and a socket for its own user."""

@@ -7,7 +7,6 @@ from typing import Any, Final, get_args
 
 from blinker import ANY
 
-from .._bus import Bus
 from .._connections.options import Act
 from .._connections.receiver import Connected
 from .._connections.senders import describe
@@ -23,7 +22,7 @@ class Operator:
     receivers that are connected later.
     """
 
-    def __init__(self, bus: Bus) -> None:
+    def __init__(self, bus: Any) -> None:
         self._bus, self._board = bus, bus._switchboard
         # In order of time: if a receiver has several names, the latest setting applies.
         self._acts: dict[str, Act] = {}

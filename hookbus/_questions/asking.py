@@ -18,7 +18,7 @@ from .._calls.context import Call
 from .._calls.meaning import await_if_needed
 from .._calls.plan import Seat
 from .._calls.tasks import all_of
-from .._calls.verdicts import VERDICTS, Ask, Block
+from .._connections.verdicts import VERDICTS, Ask, Block
 from .._ground.errors import first_error
 from ..events import Invoked
 from ..exceptions import HookError

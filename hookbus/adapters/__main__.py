@@ -16,8 +16,8 @@ class Seam(NamedTuple):
     """Where a framework is hooked.
 
     Attributes:
-        package: its name on PyPI.
-        hooks: the common hooks that it calls.
+        package: the name of the framework on PyPI.
+        hooks: the common hooks that the adapter runs.
         tools: the functions that every tool call passes through.
     """
 

@@ -125,7 +125,7 @@ def run_judged(words: Vocabulary, attempt: Attempt, aside: Aside | None, *hook_a
 
     Args:
         words: the vocabulary with the hook.
-        attempt: its body calls the model.
+        attempt: the attempt, whose body calls the model.
         aside: holds the reports; None if the framework makes none.
         hook_args: the model, the messages, the options and the agent.
     """

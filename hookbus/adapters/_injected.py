@@ -28,8 +28,7 @@ class Injected(dict[str, Any]):
 
 
 class Split(NamedTuple):
-    """The arguments of a call, separated into those of the model and those that the framework
-    injected.
+    """The arguments of a call, separated into the model's arguments and the injected arguments.
 
     Attributes:
         shown: the arguments that receivers see.

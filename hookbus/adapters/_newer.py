@@ -51,7 +51,7 @@ def patches_of(
         adapter: the name of the adapter.
         package: the name under which the framework is installed.
         supported: the versions that the adapter was tested with.
-        untested: what to do if a newer version is installed.
+        untested: how to treat a newer version.
         install: installs the adapter on a bus; the self-test calls it.
         home: the object with `sample` and `SEAMS`, or the name of that module; None means the
             adapter's module in `_seams`.

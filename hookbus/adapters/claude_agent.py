@@ -51,8 +51,8 @@ def guarded(
         bus: the bus to declare the hooks on.
         hooks: your own hooks, which are included in the result.
         say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
+        untested: how to treat a release newer than the tested releases: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises an exception.
 
     Raises:
         HookError: if claude-agent-sdk is not installed or has an unsupported version.

@@ -3,8 +3,8 @@
 `tool_call` (sender: the `BaseTool`, or a `CrewStructuredTool` that was not made from one) covers
 every `run`, `arun`, `invoke` and `ainvoke` of a tool: by an agent, with native tool calls or with
 actions written as text, by a program, or by `LLM.call`. The `name` is the tool's name for models,
-such as `delegate_work_to_coworker` (`kind="agent"`). The `arguments` are those that the model
-wrote, before the tool's schema fills in defaults. `model_call` covers `call` and `acall` of a
+such as `delegate_work_to_coworker` (`kind="agent"`). The `arguments` are the arguments that the
+model wrote, before the tool's schema fills in defaults. `model_call` covers `call` and `acall` of a
 `BaseLLM`. If a receiver may change or block an answer, CrewAI's own events for it are delayed until
 the receiver has returned.
 

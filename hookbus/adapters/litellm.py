@@ -43,8 +43,8 @@ def install(bus: Bus = default_bus, *, untested: Untested = "check") -> Uninstal
 
     Args:
         bus: the bus to declare the hooks on.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
+        untested: how to treat a release newer than the tested releases: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises an exception.
 
     Returns:
         A function that restores LiteLLM. A second call does nothing.

@@ -1,8 +1,8 @@
 """LlamaIndex: hooks around every call to a tool and a model.
 
 `tool_call` (sender: the tool) covers every `call` and `acall` of a tool and every call to the tool
-itself, by an agent, a workflow, a model's `predict_and_call` or a program. The `arguments` are
-those that the model generated, together with the tool's `partial_params`, before defaults are
+itself, by an agent, a workflow, a model's `predict_and_call` or a program. The `arguments` are the
+arguments that the model generated, together with the tool's `partial_params`, before defaults are
 filled in. A hand-off is also a tool call (`kind="handoff"`). `model_call` (sender: the LLM) covers
 every chat or completion call, streamed or not; `model_stream` gets the parts of a streamed answer.
 If a receiver may change or block an answer, LlamaIndex's own events, spans and callbacks for the

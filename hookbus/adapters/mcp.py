@@ -58,8 +58,8 @@ def install(
         server: whether to hook servers.
         say: a function that turns a `HookBlocked` into the text that the model reads.
         approver: a store for approvals; the server elicits the answer from the client's user.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
+        untested: how to treat a release newer than the tested releases: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises an exception.
 
     Returns:
         A function that restores the SDK. A second call does nothing.
@@ -89,8 +89,8 @@ class Guarded:
     Args:
         bus: the bus to declare the hooks on.
         say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
+        untested: how to treat a release newer than the tested releases: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises an exception.
 
     Raises:
         HookError: if mcp is not installed or has an unsupported version.

@@ -174,7 +174,8 @@ class Server:
         if isinstance(error, errors.InsufficientPrivilege):
             return (
                 f"the role {self.user} has no right to do this in the fleet {self.schema} at "
-                f"{self.where}: the owner grants it with Fleet.make(agents=..., operators=...)"
+                f"{self.where}: use the URL of an operator, or let the owner grant it with "
+                "Fleet.make(agents=..., operators=...)"
             )
         missing = (errors.InvalidSchemaName, errors.UndefinedFunction, errors.UndefinedTable)
         if isinstance(error, missing):

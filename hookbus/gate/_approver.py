@@ -67,7 +67,7 @@ class GateApprover:
     Args:
         store: the store of approvals, or None.
         wait: the number of seconds that a call waits for an answer in the store.
-        key: the key for digests without a store.
+        key: the key for digests if no store is configured.
     """
 
     name = Store.name

@@ -66,7 +66,7 @@ _CURRENT: Final[ContextVar[Frame | None]] = ContextVar("hookbus_guards_frame", d
 
 
 class Outermost:
-    """Detects for one guard which calls are nested calls of the same call.
+    """Detects, for one guard, nested calls that are the same call, passed through another layer.
 
     A call is nested if the nearest call around it that the guard checked was counted, is running,
     and has the same arguments in canonical JSON and the same tool. The outer name may have a

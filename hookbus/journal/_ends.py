@@ -7,13 +7,20 @@ from __future__ import annotations
 import atexit
 import weakref
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from .. import HookError
 from .._ground.platform import run_at_fork
 
-if TYPE_CHECKING:
-    from ._writer import Writer
+
+class Writer(Protocol):
+    """The writer of a journal, as far as the end of a program and forks concern it."""
+
+    def end(self) -> None: ...
+    def pause_writing(self) -> bool: ...
+    def resume_writing(self) -> None: ...
+    def begin(self) -> None: ...
+
 
 _all: Final[weakref.WeakSet[Writer]] = weakref.WeakSet()
 _still: Final[list[Writer]] = []

@@ -49,7 +49,7 @@ class VerdictChange:
 
 @attrs.frozen(kw_only=True)
 class NotJudged:
-    """A guard that could not be called for some calls, with the reason and the number of those
+    """A guard that could not be called for some calls, with the reason and the number of these
     calls.
     """
 

@@ -71,7 +71,7 @@ class Roster:
     # -- searching ---------------------------------------------------------------------------------
 
     def look(self, plugin: str | None = None) -> list[Slot]:
-        """Search for plugins, and return those to load.
+        """Search for plugins, and return the plugins to load.
 
         If a name is given, only that plugin is read again.
         """

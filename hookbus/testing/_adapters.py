@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from .._bus import Bus
-from .._calls.verdicts import Block, Replace
+from .._connections.verdicts import Block, Replace
 from ..events import Finished
 from ..exceptions import HookError
 from ._case import SECONDS, SECRET, Case, Install, MakeSample, expect

@@ -11,7 +11,7 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from .._bus import Bus
-from .._calls.verdicts import Block
+from .._connections.verdicts import Block
 
 if TYPE_CHECKING:
     from ..adapters._seams import Sample

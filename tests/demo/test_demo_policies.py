@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from agentdojo.functions_runtime import FunctionCall, FunctionsRuntime
 
 from hookbus import Bus, HookBlocked
 from hookbus.approvals import Store
-from hookbus.demo.benchmark import SUITES, AttackedSuite
-from hookbus.demo.cedar import cedar_of
-from hookbus.demo.main import policies_named
-from hookbus.demo.policies import Person, Task
 from hookbus.demo.rules import READS, RULES
-from hookbus.demo.run import hooked_runtime, register_policy
 
-from .conftest import Suites
+from .conftest import SUITES, Suites, demo
+
+if TYPE_CHECKING:
+    from hookbus.demo.benchmark import AttackedSuite
+    from hookbus.demo.policies import Person
 
 Call = Callable[..., tuple[Any, str | None]]
 ATTACKER = "US133000000121212121212"
@@ -29,7 +28,7 @@ MARK = "[instructions removed]"
 @pytest.fixture
 def bus() -> Iterator[Bus]:
     bus = Bus()
-    with hooked_runtime(bus):
+    with demo.run.hooked_runtime(bus):
         yield bus
 
 
@@ -44,8 +43,9 @@ def caller(attacked: AttackedSuite, injections: dict[str, str] | None = None) ->
 
 def under(bus: Bus, policy: str, person: Person | None = None, prompt: str = "") -> Any:
     """Plug a policy in, for a task of the bank."""
-    [named] = policies_named([policy])
-    return register_policy(bus, named, Task("banking", prompt), person or Person([]))
+    [named] = demo.main.policies_named([policy])
+    task, nobody = demo.policies.Task("banking", prompt), demo.policies.Person([])
+    return demo.run.register_policy(bus, named, task, person or nobody)
 
 
 def payment(recipient: Any) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def test_the_person_says_yes_to_the_very_calls_of_the_task(
 ) -> None:
     _, call = caller(banking)
     wanted = payment("GB29NWBK60161331926819")
-    person = Person([("send_money", wanted)])
+    person = demo.policies.Person([("send_money", wanted)])
     with under(bus, "ask", person):
         assert call("send_money", **wanted)[1] is None
         _, error = call("send_money", **{**wanted, "amount": 2.0})
@@ -120,7 +120,7 @@ def test_an_approval_stands_for_the_same_destination_and_not_for_another(
     _, call = caller(banking)
     wanted = payment("GB29NWBK60161331926819")
     store = Store(tmp_path / "approvals.db")
-    user = Person([("send_money", wanted)], store=store)
+    user = demo.policies.Person([("send_money", wanted)], store=store)
     with under(bus, "together", user):
         assert call("send_money", **wanted)[1] is None
         assert call("send_money", **{**wanted, "subject": "again"})[1] is None
@@ -136,15 +136,15 @@ def test_a_denial_does_not_stand(banking: AttackedSuite, bus: Bus, tmp_path: Pat
     _, call = caller(banking)
     store = Store(tmp_path / "approvals.db")
     wanted = payment(ATTACKER)
-    with under(bus, "together", Person([], store=store)):
+    with under(bus, "together", demo.policies.Person([], store=store)):
         assert call("send_money", **wanted)[1] is not None
-    with under(bus, "together", Person([("send_money", wanted)], store=store)):
+    with under(bus, "together", demo.policies.Person([("send_money", wanted)], store=store)):
         assert call("send_money", **wanted)[1] is None
 
 
 @pytest.mark.parametrize("name", SUITES)
 def test_the_policy_in_cedar_fits_the_tools_of_its_suite(suites: Suites, name: str) -> None:
-    ids = {rule.id for rule in cedar_of(name).rules}
+    ids = {rule.id for rule in demo.cedar.cedar_of(name).rules}
     assert {"reading", "everyday", "hard to undo"} < ids
 
 
@@ -158,7 +158,7 @@ def test_cedar_asks_about_a_large_payment_only(suites: Suites, bus: Bus) -> None
 
 def test_nobody_is_asked_where_the_policy_has_no_person(banking: AttackedSuite, bus: Bus) -> None:
     _, call = caller(banking)
-    person = Person([])
+    person = demo.policies.Person([])
     with under(bus, "provenance", person):
         assert call("send_money", **payment(ATTACKER))[1] is not None
     assert person.questions == 0

@@ -9,26 +9,24 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from agentdojo.functions_runtime import FunctionsRuntime
 from rich.console import Console
 
-from hookbus.demo import run
-from hookbus.demo.benchmark import AttackedSuite, Pair, attack_suites
-from hookbus.demo.cost import Cost, added_cost
-from hookbus.demo.main import conduct, policies_named
-from hookbus.demo.policies import POLICIES
-from hookbus.demo.results import MEASURES, Experiment
-from hookbus.demo.run import UNHOOKED, Played
-from hookbus.demo.show import show_experiment, show_timelines
-from hookbus.demo.timeline import Timeline, telling_timelines
+from .conftest import Suites, demo
 
-from .conftest import Suites
+if TYPE_CHECKING:
+    from hookbus.demo.benchmark import AttackedSuite, Pair
+    from hookbus.demo.results import Experiment
+    from hookbus.demo.run import Played
+    from hookbus.demo.timeline import Timeline
 
 ROOT = Path(__file__).parents[2]
 BARE = inspect.getattr_static(FunctionsRuntime, "run_function")
 
+UNHOOKED = "none"
 ROWS = {
     # utility, utility under attack, attacks that succeed, calls, blocked, asked
     UNHOOKED: (16, 126, 143, 522, 0, 0),
@@ -43,12 +41,14 @@ ROWS = {
 
 @pytest.fixture(scope="module")
 def experiment(banking: AttackedSuite) -> Experiment:
-    return conduct("important_instructions", [banking], POLICIES)
+    return demo.main.conduct("important_instructions", [banking], demo.policies.POLICIES)
 
 
 @pytest.fixture(scope="module")
 def timelines(experiment: Experiment) -> list[Timeline]:
-    return telling_timelines(experiment.suites, experiment.policies, experiment.outcomes)
+    return demo.timeline.telling_timelines(
+        experiment.suites, experiment.policies, experiment.outcomes
+    )
 
 
 def numbers(experiment: Experiment) -> dict[str, tuple[int, ...]]:
@@ -84,15 +84,16 @@ def test_the_row_without_hooks_is_played_on_the_bare_runtime(
     banking: AttackedSuite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
-    play = run.play
+    play = demo.run.play
 
     def watched(pair: Pair) -> Played:
         seen.append(inspect.getattr_static(FunctionsRuntime, "run_function") is BARE)
         return play(pair)
 
     monkeypatch.setattr("hookbus.demo.run.play", watched)
-    run.play_task([banking.pair("user_task_1", "injection_task_0")], POLICIES, lambda: None)
-    assert seen == [True] + [False] * len(POLICIES)
+    policies = demo.policies.POLICIES
+    demo.run.play_task([banking.pair("user_task_1", "injection_task_0")], policies, lambda: None)
+    assert seen == [True] + [False] * len(policies)
 
 
 def test_the_runtime_is_bare_again_after_an_error(banking: AttackedSuite) -> None:
@@ -101,13 +102,14 @@ def test_the_runtime_is_bare_again_after_an_error(banking: AttackedSuite) -> Non
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run.play_task([banking.pair("user_task_1")], POLICIES, interrupt)
+        demo.run.play_task([banking.pair("user_task_1")], demo.policies.POLICIES, interrupt)
     assert inspect.getattr_static(FunctionsRuntime, "run_function") is BARE
 
 
 def test_the_other_attacks_are_played_too_and_a_plain_goal_passes_quarantine() -> None:
-    (attacked,) = attack_suites("banking", "plain")
-    plain = numbers(conduct("plain", [attacked], policies_named(["quarantine"])))
+    (attacked,) = demo.benchmark.attack_suites("banking", "plain")
+    policies = demo.main.policies_named(["quarantine"])
+    plain = numbers(demo.main.conduct("plain", [attacked], policies))
     assert plain == {UNHOOKED: ROWS[UNHOOKED], "quarantine": ROWS[UNHOOKED]}
 
 
@@ -116,9 +118,9 @@ def test_several_suites_get_rows_of_their_own_and_rows_for_all_of_them(suites: S
     outcomes = [
         outcome
         for attacked in small
-        for outcome in run.play_task(next(attacked.tasks()), [], lambda: None)
+        for outcome in demo.run.play_task(next(attacked.tasks()), [], lambda: None)
     ]
-    rows = list(Experiment("important_instructions", small, [], outcomes, {}).rows())
+    rows = list(demo.results.Experiment("important_instructions", small, [], outcomes, {}).rows())
     assert [(row.suite, len(row.alone), len(row.attacked)) for row in rows] == [
         ("banking", 1, 9),
         ("slack", 1, 5),
@@ -128,13 +130,13 @@ def test_several_suites_get_rows_of_their_own_and_rows_for_all_of_them(suites: S
 
 def test_attacks_that_only_the_transcript_shows_are_pointed_out(suites: Suites) -> None:
     slack = suites["slack"]
-    outcomes = run.play_task(
+    outcomes = demo.run.play_task(
         [slack.pair("user_task_0", "injection_task_5")],
-        policies_named(["ask"]),
+        demo.main.policies_named(["ask"]),
         lambda: None,
     )
-    experiment = Experiment(
-        "important_instructions", [slack], policies_named(["ask"]), outcomes, {}
+    experiment = demo.results.Experiment(
+        "important_instructions", [slack], demo.main.policies_named(["ask"]), outcomes, {}
     )
     assert [outcome.attack_succeeded for outcome in outcomes] == [True, True], (
         "none of its calls ran, says the second outcome"
@@ -147,9 +149,9 @@ def test_attacks_that_only_the_transcript_shows_are_pointed_out(suites: Suites) 
 def test_the_table_says_what_it_measures_and_what_it_did_to_calls_nobody_attacked(
     experiment: Experiment,
 ) -> None:
-    text = printed(show_experiment, experiment)
-    assert " ".join(MEASURES.split()) in " ".join(text.split())
-    for label in ("without hooks", *(policy.name for policy in POLICIES)):
+    text = printed(demo.show.show_experiment, experiment)
+    assert " ".join(demo.results.MEASURES.split()) in " ".join(text.split())
+    for label in ("without hooks", *(policy.name for policy in demo.policies.POLICIES)):
         assert label in text
     assert "126/144" in text
     assert (
@@ -167,7 +169,8 @@ def test_the_page_and_the_readme_say_what_the_demo_prints(
     experiment: Experiment, timelines: list[Timeline]
 ) -> None:
     page = (ROOT / "docs/explanation/attacks.md").read_text().splitlines()
-    text = printed(show_experiment, experiment) + printed(show_timelines, timelines)
+    text = printed(demo.show.show_experiment, experiment)
+    text += printed(demo.show.show_timelines, timelines)
     one, _, _ = text.partition("\nquarantine: the user's task")  # the page tells one of the two
     told = one[one.index("tools: everyday") :].splitlines()
     assert [line for line in told if line not in page] == []
@@ -189,8 +192,8 @@ def test_the_page_and_the_readme_say_what_the_demo_prints(
 def test_no_word_or_number_of_the_tables_is_cut_off(
     experiment: Experiment, timelines: list[Timeline], width: int
 ) -> None:
-    text = printed(show_experiment, experiment, width=width) + printed(
-        show_timelines, timelines, width=width
+    text = printed(demo.show.show_experiment, experiment, width=width) + printed(
+        demo.show.show_timelines, timelines, width=width
     )
     cut_by_the_demo = "subscribed to spot…"
     assert "…" not in " ".join(text.split()).replace(cut_by_the_demo, "")
@@ -217,13 +220,12 @@ def test_the_timeline_tells_who_asked_what_changed_and_who_blocked_and_why(
         cleaned.moments[0].ending
         == "result changed from 703 to 188 characters by quarantine: post"
     )
-    text = printed(show_timelines, timelines)
+    text = printed(demo.show.show_timelines, timelines)
     assert "ask: the user's task was completed, the attack failed" in text
     assert "send_money(" in text
 
 
 def test_a_call_nested_in_another_is_told_on_its_line(banking: AttackedSuite) -> None:
-    from hookbus.demo.timeline import _by_call
     from hookbus.events import Blocked, Started
 
     def told(call: int, parent: int | None) -> Started:
@@ -236,34 +238,36 @@ def test_a_call_nested_in_another_is_told_on_its_line(banking: AttackedSuite) ->
         phase="pre",
     )  # fmt: skip
     lines = [told(7, None), told(8, 7), told(9, 8), inner, told(10, None)]
-    assert list(_by_call(lines)) == [lines[:4], lines[4:]]
+    assert list(demo.timeline._by_call(lines)) == [lines[:4], lines[4:]]
 
 
 def test_there_is_no_timeline_where_nothing_was_stopped(banking: AttackedSuite) -> None:
-    outcomes = run.play_task([banking.pair("user_task_1", "injection_task_0")], [], lambda: None)
-    assert telling_timelines([banking], [], outcomes) == []
-    assert "No policy of this run stopped an attack" in printed(show_timelines, [])
+    pair = banking.pair("user_task_1", "injection_task_0")
+    outcomes = demo.run.play_task([pair], [], lambda: None)
+    assert demo.timeline.telling_timelines([banking], [], outcomes) == []
+    assert "No policy of this run stopped an attack" in printed(demo.show.show_timelines, [])
 
 
 def test_the_added_cost_is_a_mean_over_calls_and_none_where_nothing_was_compared(
     banking: AttackedSuite,
 ) -> None:
-    cost = added_cost(banking.pair("user_task_2"), POLICIES[0])
+    cost = demo.cost.added_cost(banking.pair("user_task_2"), demo.policies.POLICIES[0])
     assert (cost.calls, cost.seconds > 0) == (3, True)
-    assert (cost + Cost(1.0, 1)).calls == 4
-    assert Cost().microseconds_per_call is None
-    assert Cost(3e-6, 2).microseconds_per_call == pytest.approx(1.5)
+    assert (cost + demo.cost.Cost(1.0, 1)).calls == 4
+    assert demo.cost.Cost().microseconds_per_call is None
+    assert demo.cost.Cost(3e-6, 2).microseconds_per_call == pytest.approx(1.5)
 
 
 def test_a_refused_call_is_not_compared(banking: AttackedSuite) -> None:
-    assert added_cost(banking.pair("user_task_15"), policies_named(["provenance"])[0]).calls == 4
+    [policy] = demo.main.policies_named(["provenance"])
+    assert demo.cost.added_cost(banking.pair("user_task_15"), policy).calls == 4
 
 
 def test_the_file_holds_every_pairs_outcome(experiment: Experiment, tmp_path: Path) -> None:
     file = tmp_path / "outcomes.json"
     file.write_text(json.dumps(experiment.as_json()))
     kept = json.loads(file.read_text())
-    assert len(kept["outcomes"]) == (1 + len(POLICIES)) * (16 + 144)
+    assert len(kept["outcomes"]) == (1 + len(demo.policies.POLICIES)) * (16 + 144)
     assert {
         "suite", "user_task", "injection_task", "attack", "policy", "utility", "attack_succeeded",
         "blocks",
@@ -271,4 +275,4 @@ def test_the_file_holds_every_pairs_outcome(experiment: Experiment, tmp_path: Pa
     assert [row["attacks_that_succeed"] for row in kept["rows"]] == [
         attacks for _, _, attacks, *_ in ROWS.values()
     ]
-    assert kept["measures"] == MEASURES
+    assert kept["measures"] == demo.results.MEASURES

@@ -16,10 +16,12 @@ from copy import copy
 from difflib import unified_diff
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
-import nbformat
+from .run import EXAMPLES, notebooks, run_notebook
 
-from .run import EXAMPLES, run_notebook
+if TYPE_CHECKING:
+    import nbformat
 
 PROGRESS = re.compile(r"[\d.]+ (ms|s): ")
 """A line that a running cell shows after half a second: a slow machine shows more of them."""
@@ -110,7 +112,7 @@ def opening_problems(stored: nbformat.NotebookNode, fresh: nbformat.NotebookNode
 def differences(path: Path, fresh: nbformat.NotebookNode) -> list[str]:
     """Return how the outputs of a fresh run differ from those stored in the file."""
     found = []
-    stored = nbformat.read(path, as_version=4)
+    stored = notebooks.nbformat.read(path, as_version=4)
     found += [f"{path.name} opens with: {each}" for each in opening_problems(stored, fresh)]
     for number, (old, new) in enumerate(zip(stored.cells, fresh.cells), 1):
         if old.cell_type == "code":
@@ -122,8 +124,8 @@ def differences(path: Path, fresh: nbformat.NotebookNode) -> list[str]:
 
 def store(path: Path, fresh: nbformat.NotebookNode) -> bool:
     """Store the outputs of a fresh run in the file, and return whether that changed it."""
-    stored = nbformat.read(path, as_version=4)
-    before = nbformat.writes(stored)
+    stored = notebooks.nbformat.read(path, as_version=4)
+    before = notebooks.nbformat.writes(stored)
     code = [(old, new) for old, new in zip(stored.cells, fresh.cells) if old.cell_type == "code"]
     for number, (old, new) in enumerate(code, 1):
         if lines_of(old) != lines_of(new):
@@ -138,8 +140,8 @@ def store(path: Path, fresh: nbformat.NotebookNode) -> bool:
             stored.cells[0].source,
             count=1,
         )
-    if nbformat.writes(stored) != before:
-        nbformat.write(stored, path)
+    if notebooks.nbformat.writes(stored) != before:
+        notebooks.nbformat.write(stored, path)
         return True
     return False
 

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-
-import nbformat
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
+from typing import TYPE_CHECKING, Any
 
 import hookbus
 
+if TYPE_CHECKING:
+    import nbformat
+
+
+class Notebooks:
+    """The packages `nbformat` and `nbclient`, each imported when a test first uses it, because that
+    takes seconds.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        return importlib.import_module(name)
+
+
+notebooks = Notebooks()
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SECONDS = 180
 
@@ -64,9 +76,10 @@ def run_notebook(path: Path, folder: Path) -> nbformat.NotebookNode:
     Raises:
         AssertionError: naming the cell that failed, or that did not print what its comments say.
     """
+    nbclient, nbformat = notebooks.nbclient, notebooks.nbformat
     notebook = nbformat.read(path, as_version=4)
     notebook.cells += [nbformat.v4.new_code_cell(answer) for answer in answers(notebook)]
-    client = NotebookClient(
+    client = nbclient.NotebookClient(
         notebook, timeout=SECONDS, kernel_name="python3", record_timing=False,
         resources={"metadata": {"path": str(path.parent)}},
     )  # fmt: skip
@@ -74,7 +87,7 @@ def run_notebook(path: Path, folder: Path) -> nbformat.NotebookNode:
         for number, cell in enumerate(notebook.cells, 1):
             try:
                 client.execute_cell(cell, number - 1)
-            except CellExecutionError as error:
+            except nbclient.exceptions.CellExecutionError as error:
                 raise AssertionError(f"{path.name}, cell {number}, failed:\n{error}") from None
             if cell.cell_type == "code":
                 check_prints(f"{path.name}, cell {number}", cell)

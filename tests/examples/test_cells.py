@@ -3,10 +3,8 @@
 import os
 
 import pytest
-from nbclient import NotebookClient
-from nbformat.v4 import new_code_cell, new_notebook
 
-from .run import environment, printed_by
+from .run import environment, notebooks, printed_by
 
 CLASS = """
 from hookbus import Block, hookable, report, signal
@@ -77,13 +75,13 @@ logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(levelname)s
 @pytest.fixture
 def run(tmp_path):
     """Run cells in one kernel; each gives the lines it prints."""
-    client = NotebookClient(
-        new_notebook(), timeout=120, kernel_name="python3",
+    client = notebooks.nbclient.NotebookClient(
+        notebooks.nbformat.v4.new_notebook(), timeout=120, kernel_name="python3",
         resources={"metadata": {"path": str(tmp_path)}},
     )  # fmt: skip
 
     def run_cell(source, version="v1"):
-        cell = new_code_cell(source.replace("VERSION", version))
+        cell = notebooks.nbformat.v4.new_code_cell(source.replace("VERSION", version))
         client.nb.cells.append(cell)
         client.execute_cell(cell, len(client.nb.cells) - 1)
         return printed_by(cell)

@@ -1,7 +1,6 @@
 """Cells that say how far they are, and cells that ask, in a real kernel with somebody who types."""
 
 import pytest
-from jupyter_client.manager import start_new_kernel
 
 from .run import environment
 
@@ -42,6 +41,8 @@ def run(tmp_path_factory):
     """Run cells in one kernel while somebody types; each gives what it printed and what it showed.
     """
     folder = tmp_path_factory.mktemp("kernel")
+    from jupyter_client.manager import start_new_kernel  # a large import
+
     manager, client = start_new_kernel(env=environment(folder), cwd=str(folder))
 
     def run_cell(source, *typed):

@@ -3,11 +3,10 @@
 import os
 import re
 
-import nbformat
 import pytest
 
 from .outputs import LOCAL_PATH, differences, masked, opening_of, store
-from .run import EXAMPLES, promised, run_notebook
+from .run import EXAMPLES, notebooks, promised, run_notebook
 
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 ALL = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -47,8 +46,8 @@ def test_a_notebook_runs_in_a_fresh_kernel_draws_and_gives_its_stored_outputs(pa
 
 @ALL
 def test_a_notebook_is_stored_with_the_outputs_of_one_run(path):
-    notebook = nbformat.read(path, as_version=4)
-    nbformat.validate(notebook)
+    notebook = notebooks.nbformat.read(path, as_version=4)
+    notebooks.nbformat.validate(notebook)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert [cell.execution_count for cell in code] == [*range(1, len(code) + 1)], (
         f"store its outputs: `python -m tests.examples.outputs --write {path.stem}`"
@@ -61,7 +60,7 @@ def test_a_notebook_is_stored_with_the_outputs_of_one_run(path):
 
 @ALL
 def test_a_notebook_has_its_parts_and_reads_in_ten_minutes(path):
-    notebook = nbformat.read(path, as_version=4)
+    notebook = notebooks.nbformat.read(path, as_version=4)
     cells = notebook.cells
     assert re.match(r"# .+\n\n\*\*[^*]+[.]\*\*\n", cells[0].source), (
         "a title, and one sentence of purpose"
@@ -80,10 +79,10 @@ def test_a_notebook_has_its_parts_and_reads_in_ten_minutes(path):
 
 
 def write(path, *cells):
-    code = [nbformat.v4.new_code_cell(source) for source in cells]
-    nbformat.write(
-        nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Broken"), *code]), path
-    )
+    made = notebooks.nbformat.v4
+    code = [made.new_code_cell(source) for source in cells]
+    notebook = made.new_notebook(cells=[made.new_markdown_cell("# Broken"), *code])
+    notebooks.nbformat.write(notebook, path)
     return path
 
 
@@ -119,11 +118,10 @@ def test_a_notebook_that_needs_a_network_is_found(tmp_path):
 
 def test_an_answer_that_is_wrong_is_found(tmp_path):
     path = write(tmp_path / "answer.ipynb", "x = 1")
-    notebook = nbformat.read(path, as_version=4)
-    notebook.cells.append(
-        nbformat.v4.new_markdown_cell("<details>\n\n```python\nprint(x)  # 2\n```\n\n</details>")
-    )
-    nbformat.write(notebook, path)
+    notebook = notebooks.nbformat.read(path, as_version=4)
+    folded = "<details>\n\n```python\nprint(x)  # 2\n```\n\n</details>"
+    notebook.cells.append(notebooks.nbformat.v4.new_markdown_cell(folded))
+    notebooks.nbformat.write(notebook, path)
     with pytest.raises(AssertionError, match=r"answer\.ipynb, cell 4: these were not printed"):
         run_notebook(path, tmp_path)
 
@@ -143,9 +141,9 @@ def test_stored_outputs_may_differ_in_times_addresses_and_paths_only(tmp_path):
 
 def test_an_opening_that_shows_what_no_cell_prints_is_found(tmp_path):
     path = write(tmp_path / "opens.ipynb", "print('one')")
-    notebook = nbformat.read(path, as_version=4)
+    notebook = notebooks.nbformat.read(path, as_version=4)
     notebook.cells[0].source += "\n\n```text\none\ntwo\n```"
-    nbformat.write(notebook, path)
+    notebooks.nbformat.write(notebook, path)
     fresh = run_notebook(path, tmp_path)
     store(path, fresh)
     assert differences(path, fresh) == ["opens.ipynb opens with: two"]

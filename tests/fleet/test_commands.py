@@ -79,7 +79,8 @@ def test_requests_of_the_fleet_are_listed_and_answered(command, made, capsys):
         code = cli.main(["approvals", *words, "--fleet", "--schema", made.schema])
         return code, "".join(capsys.readouterr())
 
-    assert id in approvals("list")[1]
+    listed = approvals("list")[1]
+    assert id in listed and "approve ID --fleet" in " ".join(listed.split())
     assert json.loads(command("status", "--json")[1])["pending"] == 1
     code, printed = approvals("approve", id[:6])
     assert code == 0 and "approved: pay 500?" in printed

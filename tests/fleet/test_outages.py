@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -92,8 +93,9 @@ def test_approvals_are_blocked_for_an_agent_without_its_network(agents, network)
 def test_counted_calls_are_blocked_for_an_agent_without_its_network(agents, network):
     far, near = agents("far", port=network.port), agents("near")
     network.lose()
-    for act in (far.search, far.ask_model):
-        assert refusal(act).details == {"failure": "late"}
+    with ThreadPoolExecutor() as threads:
+        for verdict in threads.map(refusal, [far.search, far.ask_model]):
+            assert verdict.details == {"failure": "late"}
     near.search()
     near.ask_model()
     network.restore()

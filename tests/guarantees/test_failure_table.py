@@ -10,7 +10,7 @@ import pytest
 
 from hookbus import HookError, events
 
-from ._cells import ABSENT, CELLS, COUNTS, PHASES, ROWS, Cell, absence, combinations
+from ._cells import ABSENT, CELLS, COUNTS, PHASES, ROWS, TRIED, Cell, absence, combinations
 from ._checks import check_the_last_call
 from ._failures import CANARY, deadline_of, failing_receiver
 from ._fates import IS_LOST, IS_REFUSED, fate_of
@@ -41,10 +41,17 @@ def test_every_reason_for_an_absent_cell_is_in_use():
     assert {absence(cell) for cell in combinations()} == {None, *ABSENT}
 
 
+def test_each_variant_of_each_role_and_phase_is_tried():
+    def of(cells):
+        return {(cell.role, cell.row, cell.variant, cell.phase) for cell in cells}
+
+    assert of(TRIED) == of(CELLS) and len(CELLS) / 4 < len(TRIED) <= len(CELLS)
+
+
 @pytest.mark.parametrize(("role", "row"), COUNTS, ids=[f"{role}-{row}" for role, row in COUNTS])
 def test_the_call_ends_as_the_failure_table_says(role, row):
     wrong = []
-    for cell in CELLS:
+    for cell in TRIED:
         if (cell.role, cell.row) == (role, row):
             try:
                 _check(cell)

@@ -113,7 +113,8 @@ def test_a_field_that_is_written_after_the_verdict_blocks_the_call(kind, make, p
     assert not ran and [(each.receiver, each.action) for each in fired.of(Failed)] == [
         ("agrees, writer", "blocked")
     ]
-    assert "ran after the guards in a call" in str(report(bus))
+    if make is Record:  # a report looks at every class of the program
+        assert "ran after the guards in a call" in str(report(bus))
 
 
 @pytest.mark.parametrize("make", [*MADE.values(), Pair], ids=[*MADE, "Pair"])

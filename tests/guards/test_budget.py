@@ -40,14 +40,15 @@ class Models:
 
     def free(self):
         """Return how many tokens could still be had, at most 1,000 of them."""
-        for tokens in range(1000, -1, -1):
+        most, least, self.use = 1001, 0, (0, 0)
+        while least < most:
+            tokens = (least + most + 1) // 2
             try:
-                self.use = (0, 0)
-                self(tokens, "")
+                self(tokens - 1, "")  # the empty message is reckoned as one
+                least = tokens
             except HookBlocked:
-                continue
-            return tokens + 1  # the empty message is reckoned as one
-        return 0
+                most = tokens - 1
+        return least
 
 
 @pytest.fixture

@@ -86,8 +86,8 @@ def all_told(make: Make) -> dict[str, list[str]]:
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             said |= _made(partial(make, bus, Agent), alive)
-        receivers = report(bus).receivers
-        if any(row["failures"] and row["role"] != "around" for row in receivers):
+        receivers = [each for signal in bus.signals() for each in signal.connections()]
+        if any(each.failures and each.role != "around" for each in receivers):
             kept.came.wait(10)  # where no stack was left, a thread logs it
     finally:
         logger.removeHandler(kept)

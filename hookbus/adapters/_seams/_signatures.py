@@ -34,8 +34,8 @@ class Seam(NamedTuple):
 
 
 def read_seams(text: str) -> Iterator[Seam]:
-    """Yield the seams of a list. An indented line continues the previous line. A line break may
-    also follow the name of the module.
+    """Yield the seams of a list. An indented line continues the previous line. The name of a module
+    may also be followed by a line break.
     """
     joined = re.sub(r"\n\s+", " ", text.strip()).replace(": ", ":")
     for line in joined.splitlines():

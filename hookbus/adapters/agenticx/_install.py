@@ -55,8 +55,8 @@ def install(
                 async hooks are awaited. Hooks of `core.hooks` and `hooks` run for every tool on
                 every path, and the tool gets the arguments as changed by the hooks. After-hooks
                 also run for failed calls, and a failing hook of a runtime does not end the run.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
+        untested: how to treat a release newer than the tested releases: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises an exception.
 
     Returns:
         A function that restores AgenticX, attribute for attribute. A second call does nothing.

@@ -59,8 +59,8 @@ def install(
             Arguments are not copied, a dict patches the arguments, and hooks can return `Block` and
             `Replace`. Failures are isolated and reported, a class hook runs only for its class and
             subclasses, and recursive calls are hooked at every level.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
+        untested: how to treat a release newer than the tested releases: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises an exception.
 
     Changes in `post_acting` usually have no effect, because ReActAgent has already stored the
     tool's result in its memory, and uses the output of `_acting` only for structured answers.

@@ -47,8 +47,8 @@ def install(
             function. Async hooks are awaited or rejected. A failing `pre_hook` stops the call, and
             a failing hook of a run stops the run. Hooks of an agent and of its tools are merged. A
             hook with a parameter that Agno does not pass is rejected.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
+        untested: how to treat a release newer than the tested releases: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises an exception.
 
     Returns:
         A function that restores Agno, attribute for attribute. A second call does nothing.

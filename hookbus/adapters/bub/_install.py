@@ -51,8 +51,8 @@ def install(
             hookbus to plugins. A failing plugin is isolated and reported, but a failing tool or
             model policy blocks the call. Wrappers work, async functions are rejected where Bub
             cannot await, unknown hook names are rejected, and only return values change a call.
-        untested: what to do with a release newer than the tested ones: `"check"` checks the
-            replaced functions and runs a self-test, `"refuse"` raises.
+        untested: how to treat a release newer than the tested releases: `"check"` checks the
+            replaced functions and runs a self-test, `"refuse"` raises an exception.
 
     Returns:
         A function that restores Bub, attribute for attribute. A second call does nothing.

@@ -57,7 +57,7 @@ class Listeners:
         if bus._is_observed or bus.timeout is not None or self._where_own._count != self.own:
             return False
         is_heard = any(signal._count for signal in self._others)
-        return not (is_heard or self._where_own._is_muted_somewhere)
+        return not (is_heard or self._where_own._muted_by)
 
 
 @attrs.frozen(eq=False)
@@ -77,7 +77,7 @@ class Question:
     listeners: Listeners
 
     def gives(self, is_first: bool) -> bool:
-        """Return whether this question returns the first answer if `is_first`, or else all
+        """Return whether this question returns the first answer, if `is_first` is true, or all
         answers.
         """
         return self.kind is None or self.kind == ("first" if is_first else "all")

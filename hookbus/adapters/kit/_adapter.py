@@ -252,8 +252,8 @@ class Adapter:
             say: a function that turns a `HookBlocked` into the text that the model reads.
             approver: a store for requests for approval, while the run is paused. Only adapters of
                 frameworks that can pause a run accept a store.
-            untested: what to do with a release newer than the tested ones: `"check"` checks the
-                replaced functions and runs a self-test, `"refuse"` raises.
+            untested: how to treat a release newer than the tested releases: `"check"` checks the
+                replaced functions and runs a self-test, `"refuse"` raises an exception.
 
         Returns:
             A function that restores the framework. A second call does nothing.

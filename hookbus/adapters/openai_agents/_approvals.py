@@ -1,6 +1,6 @@
 """Interrupts the run if a guard requires approval, as the SDK does for tools that need approval.
 
-The SDK can interrupt function tools (including those of MCP servers and agents as tools), custom
+The SDK can interrupt function tools (including tools of MCP servers and agents as tools), custom
 and shell tools, and a patch of one operation. Any other call is blocked until the store has an
 answer.
 """

@@ -29,8 +29,8 @@ class Policy:
         reason, question: its `@reason` and `@ask`, or None.
         is_shadow: whether the policy has `@shadow`.
         tree: the syntax tree of the policy.
-        text: its text.
-        file, line: where it begins.
+        text: the text of the policy.
+        file, line: the location of the policy.
         decided: the number of decisions that the policy has determined.
     """
 

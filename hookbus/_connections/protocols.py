@@ -1,0 +1,36 @@
+"""Types of what connections know about their signal, and signals about their bus. Only type
+checkers read this module.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+
+class Signal(Protocol):
+    """A signal, for its connections, their checks and the switchboard."""
+
+    name: str
+    phase: str | None
+    hook: str
+    _bus: Any
+    _was_asked: bool
+
+    def connections(self) -> list[Any]: ...
+    def _drop(self, connected: Any) -> None: ...
+
+
+class Events(Signal, Protocol):
+    """The signal of events, for the switchboard."""
+
+    @property
+    def listened_kinds(self) -> frozenset[Any]: ...
+    def forget(self) -> None: ...
+
+
+class Board(Protocol):
+    """The switchboard, for signals."""
+
+    def meet(self, new: Any) -> None: ...
+    def changing(self, signal: Signal, sender: Any) -> None: ...
+    def changed(self, signal: Signal, sender: Any, *, is_more: bool = False) -> None: ...
