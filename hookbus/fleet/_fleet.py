@@ -51,8 +51,7 @@ class Status:
 
 @named_options
 class Fleet:
-    """One schema of a Postgres database (version 13 or newer) that agents on several machines
-    share.
+    """One schema of a Postgres database (13 or newer) that agents on several machines share.
 
     You can use it from any thread, and in a forked process. No operation waits longer than 5
     seconds for the server. After an outage, all functions resume automatically.
@@ -112,8 +111,7 @@ class Fleet:
                 file or mapping of names to roles, as for `approvals.Store`. None changes nothing.
 
         Raises:
-            HookError: if an argument is invalid, or if the server rejects the change. In both
-                cases, nothing has changed.
+            HookError: if an argument is invalid or the server rejects it. Nothing has changed.
         """
         make(url, schema, agents, operators, portals, people)
 
