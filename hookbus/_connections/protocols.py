@@ -1,4 +1,4 @@
-"""Types of what connections know about their signal, and signals about their bus. Only type
+"""Types of the signal that connections use, and of the bus that signals use. Only type
 checkers read this module.
 """
 
