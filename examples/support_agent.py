@@ -20,15 +20,15 @@ class SupportAgent:
     def __init__(self, database):
         self.database = database
 
-    @hookable("tool")
-    async def tool(self, name, arguments):
-        return getattr(self, f"tool_{name}")(**arguments)
+    @hookable("tool_call")
+    async def call_tool(self, name, arguments, tool):
+        return tool(self, **arguments)
 
-    def tool_orders(self, customer):
+    def orders(self, customer: str):
         wanted = "select id, cents from orders where customer = ?"
         return self.database.execute(wanted, (customer,)).fetchall()
 
-    def tool_refund(self, order, cents):
+    def refund(self, order: int, cents: int):
         update = "update orders set refunded = refunded + ? where id = ?"
         self.database.execute(update, (cents, order))
         return f"refunded {cents / 100:.2f} for order {order}"
@@ -37,20 +37,24 @@ class SupportAgent:
         results = []
         while (call := plan(message, results)) is not None:
             try:
-                results.append(await self.tool(*call))
+                results.append(await self.call_tool(*call, TOOLS[call[0]]))
             except HookBlocked as blocked:
                 results.append(f"refused: {blocked.reason}")
         return results
 
 
-@signal("pre_tool").connect_via(SupportAgent, when={"name": "refund"}, on_error="block")
+# The schema for policies in Cedar is made from the signatures of the tools.
+TOOLS = {"orders": SupportAgent.orders, "refund": SupportAgent.refund}
+
+
+@signal("pre_tool_call").connect_via(SupportAgent, when={"name": "refund"}, on_error="block")
 def never_more_than_paid(agent, arguments):
     open_cents = "select cents - refunded from orders where id = ?"
     [paid] = agent.database.execute(open_cents, (arguments["order"],)).fetchone()
     return {"arguments": {**arguments, "cents": min(arguments["cents"], paid)}}
 
 
-@signal("pre_tool").connect_via(SupportAgent, role="guard", timeout=60.0)
+@signal("pre_tool_call").connect_via(SupportAgent, role="guard", timeout=60.0)
 def a_person_approves(agent, name, arguments):
     if name != "refund":
         return None
@@ -77,7 +81,7 @@ def plan(message, results):
 
 
 if __name__ == "__main__":
-    default_bus.require_guard("tool")  # no guard, no agent
+    default_bus.require_guard("tool_call")  # no guard, no agent
     database = sqlite3.connect(":memory:")
     columns = "id integer primary key, customer text, cents integer, refunded integer default 0"
     database.execute(f"create table orders ({columns})")

@@ -169,6 +169,7 @@ class Blocked(Event):
         code: the reason, as a short identifier for programs.
         details: additional data that only events contain.
         enforced: whether the call was really blocked. It is False for a guard in shadow mode.
+        asked: whether a guard in shadow mode would have required approval instead of a block.
     """
 
     receiver: str
@@ -177,6 +178,7 @@ class Blocked(Event):
     code: str | None = None
     details: Mapping[str, Any] | None = attrs.field(default=None, hash=False)
     enforced: bool = True
+    asked: bool = False
 
 
 @attrs.frozen(kw_only=True, slots=False)

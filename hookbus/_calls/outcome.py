@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn
 from .._callables.callables import place_of, written
 from .._callables.parameters import close_unawaited, is_awaitable
 from .._connections.failures import ERROR, is_of_engine, log, traces_of
-from .._connections.verdicts import NOTHING, Block
+from .._connections.verdicts import NOTHING, Ask, Block
 from .._ground.errors import (
     call_id_of,
     cause_of,
@@ -108,16 +108,24 @@ def blocking(call: Call, seat: Seat, verdict: Block) -> HookBlocked:
 
 def emit_block(call: Call, seat: Seat, verdict: Block) -> None:
     """Emit a verdict. The verdict of a guard in shadow mode has no other effect."""
+    _emit_verdict(call, seat, verdict, is_asked=False)
+
+
+def emit_ask(call: Call, seat: Seat, answer: Ask) -> None:
+    """Emit the approval that a guard in shadow mode would require."""
+    verdict = Block(answer.question, code=answer.code, details=answer.details)
+    _emit_verdict(call, seat, verdict, is_asked=True)
+
+
+def _emit_verdict(call: Call, seat: Seat, verdict: Block, *, is_asked: bool) -> None:
     receiver = seat.receiver
     call.said = "blocked"
     receiver.has_blocked = True
     if Blocked in call.plan.listened_kinds:
         details = copy_containers(verdict.details)
-        said = {"reason": verdict.reason, "code": verdict.code, "details": details}
-        is_enforced = not receiver.options.shadow
-        emit(
-            call, Blocked, receiver=receiver.name, phase=seat.phase, enforced=is_enforced, **said
-        )  # fmt: skip
+        said: dict[str, Any] = {"reason": verdict.reason, "code": verdict.code, "details": details}
+        said |= {"enforced": not receiver.options.shadow, "asked": is_asked}
+        emit(call, Blocked, receiver=receiver.name, phase=seat.phase, **said)
 
 
 def _of_host(call: Call) -> Any:

@@ -10,7 +10,7 @@ from .._ground.errors import unapproved
 from ..exceptions import HookError
 from .context import Call, ReadOnly
 from .meaning import apply_guard_answer
-from .outcome import block, emit_block, on_error
+from .outcome import block, emit_ask, on_error
 from .plan import Seat
 
 __tracebackhide__: Final = True
@@ -36,7 +36,7 @@ def apply_pre_guard_answer(call: Call, seat: Seat, answer: Any, asking: Any) -> 
     if not issubclass(type(answer), Ask):
         apply_guard_answer(call, seat, answer)
     elif seat.receiver.options.shadow:  # a guard in shadow mode never requires approval
-        emit_block(call, seat, Block(answer.question, code=answer.code, details=answer.details))
+        emit_ask(call, seat, answer)
     else:
         _check_question(call, seat, answer.question)
         call.said = "asked"

@@ -15,15 +15,7 @@ from .._ground.errors import did_you_mean
 from .._ground.platform import user_name
 from .._program.settings import find_settings
 from .at import At
-from .screen import (
-    TABLES,
-    Flag,
-    Shown,
-    clock,
-    print_json,
-    print_rows,
-    say,
-)
+from .screen import TABLES, Flag, Shown, clock, print_json, print_rows, say
 
 if TYPE_CHECKING:
     from ..approvals import ApprovalRecord, Approved, Denied, Request, Rule, Store
@@ -39,7 +31,7 @@ approvals = App(
 class Kept:
     """The store of requests and approvals."""
 
-    store: Path | None = None
+    approvals: Path | None = None
     """the file of approvals.Store. Default: the file in the settings."""
 
     people: Path | None = None
@@ -58,15 +50,15 @@ class Kept:
             HookError: if no store is configured, or if the file does not exist.
         """
         if self.fleet:
-            if self.store is not None or self.people is not None:
-                raise HookError("--fleet cannot be combined with --store or --people")
+            if self.approvals is not None or self.people is not None:
+                raise HookError("--fleet cannot be combined with --approvals or --people")
             found: Any = At(schema=self.schema).opened().approvals()
             return found  # type: ignore[no-any-return]
         settings = find_settings()
-        file = self.store or settings.approvals
+        file = self.approvals or settings.approvals
         if file is None:
             raise HookError(
-                "no store of approvals is configured: pass --store FILE, or set "
+                "no store of approvals is configured: pass --approvals FILE, or set "
                 "approvals = \"FILE\" in [tool.hookbus]"
             )
         if not file.is_file():
@@ -77,16 +69,6 @@ class Kept:
         from ..approvals import Store
 
         return Store(file, people=self.people or settings.people)
-
-    def opened_for_rules(self) -> Store:
-        """Return the store.
-
-        Raises:
-            HookError: as in `opened`, and for a fleet, which keeps no standing approvals.
-        """
-        if self.fleet:
-            raise HookError("a fleet keeps no standing approvals: answer each request")
-        return self.opened()
 
 
 @approvals.default
@@ -116,7 +98,7 @@ def list_(*, all: Flag = False, kept: Kept = Kept(), shown: Shown = TABLES) -> N
     if unanswered:
         say(f"expired without an answer: {unanswered}", "dim")
     if rows and not all:
-        place = f" --store {shlex.quote(str(kept.store))}" if kept.store else ""
+        place = f" --approvals {shlex.quote(str(kept.approvals))}" if kept.approvals else ""
         if kept.fleet:
             place = " --fleet" if kept.schema == "hookbus" else f" --fleet --schema {kept.schema}"
         say(
@@ -156,7 +138,7 @@ def approve(
     from ..approvals import Approved
 
     has_rule = bool(like or between or uses is not None or seconds is not None)
-    store, rule = kept.opened_for_rules() if has_rule else kept.opened(), None
+    store, rule = kept.opened(), None
     if has_rule:
         rule = _rule(_case(store, id).request, like, between, uses, seconds)
     _answer(store, id, Approved(_who(by), remember=remember, rule=rule), shown)
@@ -165,7 +147,7 @@ def approve(
 @approvals.command
 def rules(*, kept: Kept = Kept(), shown: Shown = TABLES) -> None:
     """List the standing approvals, with the number of calls that each approved."""
-    found = kept.opened_for_rules().rules()
+    found = kept.opened().rules()
     if shown.json:
         print_json([attrs.asdict(each) for each in found])
         return
@@ -189,7 +171,7 @@ def revoke(rule: str, /, *, kept: Kept = Kept()) -> None:
     Args:
         rule: the id of the rule, as `hookbus approvals rules` lists it.
     """
-    kept.opened_for_rules().revoke(rule, by=user_name())
+    kept.opened().revoke(rule, by=user_name())
     say(f"revoked: rule {rule}")
 
 
@@ -263,6 +245,9 @@ def _answer(store: Store, id: str, answer: Approved | Denied, shown: Shown) -> N
     case = _case(store, id)
     is_proven = bool(case.request.required or getattr(answer, "rule", None))
     proof = {"proof": Proof.of_account()} if is_proven else {}
+    if is_proven and (role := getattr(store, "person", None)) is not None:
+        # In a fleet, the role of the connection is the name, not the account of this machine.
+        proof, answer = {}, attrs.evolve(answer, by=role if answer.by == user_name() else answer.by)
     store.answer(case.request.id, answer, **proof)
     now = store.get(case.request.id)
     if shown.json:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 from cyclopts import Parameter
 
 from .. import HookError
 from .._views.tables import brief
+from .screen import print_rows, say
 from .target import buses_of, module_of
 
 if TYPE_CHECKING:
     from ..guards._cedar.schemas import Schema
     from ..guards._cedar.trial import Trial
     from ..journal import Journal
+    from ..journal._replay import PastCall
+
+OF_ADAPTERS: Final = ("tool_call", "model_call", "model_stream", "agent_run", "agent_stream")
+"""The hooks that the adapters of frameworks declare."""
 
 
 @Parameter(name="*")
@@ -61,6 +66,12 @@ class PolicyOptions:
         return [] if self.module is None else list(_own_hooks(module_of(self.module)))
 
 
+    def known_hooks(self) -> set[str]:
+        """Return `--hook`, the hooks of the module, and those of the adapters."""
+        buses = () if self.module is None else buses_of(module_of(self.module)).values()
+        return {self.hook, *OF_ADAPTERS, *(name for bus in buses for name in bus.hook_names())}
+
+
 @attrs.frozen
 class Seen:
     """A call from a journal or table.
@@ -82,20 +93,102 @@ class Seen:
         return f"{self.tool}({given}){user}"
 
 
-def calls_in(journal: Journal, hook: str) -> Iterator[Seen]:
-    """Yield the recorded calls to a hook whose values were recorded."""
+@attrs.frozen
+class Recorded:
+    """The calls of a journal to the hooks of policies.
+
+    Attributes:
+        calls: the calls whose argument values are known.
+        left_out: the number of other calls.
+    """
+
+    calls: Sequence[Seen]
+    left_out: int
+
+    @property
+    def note(self) -> str | None:
+        """A sentence about the calls that are left out, or None."""
+        many = len(self.calls) + self.left_out
+        return cannot_judge(self.left_out, many) if self.left_out else None
+
+
+def cannot_judge(left_out: int, many: int) -> str:
+    """Return the sentence about calls that no command can judge."""
+    return (
+        f"{left_out} of {many} calls cannot be judged, because the values of their arguments were "
+        "not recorded or are redacted: record with hookbus run --values, default_bus.values = "
+        "True or Bus(values=True), and do not redact the arguments that policies need"
+    )
+
+
+def calls_in(journal: Journal, *hooks: str) -> Recorded:
+    """Return the recorded calls to these hooks.
+
+    Raises:
+        HookError: if there are none, or if the values of all of them are unknown.
+    """
     from ..journal._replay import past_calls
 
+    calls, left_out, others = list[Seen](), 0, set[str]()
     for call in past_calls(journal):
-        values = call.values
-        if call.hook != hook or values is None:
-            continue
-        arguments, is_allowed = values.get("arguments"), call.then[0] == "allowed"
-        if "name" in call.names and "arguments" in call.names:
-            if isinstance(arguments, Mapping):
-                yield Seen(str(values.get("name")), arguments, call.baggage, is_allowed)
+        if call.hook in hooks:
+            seen = _seen(call)
+            calls += [] if seen is None else [seen]
+            left_out += seen is None
         else:
-            yield Seen(hook, values, call.baggage, is_allowed)
+            others.add(call.hook)
+    if not calls and not left_out:
+        instead = f"it has calls of {', '.join(sorted(others))}: pass --hook" if others else (
+            "it has no calls at all"
+        )  # fmt: skip
+        raise HookError(f"{journal.path} has no calls of {' or '.join(hooks)}; {instead}")
+    found = Recorded(calls, left_out)
+    if not calls:
+        raise HookError(f"{journal.path}: {found.note}")
+    return found
+
+
+def _seen(call: PastCall) -> Seen | None:
+    """Return a recorded call, or None if the values of its arguments are unknown."""
+    from ..journal._judges import is_redacted
+
+    is_tool = "name" in call.names and "arguments" in call.names
+    values = call.values or {}
+    arguments = values.get("arguments") if is_tool else call.values
+    name = values.get("name") if is_tool else call.hook
+    if not isinstance(arguments, Mapping) or is_redacted(arguments) or is_redacted(name):
+        return None
+    return Seen(str(name), arguments, call.baggage, call.then[0] == "allowed")
+
+
+def say_left_out(recorded: Recorded) -> None:
+    """Print a sentence about the calls that are left out, if there are any."""
+    if recorded.note:
+        say(recorded.note, "bold")
+
+
+def in_shadow(calls: Iterable[Seen], trial: Trial) -> list[dict[str, Any]]:
+    """Return the calls whose verdict would be different if the policies with `@shadow` decided.
+    """
+    found = []
+    for call in calls:
+        now = trial.decide(call.tool, call.arguments, call.baggage)
+        other = trial.in_shadow(call.tool, call.arguments, call.baggage)
+        if other is not None:
+            found.append({
+                "call": call.title, "verdict": now.effect, "would be": other.effect,
+                "policies": ", ".join(other.ids), "reason": other.reason,
+            })  # fmt: skip
+    return found
+
+
+def print_shadow(rows: Sequence[Mapping[str, Any]], many: int) -> None:
+    """Print what the policies with `@shadow` would change."""
+    if rows:
+        of_all = f" of {many} calls" if many > 1 else ""
+        count = f"{len(rows)}{of_all}" if of_all else "this call"
+        print_rows(rows, "", f"policies in shadow decide nothing; enforced, they would change "
+                   f"{count}", is_whole=True)  # fmt: skip
 
 
 def schema_in_force(given: PolicyOptions) -> Schema:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Final
 
 from .._views.tables import brief, printable
-from .._views.values import changed, place_of_change, title
+from .._views.values import changed, place_of_change, title, verb_of_block
 from .screen import COLOURS, clock, lasted
 
 Data = Mapping[str, Any]
@@ -49,8 +49,8 @@ def did(data: Data) -> str:
         place = place_of_change(data["name"], data.get("index"))
         return f"{who} {verb} {place}{_from_to(data)}"
     if kind == "Blocked":
-        how = "blocked" if data.get("enforced", True) else "would have blocked"
-        code = f" [{data['code']}]" if data.get("code") else ""
+        how = verb_of_block(data.get("enforced", True), data.get("asked", False))
+        code = f" [{data['code']}{_policies_of(data)}]" if data.get("code") else ""
         return f"{who} {how} in {data['phase']}: {data['reason']}{code}"
     if kind == "Failed":
         error = data.get("exception") or {}
@@ -71,6 +71,13 @@ def did(data: Data) -> str:
         said = f"the earlier content remains in force: {problem}" if problem else "in force"
         return f"{who} of {data['hook']} reloaded its files: {said}"
     return f"{who} of {data['hook']}: {kind.lower()}".strip()
+
+
+def _policies_of(data: Data) -> str:
+    """Return the ids of the policies that decided, as the end of a code."""
+    details = data.get("details")
+    ids = details.get("policies") if isinstance(details, Mapping) else None
+    return f": {', '.join(map(str, ids))}" if ids and isinstance(ids, (list, tuple)) else ""
 
 
 def _from_to(data: Data) -> str:

@@ -28,16 +28,24 @@ HERE: Final = At()
 
 
 @fleet.command
-def make(*, agents: Several = (), operators: Several = (), at: At = HERE) -> None:
+def make(
+    *, agents: Several = (), operators: Several = (), portals: Several = (),
+    people: Path | None = None, at: At = HERE,
+) -> None:  # fmt: skip
     """Create a fleet, or update one, as the owner of the database.
 
     Args:
         agents: the role of agents; can be repeated.
         operators: the role of operators; can be repeated.
+        portals: the role of a program that signs people in and answers for them; can be repeated.
+        people: the file of all people who can approve, with their roles. Default: no change.
     """
     from ..fleet import Fleet
 
-    Fleet.make(at.url(), schema=at.schema, agents=agents, operators=operators)
+    Fleet.make(
+        at.url(), schema=at.schema, agents=agents, operators=operators, portals=portals,
+        people=people,
+    )  # fmt: skip
     say(f"the fleet {at.schema} is ready")
 
 

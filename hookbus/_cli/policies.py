@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from .. import HookError
-from .calls_of_policies import PolicyOptions, Seen, calls_in, schema_in_force
+from .calls_of_policies import (
+    PolicyOptions,
+    Recorded,
+    Seen,
+    calls_in,
+    in_shadow,
+    print_shadow,
+    say_left_out,
+    schema_in_force,
+)
 from .reading import ANY_FILE, Read
 from .screen import TABLES, Several, Shown, print_items, print_json, print_rows, say
 
@@ -33,8 +42,9 @@ def check(
     """Find mistakes in a file or folder of policies, or in a TOML file for guards.tool_policy. The
     exit code is 1 if it finds any.
 
-    It reports syntax errors, unknown tools, arguments and roles, comparisons of the wrong types,
-    policies that can never match, permits that a forbid overrules, and policies that appear twice.
+    It reports syntax errors, unknown hooks, tools, arguments and roles, comparisons of the wrong
+    types, policies that can never match, permits that a forbid overrules, and policies that appear
+    twice.
 
     Args:
         file: the policies.
@@ -68,7 +78,7 @@ def _check_policies(file: Path, given: PolicyOptions) -> tuple[list[str], list[s
         policies = given.trial(file, schema).policies
     except HookError as error:
         return [str(error)], []
-    return list(findings_of(policies)), list(notes_of(policies))
+    return list(findings_of(policies, given.known_hooks())), list(notes_of(policies))
 
 
 def _check_lists(file: Path, tools: Sequence[str], given: PolicyOptions) -> list[str]:
@@ -111,10 +121,14 @@ def explain(
     decision = trial.decide(tool, values, around)
     near = []
     if decision.policies or decision.reason.startswith("no policy permits"):
-        near = [{"policy": each.id, "effect": each.effect, "not met": "; ".join(unmet)}
-                for each, unmet in trial.near(tool, values, around)]  # fmt: skip
+        near = [
+            {"policy": each.policy.id, "effect": each.policy.effect,
+             "not met": "; ".join(each.not_met), "not evaluated": "; ".join(each.not_evaluated)}
+            for each in trial.near(tool, values, around)
+        ]  # fmt: skip
+    shadow = in_shadow([Seen(tool, values, around)], trial)
     if shown.json:
-        print_json({**_row(decision), "near": near})
+        print_json({**_row(decision), "near": near, "in_shadow": shadow})
         return int(decision.effect == "block")
     style = {"allow": "green", "ask": "bold yellow", "block": "bold red"}[decision.effect]
     say(f"{decision.effect}: {decision.reason}" if decision.reason else decision.effect, style)
@@ -124,6 +138,7 @@ def explain(
         print_rows(rows, "", "decided by")
     if near:
         print_rows(near, "", "did not match")
+    print_shadow(shadow, 1)
     return int(decision.effect == "block")
 
 
@@ -184,8 +199,8 @@ def diff(
         new: the policies after.
         table: take the calls from this table instead of a journal.
     """
-    calls, settings = _calls(table, read, given)
-    options = given.overrides()
+    recorded, settings = _calls(table, read, given)
+    calls, options = recorded.calls, given.overrides()
     before, after = (settings.trial(each, **options) for each in (old, new))
     changed = []
     for call in calls:
@@ -196,11 +211,15 @@ def diff(
                 "call": call.title, "then": then.effect, "now": now.effect,
                 "policies": ", ".join(now.ids), "reason": now.reason,
             })  # fmt: skip
+    shadow = in_shadow(calls, after)
     if shown.json:
-        print_json({"calls": len(calls), "changes": changed})
+        print_json({"calls": len(calls), "changes": changed, "in_shadow": shadow,
+                    "left_out": recorded.left_out})  # fmt: skip
     else:
         print_rows(changed, f"{len(calls)} calls, all with the same verdict",
                    f"{len(changed)} of {len(calls)} calls change", is_whole=True)  # fmt: skip
+        print_shadow(shadow, len(calls))
+        say_left_out(recorded)
     return int(bool(changed))
 
 
@@ -216,32 +235,37 @@ def coverage(
         file: the policies.
         table: take the calls from this table instead of a journal.
     """
-    calls, settings = _calls(table, read, given)
-    trial = settings.trial(file, **given.overrides())
-    for call in calls:
-        trial.decide(call.tool, call.arguments, call.baggage)
-    rows = [{"policy": each.id, "effect": each.effect, "decided": each.decided,
-             "where": each.place} for each in trial.policies.all]  # fmt: skip
+    recorded, settings = _calls(table, read, given)
+    calls, trial = recorded.calls, settings.trial(file, **given.overrides())
+    shadow = in_shadow(calls, trial)  # it decides each call, with and without these policies
+    rows = [{"policy": each.id, "effect": each.effect, "shadow": each.is_shadow,
+             "decided": each.decided, "where": each.place}
+            for each in trial.policies.all]  # fmt: skip
     if shown.json:
-        print_json({"calls": len(calls), "policies": rows})
+        print_json({"calls": len(calls), "policies": rows, "in_shadow": shadow,
+                    "left_out": recorded.left_out})  # fmt: skip
     else:
         print_rows(rows, "", f"{len(calls)} calls")
+        print_shadow(shadow, len(calls))
+        say_left_out(recorded)
     return int(any(not each.decided for each in trial.policies.all))
 
 
 def _calls(
     table: Path | None, read: Read, given: PolicyOptions
-) -> tuple[list[Seen], TestTable]:
+) -> tuple[Recorded, TestTable]:
     """Return the calls of a table or journal, and the table with its settings."""
     from ..guards._cedar.trial import TestTable, read_table, schema_seen
 
     if table is not None:
         found = read_table(table)
-        return [Seen(each.tool, each.arguments, each.baggage) for each in found.cases], found
-    calls = list(calls_in(read.opened(), given.hook))
+        cases = [Seen(each.tool, each.arguments, each.baggage) for each in found.cases]
+        return Recorded(cases, 0), found
+    recorded = calls_in(read.opened(), given.hook, *given.own_hooks())
     if given.schema is not None or given.module is not None:
-        return calls, TestTable((), {})
-    return calls, TestTable((), {"schema": schema_seen((e.tool, e.arguments) for e in calls)})
+        return recorded, TestTable((), {})
+    seen = schema_seen((each.tool, each.arguments) for each in recorded.calls)
+    return recorded, TestTable((), {"schema": seen})
 
 
 @policy.command
@@ -252,17 +276,14 @@ def new(
     condition states the number of calls that it is based on.
 
     Args:
-        from_journal: the journal. It contains values if its bus was created with values=True.
+        from_journal: the journal. It must contain values: hookbus run --values records them.
         output: the file to write; an existing file is not replaced. Default: print it.
         hook: the hook of the calls.
     """
     from ..guards._cedar.draft import draft_of
 
-    calls = list(calls_in(Read(from_journal).opened(), hook))
-    if not calls:
-        raise HookError(
-            f"{from_journal} has no call of {hook} with values: record with values=True"
-        )
+    recorded = calls_in(Read(from_journal).opened(), hook)
+    calls = recorded.calls
     allowed = [each for each in calls if each.is_allowed]
     if not allowed:
         raise HookError(
@@ -272,6 +293,8 @@ def new(
     if left_out := len(calls) - len(allowed):
         of_all = f"{left_out} of {len(calls)}"
         text = f"// {of_all} calls are left out: guards did not allow them.\n{text}"
+    if recorded.note:
+        text = f"// {recorded.note}.\n{text}"
     if output is None:
         print(text, end="")
         return

@@ -22,7 +22,7 @@ from .target import instrument_named
 
 _VALUED: Final = (
     "--plugin", "--instrument", "--adapters", "--journal", "--trace", "--approvals", "--wait",
-    "--policy", "--policy-schema", "--people",
+    "--policy", "--policy-schema", "--people", "--hook",
 )  # fmt: skip
 
 
@@ -48,6 +48,7 @@ def run(
     turns: Flag = False, trace: Path | None = None, otel: Flag = False,
     approvals: Path | None = None, wait: float = 0.0, adapters: str | None = None,
     policy: Path | None = None, policy_schema: Path | None = None, people: Path | None = None,
+    hook: str | None = None, values: Flag = False,
     module: Annotated[Flag, Parameter(alias="-m")] = False,
     shown: Shown = TABLES,
 ) -> Ended | None:  # fmt: skip
@@ -70,11 +71,13 @@ def run(
         wait: the number of seconds that a call waits for an answer before it is blocked.
         adapters: the frameworks whose adapters to install, separated by commas, such as
             langchain,mcp.
-        policy: a file or folder of Cedar policies, which decide every tool_call. The policies are
-            reloaded when their files change.
+        policy: a file or folder of Cedar policies, which decide every call to the hook. The
+            policies are reloaded when their files change.
         policy_schema: the types of arguments for the policies: a Cedar schema, or a JSON file with
             the tools of an MCP server. Default: the declarations of the tools.
         people: a TOML file of names and their roles, for the policies.
+        hook: the hook of the calls that the policies decide. Default: tool_call.
+        values: also record the values of arguments, which hookbus policy and hookbus replay need.
         journal: the file to record events in. Default: HOOKBUS_JOURNAL, or the file in the
             settings.
         turns: also record every call to every receiver, with its answer and duration.
@@ -90,7 +93,10 @@ def run(
     if trace is not None:
         check_place(trace)
     found = Program(program, arguments, is_module=module)
-    _decide_by(policy, policy_schema, people)
+    if values and journal_file is None:
+        raise HookError("--values needs a journal: add --journal FILE")
+    default_bus.values = default_bus.values or values
+    _decide_by(policy, policy_schema, people, hook)
     prepare(settings, plugins=plugin, adapters=adapters or "")
     for target in instrument:
         instrument_named(target)
@@ -113,18 +119,23 @@ def run(
     return None
 
 
-def _decide_by(policy: Path | None, schema: Path | None, people: Path | None) -> None:
+def _decide_by(
+    policy: Path | None, schema: Path | None, people: Path | None, hook: str | None
+) -> None:
     """Register a guard with these policies on `default_bus`.
 
     Raises:
-        HookError: if the policies cannot be used, or if only a schema or people are passed.
+        HookError: if the policies cannot be used, or if only a schema, people or a hook is passed.
     """
     if policy is not None:
         from ..guards import policy as guard_of
 
-        default_bus.register(guard_of(policy, schema=schema or "tools", people=people))
-    elif schema is not None or people is not None:
-        raise HookError("--policy-schema and --people need policies: add --policy FILE")
+        guard = guard_of(
+            policy, schema=schema or "tools", people=people, hook=hook or "tool_call"
+        )
+        default_bus.register(guard)
+    elif schema is not None or people is not None or hook is not None:
+        raise HookError("--policy-schema, --people and --hook need policies: add --policy FILE")
 
 
 def _export(trace: Path | None, *, is_otel: bool) -> None:
@@ -191,7 +202,7 @@ def _check_behind(program: str, words: Sequence[str]) -> None:
     own = words[: words.index("--")] if "--" in words else words
     for word in own:
         option = word.partition("=")[0]
-        if option in (*_VALUED, "--turns", "--otel"):
+        if option in (*_VALUED, "--turns", "--otel", "--values"):
             raise HookError(
                 f"{option} comes after {program}, so the program would get it: write {option} "
                 f"before {program}; or, if it is meant for the program, write -- before {program}"

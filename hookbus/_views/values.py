@@ -114,6 +114,18 @@ def _pairs(one: Any, other: Any) -> Iterator[tuple[Any, Any, Any]]:
             yield place, left, right
 
 
+def verb_of_block(is_enforced: bool, is_asked: bool) -> str:
+    """Return the verb for a `Blocked` event. A guard in shadow mode did not block the call.
+
+    Args:
+        is_enforced: whether the call was blocked.
+        is_asked: whether a guard in shadow mode would have required an approval.
+    """
+    if is_enforced:
+        return "blocked"
+    return "would have asked" if is_asked else "would have blocked"
+
+
 def _text(value: Any) -> str:
     try:
         return printable(re.sub(" at 0x[0-9a-fA-F]+", "", repr(value)[:10_000]))

@@ -18,7 +18,7 @@ import attrs
 from ..events import HIDDEN, Attempted, Blocked, Event, Failed, Finished, Lost, Mutated, Started
 from .html import COLOURS, chip
 from .tables import brief, escape, printable, width
-from .values import changed, place_of_change, shortened
+from .values import changed, place_of_change, shortened, verb_of_block
 
 _MARGIN: Final = 24
 """The width that a text line needs for everything except the time bar and the description."""
@@ -167,7 +167,7 @@ def _mark(event: Event, start: float) -> Line | None:
     if isinstance(event, Mutated):
         return Line(0, _change(event), "dropped" if event.dropped else "changed", start)
     if isinstance(event, Blocked):
-        how = "blocked" if event.enforced else "would have blocked"
+        how = verb_of_block(event.enforced, event.asked)
         text = f"{brief(event.receiver)} {how} in {event.phase}: {event.reason}"
         return Line(0, text, "blocked" if event.enforced else "shadow", start)
     if isinstance(event, Failed):

@@ -89,7 +89,7 @@ def check_answer(answer: Any, request: Request) -> None:
             raise HookError(f"Denied(reason={answer.reason!r:.40}): the reason must be a string")
         return
     if answer.rule is not None:
-        raise HookError("rule= needs approvals.Store, which keeps and counts rules: leave it out")
+        raise HookError("rule= needs approvals.Store or a fleet, which count uses: leave it out")
     if answer.remember is not None:
         _check_remember(answer)
     if answer.arguments is not None:

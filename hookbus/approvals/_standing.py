@@ -67,6 +67,15 @@ class Exact(Request):
     real: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
 
 
+def written_request(request: Request) -> str:
+    """Serialize a request to JSON. Descriptive values that cannot be serialized are written as
+    their repr.
+    """
+    data = attrs.asdict(request)
+    data.pop("real", None)  # a store keeps only what has passed the redactors
+    return json.dumps(data, default=repr)
+
+
 def patterned(hook: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the arguments to which the patterns of a rule apply. In a `tool_call`, these are the
     arguments of the tool.
@@ -107,7 +116,7 @@ def add_rule(db: sqlite3.Connection, rule: Rule, request: Request, by: str) -> N
     db.execute(
         "INSERT INTO rules (id, scope, request, rule, by, made, until, used) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
-        [secrets.token_hex(4), request.scope, request.id, _written(rule), by, now, until],
+        [secrets.token_hex(4), request.scope, request.id, written_rule(rule), by, now, until],
     )
 
 
@@ -117,10 +126,13 @@ def rules_in(db: sqlite3.Connection, condition: str = "1", *values: Any) -> list
         "SELECT id, rule, by, request, made, until, used, revoked, revoked_by FROM rules "
         f"WHERE {condition} ORDER BY number", values,
     ).fetchall()  # fmt: skip
+    return [rule_of(row) for row in rows]
+
+
+def rule_of(row: tuple[Any, ...]) -> StandingRule:
+    """Return the rule in a row, whose values are in the order of the attributes."""
     names = [each.name for each in attrs.fields(StandingRule)]
-    return [
-        StandingRule(**{**dict(zip(names, row)), "rule": _read(json.loads(row[1]))}) for row in rows
-    ]
+    return StandingRule(**{**dict(zip(names, row)), "rule": read_rule(json.loads(row[1]))})
 
 
 def use_rule(db: sqlite3.Connection, people: People | None, request: Request) -> str | None:
@@ -176,7 +188,8 @@ def literal_pattern(value: Any) -> Any:
     return value.replace("*", "[*]") if isinstance(value, str) else value
 
 
-def _written(rule: Rule) -> str:
+def written_rule(rule: Rule) -> str:
+    """Serialize a rule to JSON."""
     patterns = {
         name: {"between": [each.low, each.high]} if isinstance(each, Between) else {"is": each}
         for name, each in rule.arguments.items()
@@ -184,7 +197,8 @@ def _written(rule: Rule) -> str:
     return json.dumps({"arguments": patterns, "uses": rule.uses, "seconds": rule.seconds})
 
 
-def _read(data: dict[str, Any]) -> Rule:
+def read_rule(data: dict[str, Any]) -> Rule:
+    """Return the rule that was serialized to this JSON data."""
     patterns = {
         name: Between(*each["between"]) if "between" in each else each["is"]
         for name, each in data["arguments"].items()

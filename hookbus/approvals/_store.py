@@ -20,7 +20,14 @@ from ._memory import check_answer, check_seconds
 from ._people import People, Proof
 from ._required import missing
 from ._schema import opened, prepared
-from ._standing import StandingRule, add_rule, check_rule, rules_in, use_rule
+from ._standing import (
+    StandingRule,
+    add_rule,
+    check_rule,
+    rules_in,
+    use_rule,
+    written_request,
+)  # fmt: skip
 from ._words import (
     ApprovalRecord,
     Approved,
@@ -207,7 +214,7 @@ class Store(AskedInThread):
                 db.execute(
                     "INSERT INTO requests (id, digest, request, asked, answer_by) "
                     "VALUES (?, ?, ?, ?, ?)",
-                    [request.id, request.digest, _written(request), now, request.deadline],
+                    [request.id, request.digest, written_request(request), now, request.deadline],
                 )
                 return Parked(request.id)
             if isinstance(case.answer, Denied):
@@ -264,15 +271,6 @@ def _case(row: tuple[Any, ...]) -> ApprovalRecord:
         request=Request(**json.loads(request)), state=state, answer=answer, asked=asked,
         answered=answered, until=until, used=used,
     )  # fmt: skip
-
-
-def _written(request: Request) -> str:
-    """Serialize a request to JSON. Descriptive values that cannot be serialized are written as
-    their repr.
-    """
-    data = attrs.asdict(request)
-    data.pop("real", None)  # a store keeps only what has passed the redactors
-    return json.dumps(data, default=repr)
 
 
 def _answer_text(answer: Approved | Denied) -> str:

@@ -126,8 +126,8 @@ class Approved:
             the edited call. An unchanged placeholder stands for the value that it replaced.
         remember: the number of seconds for which the same call with the same bound baggage does not
             need a new approval.
-        rule: a standing approval for later calls of this kind. Only a `Store` keeps rules, and only
-            for a proven name.
+        rule: a standing approval for later calls of this kind. Only a `Store` and the approvals of
+            a fleet keep rules, and only for a proven name.
     """
 
     by: str

@@ -22,12 +22,14 @@ class Rules:
         sinks: the arguments that name a destination, by globs of tools.
         trusted: globs of tools, and of the fields of their results that only the user and the
             operator can write. A glob of tools without fields trusts all fields.
+        once: globs of tools that remove something. An approval is for one call, and never stands.
     """
 
     acts: Sequence[str]
     grave: Sequence[str]
     sinks: Mapping[str, Sequence[str]]
     trusted: Sequence[str] | Mapping[str, Sequence[str]] = ()
+    once: Sequence[str] = ()
 
 
 _MAIL: Final = {"send_email": ("recipients", "cc", "bcc", "attachments"),
@@ -47,17 +49,21 @@ RULES: Final[Mapping[str, Rules]] = {
         sinks={"send_*": ("recipient", "channel"), "add_*": ("user", "channel"),
                "*_webpage": ("url",)},
         trusted=("get_channels", "get_users_in_channel"),
+        once=("remove_user_from_slack",),
     ),
     "travel": Rules(
         acts=("send_email", "create_calendar_event"),
         grave=("reserve_*", "cancel_*"),
         sinks=_MAIL,
         trusted=("get_user_information",),
+        once=("cancel_*",),
     ),
     "workspace": Rules(
         acts=("send_email", "*_calendar_event*", "create_file", "append_to_file"),
-        grave=("delete_*", "share_file"),
+        # get_unread_emails marks the emails as read, as its description says. No tool undoes that.
+        grave=("delete_*", "share_file", "get_unread_emails"),
         sinks=_MAIL,
         trusted={"search_contacts_*": ("email",)},
+        once=("delete_*", "get_unread_emails"),
     ),
 }  # fmt: skip

@@ -19,6 +19,7 @@ from hookbus.approvals import Store
 from .agent import WorstCaseAgent, pipeline_of
 from .benchmark import Pair
 from .policies import Person, Policy, Task
+from .rules import RULES
 from .standing import StandingApprover
 
 UNHOOKED: Final = "none"
@@ -145,7 +146,8 @@ def register_policy(bus: Bus, policy: Policy, task: Task, person: Person) -> Ite
     with contextlib.ExitStack() as unregister:
         if policy.asks:
             store = person.store if policy.has_rules else None
-            bus.approver(person if store is None else StandingApprover(store, person))
+            once = RULES[task.suite].once
+            bus.approver(person if store is None else StandingApprover(store, person, once))
             unregister.callback(bus.approver, None)
         for guard in policy.guards(task):
             unregister.callback(bus.register(guard))

@@ -1,8 +1,11 @@
-"""An approver with standing approvals: each approval adds a rule for later calls of the same kind.
+"""An approver with standing approvals: each approval adds a rule for later calls of the same kind,
+except for tools that remove something.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from hookbus.approvals import Approved, Denied, Parked, Proof, Request, Rule, Store
@@ -23,13 +26,14 @@ class StandingApprover:
     Args:
         store: the store with the rules of this person.
         person: answers the questions. Each approval adds a rule.
+        once: globs of tools whose approvals are valid for one call only.
     """
 
     name = "user"
     people = None
 
-    def __init__(self, store: Store, person: Person) -> None:
-        self.store, self.person, self.key = store, person, store.key
+    def __init__(self, store: Store, person: Person, once: Sequence[str] = ()) -> None:
+        self.store, self.person, self.key, self._once = store, person, store.key, once
 
     def ask(self, request: Request) -> Approved | Denied | Parked:
         """Return the answer of a rule, or else of the person."""
@@ -39,8 +43,9 @@ class StandingApprover:
         answer = self.person(request)
         if isinstance(answer, Denied):
             return answer  # the store does not keep it: a later task may need this call
-        lasting = Approved(answer.by, rule=rule_for(request))
-        self.store.answer(known.id or request.id, lasting, proof=Proof(answer.by, "the demo"))
+        is_once = any(fnmatchcase(request.arguments["name"], glob) for glob in self._once)
+        approval = answer if is_once else Approved(answer.by, rule=rule_for(request))
+        self.store.answer(known.id or request.id, approval, proof=Proof(answer.by, "the demo"))
         return self.store.ask(request)
 
     async def ask_async(self, request: Request) -> Approved | Denied | Parked:

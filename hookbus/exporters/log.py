@@ -11,7 +11,7 @@ import attrs
 from .._ground.errors import name_of_class
 from .._ground.keywords import named_options
 from .._outgoing.exporting import Exporter
-from .._views.values import place_of_change, title
+from .._views.values import place_of_change, title, verb_of_block
 from ..events import Blocked, Event, Failed, Finished, Mutated, Started
 from ._open_calls import OpenCalls
 
@@ -94,7 +94,7 @@ class Logging(Exporter):
 def _did(event: Event) -> str | None:
     """Describe a receiver's action in a call, or return None if it is not worth logging."""
     if isinstance(event, Blocked):
-        blocked = "blocked" if event.enforced else "would have blocked"
+        blocked = verb_of_block(event.enforced, event.asked)
         return f"{event.receiver} {blocked}: {event.reason:.200}"
     if isinstance(event, Failed):
         return f"{event.receiver} failed: {name_of_class(type(event.exception))}, {event.action}"

@@ -23,7 +23,7 @@ from ._arguments import check_hook, check_name, check_text
 from ._connecting import Server
 from ._counts import Counts
 from ._events import Events
-from ._making import check_schema, check_version, make
+from ._making import AnyPeople, check_schema, check_version, make
 from ._membership import Membership
 from ._shipping import Shipping
 
@@ -95,7 +95,8 @@ class Fleet:
     @staticmethod
     def make(
         url: str, *, schema: str = "hookbus", agents: str | Iterable[str] = (),
-        operators: str | Iterable[str] = (),
+        operators: str | Iterable[str] = (), portals: str | Iterable[str] = (),
+        people: AnyPeople | None = None,
     ) -> None:  # fmt: skip
         """Create a fleet, or update one, as the owner of the database. You can call it again at any
         time.
@@ -106,13 +107,17 @@ class Fleet:
             agents: the names of the roles for agents. These roles own nothing, cannot read tables,
                 and can execute only a few functions.
             operators: the names of the roles that can also read events, answer requests, and kill
-                or switch.
+                or switch. Each role answers as the person with the name of the role.
+            portals: the names of the roles for programs that sign people in. These roles have all
+                rights of an operator, and can also answer for any person.
+            people: all people who can approve, for `Ask(..., roles=..., approvals=...)`: a TOML
+                file or mapping of names to roles, as for `approvals.Store`. None changes nothing.
 
         Raises:
             HookError: if an argument is invalid, or if the server rejects the change. In both
                 cases, nothing has changed.
         """
-        make(url, schema, agents, operators)
+        make(url, schema, agents, operators, portals, people)
 
     @property
     def member(self) -> str:

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import HookError
+from ..approvals._people import People
+from ..approvals._required import name_mark
 from ._connecting import Server
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
+    from .._approval.people import Person
+
+AnyPeople = str | os.PathLike[str] | Mapping[str, Any]
+
 VERSION: Final = 1
 
 FOR_AGENTS: Final = (
-    "about", "publish", "beat", "read_words", "read_key", "ask", "count_call", "reserve", "settle",
+    "about", "publish", "beat", "read_words", "read_key", "ask", "use_rule", "count_call",
+    "reserve", "settle",
 )  # fmt: skip
-"""The functions that an agent's role may execute. An operator's role may execute all functions."""
+"""The functions that an agent's role may execute. An operator's role may execute all functions
+except `FOR_PORTALS`.
+"""
+
+FOR_PORTALS: Final = "answer_for_others"
+"""A portal's role may execute this function and all functions of an operator."""
 
 _SCHEMA: Final = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
 
@@ -38,32 +51,38 @@ def check_schema(schema: Any) -> str:
 
 
 def make(
-    url: str, schema: str, agents: str | Iterable[str], operators: str | Iterable[str]
-) -> None:
+    url: str, schema: str, agents: str | Iterable[str], operators: str | Iterable[str],
+    portals: str | Iterable[str], people: AnyPeople | None,
+) -> None:  # fmt: skip
     """Create or update a fleet in one transaction.
 
     Raises:
         HookError: if an argument is invalid, or if the server rejects the change.
     """
     names = {"agents": _names("agents", agents), "operators": _names("operators", operators)}
-    if both := sorted({*names["agents"]} & {*names["operators"]}):
+    names["portals"] = _names("portals", portals)
+    masters = [*names["operators"], *names["portals"]]
+    if both := sorted({*names["agents"]} & {*masters}):
         raise HookError(f"the role {both[0]!r} cannot be an agent and an operator")
+    listed = None if people is None else People(people).read()
     server = Server(url, check_schema(schema))
     try:
         with server.connected() as connection, connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(hashtext('hookbus fleet'))")
-            _check_roles(connection, names["agents"], names["operators"])
+            _check_roles(connection, names["agents"], masters)
             _check_tables(connection, server)
             connection.execute("SET LOCAL client_min_messages = warning")
-            for file in ("tables.sql", "functions.sql"):
+            for file in ("tables.sql", "approvals.sql", "functions.sql"):
                 text = files("hookbus.fleet").joinpath(file).read_text(encoding="utf-8")
                 connection.execute(text.replace("@schema@", f'"{schema}"').encode())
             _check_numbers(connection, server)
             _insert_version(connection, schema)
             for role in names["agents"]:
                 _grant(connection, schema, role, FOR_AGENTS)
-            for role in names["operators"]:
-                _grant(connection, schema, role, None)
+            for role in masters:
+                _grant(connection, schema, role, None, is_portal=role in names["portals"])
+            if listed is not None:
+                _write_people(connection, schema, listed.values())
     finally:
         server.close()
 
@@ -154,9 +173,11 @@ def _insert_version(connection: Connection[tuple[Any, ...]], schema: str) -> Non
 
 def _grant(
     connection: Connection[tuple[Any, ...]], schema: str, role: str,
-    functions: Iterable[str] | None,
+    functions: Iterable[str] | None, *, is_portal: bool = False,
 ) -> None:  # fmt: skip
-    """Grant a role the right to execute only these functions. None means all functions."""
+    """Grant a role the right to execute only these functions. None means all functions except
+    `FOR_PORTALS`.
+    """
     from psycopg import sql
 
     place, name = sql.Identifier(schema), sql.Identifier(role)
@@ -168,3 +189,22 @@ def _grant(
     ]  # fmt: skip
     for each in granted:
         connection.execute(sql.SQL("GRANT EXECUTE ON {} TO {}").format(each, name))
+    if functions is None and not is_portal:
+        kept = sql.Identifier(schema, FOR_PORTALS)
+        connection.execute(sql.SQL("REVOKE ALL ON FUNCTION {} FROM {}").format(kept, name))
+
+
+def _write_people(
+    connection: Connection[tuple[Any, ...]], schema: str, people: Iterable[Person]
+) -> None:
+    """Replace the people and their roles. Their tokens and secrets stay in the file."""
+    from psycopg import sql
+
+    place = sql.Identifier(schema)
+    found = connection.execute(sql.SQL("SELECT key FROM {}.fleet").format(place)).fetchone()
+    key = bytes(found[0]) if found else b""
+    connection.execute(sql.SQL("DELETE FROM {}.people").format(place))
+    insert = sql.SQL("INSERT INTO {}.people (name, mark, roles) VALUES (%s, %s, %s::text[])")
+    for each in people:
+        row = each.name, name_mark(key, each.name), sorted(each.roles)
+        connection.execute(insert.format(place), row)

@@ -68,6 +68,49 @@ CREATE UNIQUE INDEX IF NOT EXISTS requests_waiting ON @schema@.requests (digest)
     WHERE kind IS NULL AND lapsed IS NULL;
 CREATE INDEX IF NOT EXISTS requests_by_digest ON @schema@.requests (digest, number);
 
+-- What guards require of people, the keyed hash of the user of the call, and of what a rule covers.
+ALTER TABLE @schema@.requests
+    ADD COLUMN IF NOT EXISTS required json NOT NULL DEFAULT '[]',
+    ADD COLUMN IF NOT EXISTS asker text NOT NULL DEFAULT '',
+    ADD COLUMN IF NOT EXISTS scope text NOT NULL DEFAULT '';
+
+-- The people who may approve, which only the owner changes. `mark` is the keyed hash of the name,
+-- the same for names that look alike.
+CREATE TABLE IF NOT EXISTS @schema@.people (
+    name text PRIMARY KEY,
+    mark text NOT NULL UNIQUE,
+    roles text[] NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS @schema@.approvals (
+    number bigint GENERATED ALWAYS AS IDENTITY,
+    request text NOT NULL REFERENCES @schema@.requests (id) ON DELETE CASCADE,
+    name text NOT NULL,
+    mark text NOT NULL,
+    way text NOT NULL,
+    role text NOT NULL DEFAULT session_user,
+    approved timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (request, mark)
+);
+
+CREATE TABLE IF NOT EXISTS @schema@.rules (
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id text NOT NULL UNIQUE,
+    scope text NOT NULL CHECK (scope <> ''),
+    request text NOT NULL,
+    rule json NOT NULL,
+    by text NOT NULL,
+    role text NOT NULL DEFAULT session_user,
+    made timestamptz NOT NULL DEFAULT clock_timestamp(),
+    uses bigint CHECK (uses > 0),
+    until timestamptz,
+    used bigint NOT NULL DEFAULT 0,
+    revoked timestamptz,
+    revoked_by text,
+    CHECK (uses IS NOT NULL OR until IS NOT NULL)
+);
+CREATE INDEX IF NOT EXISTS rules_by_scope ON @schema@.rules (scope);
+
 CREATE TABLE IF NOT EXISTS @schema@.calls (
     name text NOT NULL,
     key text NOT NULL,

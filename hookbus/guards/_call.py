@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import PurePath
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any, Final
 
 from .. import HookContext
@@ -95,8 +95,8 @@ def whole_declaration_of(ctx: HookContext) -> Any:
     schemas = getattr(tool, "__dict__", {}).get("__hookbus_schemas__", {})
     if ctx.kwargs["name"] in schemas:
         return schemas[ctx.kwargs["name"]]
-    if isinstance(tool, FunctionType):
-        return signature_of(tool).parameters
+    if isinstance(tool, (FunctionType, MethodType)):
+        return _parameters(tool)
     for read in _READERS if tool is not None else ():
         try:
             declared = read(tool)
@@ -135,7 +135,7 @@ _READERS: Final[tuple[Callable[[Any], Any], ...]] = (
     lambda tool: tool.inputs,  # smolagents
     lambda tool: _declared(tool._get_declaration()),  # Google ADK
     lambda tool: tool.parameters() if callable(tool.parameters) else tool.parameters,  # FastMCP
-    lambda tool: _signature(tool) if isinstance(tool, FunctionType) else None,
+    lambda tool: _signature(tool) if isinstance(tool, (FunctionType, MethodType)) else None,
 )
 """The attributes in which the tools of frameworks declare parameters."""
 
@@ -147,8 +147,14 @@ def _declared(declaration: Any) -> Any:
     return {"type": "object", "properties": dict(declaration.parameters.properties or {})}
 
 
-def _signature(function: FunctionType) -> Mapping[str, Any] | None:
+def _parameters(function: FunctionType | MethodType) -> Mapping[str, Any]:
+    """Return the parameters of a function, without `self`."""
     parameters = signature_of(function).parameters
+    return {name: each for name, each in parameters.items() if name != "self"}
+
+
+def _signature(function: FunctionType | MethodType) -> Mapping[str, Any] | None:
+    parameters = _parameters(function)
     takes_more = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
     return None if takes_more else parameters
 

@@ -82,8 +82,8 @@ class policy(ReadyGuard):
         rules: the policies, each with the number of decisions that it determined.
 
     Raises:
-        HookError: with file and line, for a policy that is wrong or can never match; or if there is
-            no policy.
+        HookError: with file and line, for a policy that is wrong or can never match; or if no
+            policy is about `hook`.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class policy(ReadyGuard):
         super().__init__(hook)
         self._live = Live(
             source, schema, entities, people, is_reloading=reload, note=self._note_reload,
-            actions=tuple(each for each in self.hooks if each.isidentifier()),
+            actions=tuple(self.hooks),
         )  # fmt: skip
         self._views: dict[Any, tuple[Any, Policies, View]] = {}
         self._hooks_called: dict[Any, tuple[Hook | None, frozenset[str]]] = {}
@@ -132,7 +132,9 @@ class policy(ReadyGuard):
             decision = self._decide(found, ctx, is_shadow=True) if found.has_shadow else _ALLOW
             return None if decision.effect == "allow" else _verdict_of(decision)
 
-        return judge
+        result: Any = judge
+        result.only_reports = is_shadow
+        return result
 
     def _decide(self, found: Policies, ctx: HookContext, *, is_shadow: bool = False) -> Decision:
         """Decide a call. In shadow, allow it unless the policies in shadow change the decision."""
@@ -143,16 +145,12 @@ class policy(ReadyGuard):
         view = self._view(found, ctx, name, arguments)
         if isinstance(view, Decision):
             return _ALLOW if is_shadow else view
-        if is_shadow and not view.has_shadow:
-            return _ALLOW
         principal = found.principal_of(ctx.baggage)
         if isinstance(principal, Decision):
-            return principal
-        decision = view.decide(principal, arguments, ctx.baggage, with_shadow=is_shadow)
+            return _ALLOW if is_shadow else principal
         if is_shadow:
-            now = view.decide(principal, arguments, ctx.baggage, is_counted=False)
-            return _ALLOW if now.effect == decision.effect else decision
-        return decision
+            return view.in_shadow(principal, arguments, ctx.baggage) or _ALLOW
+        return view.decide(principal, arguments, ctx.baggage)
 
     def _verdict(self, decision: Decision, ctx: HookContext) -> Block | Ask | None:
         verdict = None if decision.effect == "allow" else _verdict_of(decision)

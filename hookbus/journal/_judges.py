@@ -53,6 +53,8 @@ class Judge:
     def __init__(self, bus: Bus, hook: str, connected: Any) -> None:
         self.name, self._connected = connected.name, connected
         self._bus, self._hook = Bus(timeout=bus.timeout), hook
+        # Such a receiver reports what policies in shadow would change, and decides nothing.
+        self.only_reports = getattr(connected.function, "only_reports", False)
         options = connected.options
         self._receiver = (_AsyncWrapped if connected.is_async else _Wrapped)(connected.function)
         self._bus.signal(f"pre_{hook}").connect(
@@ -115,7 +117,7 @@ class Judge:
         for name in self._needs(past.names):
             if past.values is None or name not in past.values:
                 raise CannotJudge("the values of its arguments were not recorded")
-            if any(_WORD.search(text) for text in _texts(past.values.get(name))):
+            if is_redacted(past.values.get(name)):
                 raise CannotJudge(f"the recorded value of {name} is redacted")
 
     def _needs(self, names: tuple[str, ...]) -> list[str]:
@@ -212,6 +214,11 @@ def _parameters(function: Any) -> list[Parameter]:
 
 def _named(names: Iterable[str]) -> list[Parameter]:
     return [Parameter(name, Parameter.KEYWORD_ONLY) for name in names]
+
+
+def is_redacted(value: Any) -> bool:
+    """Return whether a recorded value, or a part of it, was redacted or could not be recorded."""
+    return any(_WORD.search(text) for text in _texts(value))
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -67,11 +67,16 @@ class Replay(Pictured):
         calls: the number of calls that were checked.
         differences: the calls with a different verdict.
         not_judged: the guards that could not be called for some calls.
+        in_shadow: the calls that the policies with `@shadow` of a `guards.policy` would block, or
+            for which they would require an approval. These policies decide nothing.
+        judged: the number of calls for which at least one guard could be called.
     """
 
     calls: int
     differences: tuple[VerdictChange, ...]
     not_judged: tuple[NotJudged, ...]
+    in_shadow: tuple[VerdictChange, ...] = ()
+    judged: int = 0
 
     def __str__(self) -> str:
         parts = [self._sum()]
@@ -88,14 +93,18 @@ class Replay(Pictured):
         return f"{self.calls} calls: " + ("; ".join(result) or "no difference")
 
     def _tables(self) -> Iterator[tuple[str, dict[str, list[str]]]]:
-        shown = [
-            {"call": each.call_id, "hook": each.hook, "then": each.then, "now": each.now,
-             "receiver": each.receiver, "reason": each.reason, "arguments": each.arguments or None}
-            for each in self.differences[:SHOWN]
-        ]  # fmt: skip
-        if shown:
-            more = f", the first {SHOWN}" if len(self.differences) > SHOWN else ""
-            yield f"Differences{more}", columns(shown)
+        for title, several, now in (
+            ("Differences", self.differences, "now"),
+            ("Only with the policies in shadow", self.in_shadow, "would be"),
+        ):
+            shown = [
+                {"call": each.call_id, "hook": each.hook, "then": each.then, now: each.now,
+                 "receiver": each.receiver, "reason": each.reason,
+                 "arguments": each.arguments or None} for each in several[:SHOWN]
+            ]  # fmt: skip
+            if shown:
+                more = f", the first {SHOWN}" if len(several) > SHOWN else ""
+                yield f"{title}{more}", columns(shown)
         if self.not_judged:
             yield "Not judged", columns([attrs.asdict(each) for each in self.not_judged])
 
@@ -179,14 +188,15 @@ class _Court:
         self._bus = bus
         self._judges: dict[tuple[str, str], list[tuple[Judge, Asked]]] = {}
         self._by_connection: dict[int, Judge] = {}
-        self._calls = 0
+        self._calls = self._judged = 0
         self._differences: list[VerdictChange] = []
+        self._in_shadow: list[VerdictChange] = []
         self._unjudged = Counter[tuple[str, str, str]]()
 
     def judge(self, call: PastCall) -> None:
         """Call the guards for a call until a guard does not allow the call."""
         self._calls += 1
-        past, is_open = call.past, False
+        past, is_open, is_judged = call.past, False, False
         for judge, asked in self._of(call.hook, call.sender):
             try:
                 if asked.why_not is not None:
@@ -194,8 +204,14 @@ class _Court:
                 now, reason = judge.verdict(past, asked.sender)
             except CannotJudge as error:
                 self._unjudged[call.hook, judge.name, str(error)] += 1
-                is_open = True
+                is_open = is_open or not judge.only_reports
                 continue
+            if judge.only_reports:
+                if now != "allowed":
+                    self._in_shadow.append(_change(call, now, judge.name, reason))
+                continue
+            self._judged += not is_judged
+            is_judged = True
             if now != "allowed":
                 self._compare(call, now, judge.name, reason)
                 return
@@ -207,7 +223,8 @@ class _Court:
             NotJudged(hook=hook, receiver=receiver, why=why, calls=calls)
             for (hook, receiver, why), calls in self._unjudged.items()
         ]
-        return Replay(self._calls, tuple(self._differences), tuple(unjudged))
+        changes, in_shadow = tuple(self._differences), tuple(self._in_shadow)
+        return Replay(self._calls, changes, tuple(unjudged), in_shadow, self._judged)
 
     def _compare(self, call: PastCall, now: str, receiver: str, reason: str | None) -> None:
         then, who, _ = call.then
@@ -217,10 +234,7 @@ class _Court:
             why = "it blocked the call but is not a guard, and replay calls only guards"
             self._unjudged[call.hook, who, why] += 1
             return
-        self._differences.append(VerdictChange(
-            call_id=call.id, run=call.run, hook=call.hook, then=then, now=now, receiver=receiver,
-            reason=reason, arguments=call.values or {},
-        ))  # fmt: skip
+        self._differences.append(_change(call, now, receiver, reason))
 
     def _others(self, hook: str) -> set[str]:
         """Return the names of `pre` receivers that are not guards but may block."""
@@ -241,3 +255,10 @@ class _Court:
         if judge is None:
             judge = self._by_connection[id(connected)] = Judge(self._bus, hook, connected)
         return judge
+
+
+def _change(call: PastCall, now: str, receiver: str, reason: str | None) -> VerdictChange:
+    return VerdictChange(
+        call_id=call.id, run=call.run, hook=call.hook, then=call.then[0], now=now,
+        receiver=receiver, reason=reason, arguments=call.values or {},
+    )  # fmt: skip

@@ -95,7 +95,7 @@ def made(journal: Any, token: str | None, approvals: Any, people: Any) -> ASGIAp
     known = None if people is None else People(people)
     if isinstance(approvals, (str, os.PathLike)):
         approvals = Store(approvals, people=people)
-    elif known is not None and not isinstance(approvals, Store):
+    elif known is not None and not hasattr(approvals, "people"):
         raise HookError("people= needs approvals=, a store or its file: only a store keeps names")
     page, path = Page(Reading(journal), approvals), f"/{secrets.token_urlsafe(9)}"
     routes = [

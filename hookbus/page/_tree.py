@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Final
 
 from .._views.tables import brief
-from .._views.values import changed, place_of_change, title
+from .._views.values import changed, place_of_change, title, verb_of_block
 from ._rows import event_of, mark_of
 
 MOST: Final = 2_000
@@ -112,7 +112,7 @@ def _mutated(data: Mapping[str, Any]) -> _Said:
 
 
 def _blocked(data: Mapping[str, Any]) -> _Said:
-    how = "blocked" if data.get("enforced", True) else "would have blocked"
+    how = verb_of_block(data.get("enforced", True), data.get("asked", False))
     if data.get("code") == "pending" and data.get("enforced", True):
         how = "asked for an approval"
     what = f"{data['receiver']} {how} in {data['phase']}: {data['reason']}"

@@ -45,9 +45,9 @@ def test_what_waits_is_listed_and_shown_in_full(hookbus, waiting):
 def test_the_hint_names_the_store_if_the_list_was_given_one(hookbus, waiting):
     hint = "hookbus approvals show ID; approve ID; deny ID --reason WHY\n"
     assert hint in hookbus("approvals")[1]
-    out = hookbus("approvals", "--store", "approvals.db")[1]
+    out = hookbus("approvals", "--approvals", "approvals.db")[1]
     for command in ("show ID", "approve ID", "deny ID --reason WHY"):
-        assert f"{command} --store approvals.db" in " ".join(out.split())
+        assert f"{command} --approvals approvals.db" in " ".join(out.split())
 
 
 def test_a_yes_lets_the_call_through_once(hookbus, pay, waiting):

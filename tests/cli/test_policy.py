@@ -157,12 +157,13 @@ def test_a_call_is_explained_by_what_decided_and_what_was_near(hookbus, files):
     given = "--policies", "agent.cedar", *WITH, "--json"
     code, said = hookbus("policy", "explain", "pay", "to=x", "amount=50", "--user", "ada", *given)
     assert code == 0 and json.loads(said) == {
-        "verdict": "allow", "reason": "", "policies": ["small"], "near": [],
+        "verdict": "allow", "reason": "", "policies": ["small"], "near": [], "in_shadow": [],
     }  # fmt: skip
     code, said = hookbus("policy", "explain", "pay", "to=x", "amount=500", "--user", "bob", *given)
     assert code == 1 and json.loads(said)["near"] == [{
         "policy": "small", "effect": "permit",
         "not met": 'principal in Role::"finance"; (context.arguments.amount) <= 100',
+        "not evaluated": "",
     }]  # fmt: skip
     code, said = hookbus("policy", "explain", "pay", "to=x", 'amount="5"', *given)
     assert code == 1 and "'amount' is not a 64-bit integer" in json.loads(said)["reason"]

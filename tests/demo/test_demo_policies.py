@@ -132,6 +132,25 @@ def test_an_approval_stands_for_the_same_destination_and_not_for_another(
     assert [rule.used for rule in store.rules()] == [1]
 
 
+def test_an_approval_to_remove_something_is_for_one_call(
+    suites: Suites, bus: Bus, tmp_path: Path
+) -> None:
+    wanted = {"file_id": "11"}
+    store = Store(tmp_path / "approvals.db")
+    [together] = demo.main.policies_named(["together"])
+    task, nobody = demo.policies.Task("workspace", ""), demo.policies.Person([], store=store)
+    user = demo.policies.Person([("delete_file", wanted), ("get_unread_emails", {})], store=store)
+    with demo.run.register_policy(bus, together, task, user):
+        _, call = caller(suites["workspace"])
+        assert call("delete_file", **wanted)[1] is call("get_unread_emails")[1] is None
+    assert user.questions == 2 and store.rules() == []
+    with demo.run.register_policy(bus, together, task, nobody):
+        _, call = caller(suites["workspace"])
+        for tool, given in (("delete_file", wanted), ("get_unread_emails", {})):
+            assert "does not want that" in (call(tool, **given)[1] or "")
+    store.close()
+
+
 def test_a_denial_does_not_stand(banking: AttackedSuite, bus: Bus, tmp_path: Path) -> None:
     _, call = caller(banking)
     store = Store(tmp_path / "approvals.db")
@@ -187,7 +206,7 @@ def test_every_rule_speaks_of_tools_and_arguments_that_the_suite_has(
 ) -> None:
     rules, suite = RULES[name], suites[name].suite
     parameters = {tool.name: set(tool.parameters.model_fields) for tool in suite.tools}
-    globs = (*rules.acts, *rules.grave, *rules.trusted, *rules.sinks)
+    globs = (*rules.acts, *rules.grave, *rules.trusted, *rules.sinks, *rules.once)
     assert [glob for glob in globs if not any(fnmatchcase(tool, glob) for tool in parameters)] == []
     for glob, sinks in rules.sinks.items():
         covered = [parameters[tool] for tool in parameters if fnmatchcase(tool, glob)]

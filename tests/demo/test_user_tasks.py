@@ -3,6 +3,7 @@ phase."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from hookbus import Bus, HookContext, Replace, events, receives
 
 from .conftest import SUITES, Suites, demo
+
+LONG = bool(os.environ.get("HOOKBUS_LONG"))
 
 
 @attrs.define(eq=False)
@@ -79,7 +82,8 @@ def test_every_user_task_succeeds_without_hooks_and_with_onlookers_in_every_phas
 ) -> None:
     attacked = suites[name]
     tasks = list(attacked.suite.user_tasks)
-    assert [task for task in tasks if not demo.run.play(attacked.pair(task)).utility] == []
+    plain = tasks if LONG else tasks[::4]
+    assert [task for task in plain if not demo.run.play(attacked.pair(task)).utility] == []
 
     bus, onlookers, ledger = Bus(), Onlookers(), demo.run.Ledger()
     bus.register(onlookers)
@@ -106,7 +110,7 @@ def test_every_user_task_succeeds_without_hooks_and_with_onlookers_in_every_phas
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # AgentDojo's own
-@pytest.mark.parametrize("name", SUITES)
+@pytest.mark.parametrize("name", SUITES if LONG else ["banking"])
 def test_the_loop_agrees_with_agentdojos_own_check_of_the_ground_truth(
     suites: Suites, name: str
 ) -> None:

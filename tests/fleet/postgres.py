@@ -15,7 +15,8 @@ import psycopg
 ENOUGH = 60.0
 PASSWORDS = {
     "postgres": "root-hunter1", "owner": "owner-hunter2", "agent": "agent-hunter3",
-    "operator": "operator-hunter4", "stranger": "stranger-hunter5",
+    "operator": "operator-hunter4", "stranger": "stranger-hunter5", "portal": "portal-hunter6",
+    "ada": "ada-hunter7", "bob": "bob-hunter8", "eve": "eve-hunter9",
 }  # fmt: skip
 
 
@@ -44,7 +45,7 @@ class Postgres:
             self.port = free.getsockname()[1]
         self.start()
         self.run_sql("CREATE DATABASE fleet", database="postgres")
-        for role in ("owner", "agent", "operator", "stranger"):
+        for role in PASSWORDS.keys() - {"postgres"}:
             self.run_sql(f"CREATE ROLE {role} LOGIN PASSWORD '{PASSWORDS[role]}'")
         self.run_sql("ALTER DATABASE fleet OWNER TO owner")
 
@@ -142,7 +143,8 @@ class Postgres:
 
     def _signal_all(self, kind):
         for each in (self._process.pid, *self._children()):
-            os.kill(each, kind)
+            with suppress(ProcessLookupError):  # a worker can end by itself
+                os.kill(each, kind)
 
     def cpu_seconds(self):
         """Return the CPU time that the processes of the server have used."""

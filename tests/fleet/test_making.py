@@ -150,8 +150,9 @@ def test_roles_that_cannot_be_agents_are_refused(postgres):
     assert "cannot be an agent and an operator" in refusal(Fleet.make, owner, **both)
     assert "agents=" in refusal(Fleet.make, owner, agents=3)
     postgres.run_sql("CREATE ROLE insider LOGIN; GRANT operator TO insider")
-    roles = {"agents": "insider", "operators": "operator"}
-    assert "the rights of 'operator'" in refusal(Fleet.make, owner, schema="roles", **roles)
+    for masters in ("operators", "portals"):
+        roles = {"agents": "insider", masters: "operator"}
+        assert "the rights of 'operator'" in refusal(Fleet.make, owner, schema="roles", **roles)
     assert "no fleet in the schema roles" in refusal(Fleet, owner, schema="roles")
 
 

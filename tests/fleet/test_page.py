@@ -12,7 +12,7 @@ def test_the_page_runs_and_prints_what_it_says(postgres, tmp_path):
     path = tmp_path / "fleet.py"
     path.write_text(program_of(text))
     postgres.run_sql("DROP SCHEMA IF EXISTS hookbus CASCADE")  # other tests use it, too
-    roles = ("owner", "agent", "operator")
+    roles = ("owner", "agent", "operator", "ada", "bob")
     urls = {f"FLEET_{role.upper()}": postgres.url(role) for role in roles}
     ran = subprocess.run(
         [sys.executable, "-W", "error", str(path)], capture_output=True, text=True, timeout=120,

@@ -64,8 +64,8 @@ def steps() -> list[Step]:
             before = _read_line(outside)
             [case] = _until_pending(folder)
             name = case["request"]["id"]
-            listed = _output("hookbus approvals --store approvals.db", folder)
-            approve = f"hookbus approvals approve {name[:6]} --store approvals.db"
+            listed = _output("hookbus approvals --approvals approvals.db", folder)
+            approve = f"hookbus approvals approve {name[:6]} --approvals approvals.db"
             approved = _output(approve, folder)
             after = _read_line(outside)
             assert program.wait(30) == 0
@@ -75,7 +75,7 @@ def steps() -> list[Step]:
             os.close(outside)
     return [
         Step(0, [f"$ {RUN}"]), Step(0, before),
-        Step(1, ["$ hookbus approvals --store approvals.db"]), Step(1, listed),
+        Step(1, ["$ hookbus approvals --approvals approvals.db"]), Step(1, listed),
         Step(1, [f"$ {approve}"]), Step(1, approved),
         Step(0, after),
     ]  # fmt: skip
@@ -101,7 +101,7 @@ def _output(command: str, folder: str) -> list[str]:
 
 def _until_pending(folder: str) -> list[dict[str, dict[str, str]]]:
     for _ in range(60):
-        found = _output("hookbus approvals --store approvals.db --json", folder)
+        found = _output("hookbus approvals --approvals approvals.db --json", folder)
         pending: list[dict[str, dict[str, str]]] = json.loads("\n".join(found))
         if pending:
             return pending

@@ -48,7 +48,7 @@ def test_the_recording_has_the_lines_of_a_fresh_run():
     fresh = recording.without_times(recording.picture())
     assert recording.without_times(committed("recording")) == fresh, REMAKE
     assert fresh.index("paid 500 to bob") > fresh.index("$ hookbus approvals approve ID "
-                                                         "--store approvals.db")  # fmt: skip
+                                                         "--approvals approvals.db")  # fmt: skip
 
 
 def test_the_spans_are_those_of_a_fresh_run():

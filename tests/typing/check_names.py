@@ -171,7 +171,8 @@ assert_type(counted.rules(), list[approvals.StandingRule])
 counted.revoke("4f2a", by="ann")
 a_store: approvals.Approver = store
 approvals.check_answer(approvals.Approved("ann"), inbox.pending()[0])
-fleet.Fleet.make("postgresql://owner@host/db", agents="agent", operators=["ada", "bob"])
+fleet.Fleet.make("postgresql://owner@host/db", agents="agent", operators=["ada", "bob"],
+                 portals="page", people={"ada": ["finance"]})  # fmt: skip
 with fleet.Fleet("postgresql://agent@host/db", schema="agents", blind=None) as shared:
     leave: Callable[[], None] = shared.join(bus, hooks=["tool_call"])
     shared.kill("pay_*", by="ann", reason="wrong amounts")

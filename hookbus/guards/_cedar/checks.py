@@ -3,15 +3,16 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
 from typing import Any, Final
 
 from ..._ground.errors import did_you_mean
 from .deciding import Policies
-from .library import cedar
+from .library import cedar, quoted
 from .rules import Policy
-from .trees import rewritten
+from .trees import entities_in, rewritten
+from .view import ACTION
 
 _BELOW: Final = ("less", "less_eq")
 _ABOVE: Final = ("greater", "greater_eq")
@@ -21,9 +22,15 @@ _OPPOSITE: Final = {
 }  # fmt: skip
 
 
-def findings_of(policies: Policies) -> Iterator[str]:
-    """Yield descriptions of likely mistakes in valid policies."""
+def findings_of(policies: Policies, hooks: Collection[str]) -> Iterator[str]:
+    """Yield descriptions of likely mistakes in valid policies.
+
+    Args:
+        policies: the policies.
+        hooks: the known hooks.
+    """
     for policy in policies.all:
+        yield from _unknown_actions(policy, hooks)
         if why := _why_never(policy):
             yield f"{policy.place}: {policy.id!a} can never match: {why}"
         yield from _unknown_tests(policies, policy)
@@ -38,6 +45,17 @@ def findings_of(policies: Policies) -> Iterator[str]:
                 )
     for policy, other in _pairs(policies.all):
         yield f"{other.place}: {other.id!a} is the same as {policy.id!a} ({policy.place})"
+
+
+def _unknown_actions(policy: Policy, hooks: Collection[str]) -> Iterator[str]:
+    for kind, name in entities_in(policy):
+        if kind == ACTION and name not in hooks:
+            near = did_you_mean(name, hooks)
+            named = f"{policy.place}: {policy.id!a} names {ACTION}::{quoted(name)}"
+            yield (
+                f"{named}, but no known hook has that name{near if 'did you mean' in near else '.'}"
+                f" If it is right, pass --hook {name}, or --module with the module that declares it"
+            )
 
 
 def notes_of(policies: Policies) -> Iterator[str]:

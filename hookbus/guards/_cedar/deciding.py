@@ -4,7 +4,8 @@ calls."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from ... import HookError
@@ -12,7 +13,7 @@ from ..._ground.errors import did_you_mean
 from .._call import principal_in
 from .library import cedar, in_one_line, quoted
 from .people import AGENT, HOOK, ROLE, TOOL, Entities
-from .rules import Uid, parse
+from .rules import Policy, Uid, parse
 from .schemas import Schema
 from .source import Piece
 from .trees import entities_in, types_in
@@ -29,7 +30,7 @@ class Policies:
         pieces: the texts of the policies.
         schema: the types of arguments.
         entities: the entities, with their roles.
-        actions: the hooks whose calls the policies decide.
+        actions: the hooks whose calls the policies decide: names or globs.
         earlier: the policies that these policies replace. All tools that used the earlier policies
             must match the new schema, too.
 
@@ -46,7 +47,7 @@ class Policies:
 
     def __init__(
         self, pieces: Iterable[Piece], schema: Schema, entities: Entities,
-        actions: Iterable[str] = (), earlier: Policies | None = None,
+        actions: Collection[str] = (), earlier: Policies | None = None,
     ) -> None:  # fmt: skip
         self.all, self.schema, self.entities = parse(pieces), schema, entities
         self.has_shadow = any(each.is_shadow for each in self.all)
@@ -67,7 +68,8 @@ class Policies:
             self._check_names()
         else:
             self._check_schema()
-        self._check_tools(actions, earlier)
+        self._check_actions(actions)
+        self._check_tools([each for each in actions if each.isidentifier()], earlier)
 
     def _entities_handle(self) -> Any:
         try:
@@ -84,7 +86,8 @@ class Policies:
 
     def _check_names(self) -> None:
         known = self.entities.types()
-        tools, roles = self.schema.fields, self.roles
+        tools = None if self.schema.is_partial else self.schema.fields
+        roles = self.roles
         for policy in self.all:
             for kind in sorted(types_in(policy)):
                 if kind not in known and kind != ACTION:
@@ -100,6 +103,32 @@ class Policies:
                 if kind == TOOL and tools is not None and name not in tools:
                     near = did_you_mean(name, tools)
                     raise HookError(f"{policy.place}: there is no tool {name!a}{near}")
+
+    def _check_actions(self, hooks: Collection[str]) -> None:
+        """Refuse policies of which none covers a call of these hooks.
+
+        Such policies would protect nothing: the calls that they are about belong to a hook that has
+        no guard, so they would run. Therefore, it is not enough that each call of `hooks` is
+        blocked because no permit matches it.
+        """
+        named: dict[str, Policy] = {}
+        for policy in self.all if hooks else ():
+            names = [name for _, name in policy.actions()]
+            # Only a Cedar schema can declare groups of actions.
+            may_be_group = self.schema.handle is not None and policy.has_action_in
+            if not names or may_be_group:
+                return
+            if any(fnmatchcase(name, each) for name in names for each in hooks):
+                return
+            for name in names:
+                named.setdefault(name, policy)
+        for name, policy in named.items():
+            near = did_you_mean(name, hooks)
+            advice = f"If it is the hook of your calls, pass hook={name!r}, or --hook {name}"
+            raise HookError(
+                f"{policy.place}: no policy is about the hook {' or '.join(map(repr, hooks))}: the "
+                f"first one names Action::{quoted(name)}{near if 'mean' in near else '.'} {advice}"
+            )
 
     def _check_tools(self, actions: Iterable[str], earlier: Policies | None) -> None:
         several = list(actions)

@@ -85,15 +85,22 @@ class Policy:
             resource: the resource, followed by the groups that contain it.
             kind: the type of the resource.
         """
-        pst = cedar().pst
-        scope, uids = self.tree.action, []
-        if isinstance(scope, pst.ActionEq):
-            uids = [scope.entity]
-        elif isinstance(scope, pst.ActionIn):
-            uids = list(scope.entities)
-        if uids and action not in map(uid_of, uids):
+        named = self.actions()
+        if named and action not in named:
             return False
         return _matches(self.tree.resource, resource, kind)
+
+    def actions(self) -> list[Uid]:
+        """Return the actions that its scope names, or an empty list if it covers all actions."""
+        pst, scope = cedar().pst, self.tree.action
+        if isinstance(scope, pst.ActionEq):
+            return [uid_of(scope.entity)]
+        return [uid_of(each) for each in scope.entities] if isinstance(scope, pst.ActionIn) else []
+
+    @property
+    def has_action_in(self) -> bool:
+        """Whether its scope is `action in`, which also covers the members of groups."""
+        return isinstance(self.tree.action, cedar().pst.ActionIn)
 
     def may_apply_to(self, principal: Collection[Uid]) -> bool:
         """Return whether the policy's scope can match calls of a principal.

@@ -33,6 +33,7 @@ class Schema:
         fields: the arguments of each tool if they are declared, or None.
         handle: the Cedar schema, or None.
         words: the words in the text of the Cedar schema.
+        is_partial: whether there may be more tools than those in `fields`.
 
     Raises:
         HookError: if the schema cannot be read or is malformed.
@@ -43,6 +44,7 @@ class Schema:
         self.fields: dict[str, dict[str, Field]] | None = None
         self.handle: Any = None
         self.words = frozenset[str]()
+        self.is_partial = False
         if isinstance(given, Schema):
             vars(self).update(vars(given))
         elif isinstance(given, Mapping):

@@ -75,38 +75,63 @@ class Trial:
             return principal
         return view.decide(principal, arguments, baggage)
 
+    def in_shadow(
+        self, tool: str, arguments: Mapping[str, Any], baggage: Mapping[str, Any]
+    ) -> Decision | None:
+        """Return the decision on a call if the policies with `@shadow` also decided, or None if the
+        verdict would be the same.
+        """
+        view, principal = self.view(tool), self.policies.principal_of(baggage)
+        if view is None or isinstance(principal, Decision):
+            return None
+        return view.in_shadow(principal, arguments, baggage)
+
     def near(
         self, tool: str, arguments: Mapping[str, Any], baggage: Mapping[str, Any]
-    ) -> Iterator[tuple[Policy, list[str]]]:
-        """Yield the policies for a tool that did not match a call, with their unmet conditions.
-        """
+    ) -> Iterator[Near]:
+        """Yield the policies for a tool that did not match a call, with their unmet conditions."""
         view, principal = self.view(tool), self.policies.principal_of(baggage)
         if view is None or view.problem is not None or isinstance(principal, Decision):
             return
         for policy in view.policies:
-            unmet = [text for text, tree in _alone(policy)
-                     if not view.matches(tree, principal, arguments, baggage)]  # fmt: skip
-            if unmet:
-                yield policy, unmet
+            found = Near(policy, [], [])
+            for text, tree in _conditions_of(policy):
+                is_met = view.matches(tree, principal, arguments, baggage)
+                if is_met is None:
+                    found.not_evaluated.append(text)
+                elif not is_met:
+                    found.not_met.append(text)
+            if found.not_met or found.not_evaluated:
+                yield found
 
 
-def _alone(policy: Policy) -> Iterator[tuple[str, Any]]:
+@attrs.frozen
+class Near:
+    """A policy that did not match a call.
+
+    Attributes:
+        policy: the policy.
+        not_met: its conditions that are false for this call.
+        not_evaluated: its conditions that have no value for this call, such as a comparison of an
+            argument that it does not have.
+    """
+
+    policy: Policy
+    not_met: list[str]
+    not_evaluated: list[str]
+
+
+def _conditions_of(policy: Policy) -> Iterator[tuple[str, Any]]:
     """Yield each condition of a policy as text, and as a permit that has only this condition."""
     pst, tree = cedar().pst, policy.tree
     anyone = replace(tree, effect="permit", annotations={}, principal=pst.ScopeAny(), clauses=())
     if not isinstance(tree.principal, pst.ScopeAny):
         scope = replace(anyone, principal=tree.principal)
         yield written(scope).partition("(")[2].partition(", action")[0], scope
-    met: tuple[Any, ...] = ()
     for test in tests_of(policy):
-        # A test such as `context.arguments has amount` makes the next ones safe to evaluate.
-        met = (*met, pst.When(test))
-        text = written(replace(anyone, clauses=(pst.When(test),)))
-        shown = text.partition("when {")[2].rpartition("}")[0]
-        yield (
-            shown.strip().replace("(context.arguments)", "context.arguments"),
-            replace(anyone, clauses=met),
-        )
+        alone = replace(anyone, clauses=(pst.When(test),))
+        shown = written(alone).partition("when {")[2].rpartition("}")[0]
+        yield shown.strip().replace("(context.arguments)", "context.arguments"), alone
 
 
 @attrs.frozen(kw_only=True)
@@ -230,6 +255,7 @@ def _check_keys(said: Mapping[str, Any], known: Collection[str], where: str) -> 
 def schema_seen(calls: Iterable[tuple[str, Mapping[str, Any]]]) -> Schema:
     """Return a schema with the arguments in these calls. An argument is required if every call to
     the tool has it. Arguments whose values have several types, or are mappings, become text.
+    Policies may name further tools, which were not called.
     """
     counts: dict[str, int] = {}
     values: dict[str, dict[str, list[Any]]] = {}
@@ -240,6 +266,7 @@ def schema_seen(calls: Iterable[tuple[str, Mapping[str, Any]]]) -> Schema:
             if value is not None:
                 fields.setdefault(name, []).append(_type_of(value))
     schema = Schema({})
+    schema.is_partial = True
     schema.fields = {
         tool: {name: Field(kind_of_annotation(_one_of({*seen}))[0], len(seen) == counts[tool])
                for name, seen in fields.items()}

@@ -154,6 +154,18 @@ class View:
             each.decided += each.is_shadow or not with_shadow
         return decision
 
+    def in_shadow(
+        self, principal: Uid, arguments: Mapping[Any, Any], baggage: Mapping[str, Any]
+    ) -> Decision | None:
+        """Return the decision on a call if the policies with `@shadow` also decided, and count it
+        for these policies. Return None if the verdict would be the same.
+        """
+        if not self.has_shadow:
+            return None
+        now = self.decide(principal, arguments, baggage, is_counted=False)
+        other = self.decide(principal, arguments, baggage, with_shadow=True)
+        return None if now.effect == other.effect else other
+
     def _evaluate_for(self, principal: Uid, with_shadow: bool) -> _Evaluated:
         """Return the policies whose scope can match the calls of a principal."""
         groups = self._whole.entities.around(principal)
@@ -174,15 +186,17 @@ class View:
 
     def matches(
         self, tree: Any, principal: Uid, arguments: Mapping[Any, Any], baggage: Mapping[str, Any]
-    ) -> bool:
-        """Return whether a permit, given as a tree, matches a call."""
+    ) -> bool | None:
+        """Return whether a permit, given as a tree, matches a call. Return None if it cannot be
+        evaluated.
+        """
         request = {
             **self._request, "principal": {"type": principal[0], "id": principal[1]},
             "context": self._context(arguments, baggage),
         }  # fmt: skip
         schema = self._whole.schema.handle
         answer = self._authorize(request, written(tree), self._whole.handle, schema)
-        return bool(answer.allowed)
+        return None if answer.diagnostics.errors else bool(answer.allowed)
 
     def _context(self, arguments: Mapping[Any, Any], baggage: Mapping[str, Any]) -> str:
         if self.is_checked_by_cedar:

@@ -10,29 +10,43 @@ from hookbus.fleet import Fleet
 from ...approvals.conftest import bus  # noqa: F401 - a fixture that the checks use
 
 MOMENTS = ("asked", "answer_by", "lapsed", "answered", "until", "used")
+MOMENTS_OF_RULES = ("made", "until", "revoked")
 
 
 class Stores:
-    """Opens the approvals of a fleet in place of each `approvals.Store`, as a role of operators."""
+    """Opens the approvals of a fleet in place of each `approvals.Store`, as the role of a portal,
+    which can prove the name of any person.
+    """
 
     def __init__(self, postgres):
         self._postgres, self._schemas, self._opened = postgres, {}, []
 
-    def open(self, name="approvals", **options):
-        """Return the approvals with this name."""
+    def open(self, name="approvals", *, people=None, **options):
+        """Return the approvals with this name. `people` are all people of the fleet."""
         if name not in self._schemas:
             self._schemas[name] = schema = f"store_{len(self._schemas)}"
-            Fleet.make(self._postgres.url("owner"), schema=schema, operators="operator")
             self._empty(schema)
-        fleet = Fleet(self._postgres.url("operator"), schema=self._schemas[name])
+            self._make(schema, people)
+        elif people is not None:
+            self.set_people(people)
+        fleet = Fleet(self._postgres.url("portal"), schema=self._schemas[name])
         self._opened.append(fleet)
         return fleet.approvals(**options)
 
+    def set_people(self, people):
+        """Change the people and their roles."""
+        for schema in self._schemas.values():
+            self._make(schema, people)
+
+    def _make(self, schema, people):
+        Fleet.make(self._postgres.url("owner"), schema=schema, portals="portal", people=people)
+
     def let_pass(self, seconds):
         """Let so many seconds pass for the server."""
-        moved = ", ".join(f"{each} = {each} - {seconds} * interval '1 s'" for each in MOMENTS)
         for schema in self._schemas.values():
-            self._postgres.run_sql(f"UPDATE {schema}.requests SET {moved}")
+            for table, moments in {"requests": MOMENTS, "rules": MOMENTS_OF_RULES}.items():
+                moved = (f"{each} = {each} - {seconds} * interval '1 s'" for each in moments)
+                self._postgres.run_sql(f"UPDATE {schema}.{table} SET {', '.join(moved)}")
 
     def contents(self):
         """Return everything that is stored."""
@@ -51,9 +65,11 @@ class Stores:
     def _empty(self, schema):
         """Make a new fleet of a schema that earlier tests have used, which is much faster."""
         tables = [f"{schema}.{name}" for name in self._tables(schema) if name != "fleet"]
-        self._postgres.run_sql(f"TRUNCATE {', '.join(tables)}")
-        key = [secrets.token_bytes(32)]
-        self._postgres.run_sql(f"UPDATE {schema}.fleet SET key = %s", values=key)
+        if tables:
+            key = secrets.token_hex(32)
+            self._postgres.run_sql(
+                f"TRUNCATE {', '.join(tables)}; UPDATE {schema}.fleet SET key = '\\x{key}'"
+            )
 
 
 @pytest.fixture
