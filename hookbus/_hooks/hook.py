@@ -98,7 +98,7 @@ class Hook:
 
     @property
     def is_alone(self) -> bool:
-        """Whether no other hook on this bus has the same name. Such a hook overrides no other hook."""
+        """Whether this bus has no other hook with the same name, which this hook could override."""
         return len(self.bus._switchboard.declared(self.name)) == 1
 
     @property

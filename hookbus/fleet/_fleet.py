@@ -51,15 +51,13 @@ class Status:
 
 @named_options
 class Fleet:
-    """One schema of a Postgres database (version 13 or newer) that agents on several machines
-    share.
+    """A schema of a Postgres database (version 13 or newer) that agents on several machines share.
 
     You can use it from any thread, and in a forked process. No operation waits longer than 5
     seconds for the server. After an outage, all functions resume automatically.
 
     Args:
-        url: the URL of the database, including the role:
-            `postgresql://USER:PASSWORD@HOST/DATABASE`.
+        url: the URL of the database with the role: `postgresql://USER:PASSWORD@HOST/DATABASE`.
         schema: the name of the schema that the owner has created with `Fleet.make`.
         member: the name of this process in the fleet. None means the host name and process id.
         program: the name of the program. It replaces `__main__` in requests for approval, so that
@@ -98,8 +96,7 @@ class Fleet:
         operators: str | Iterable[str] = (), portals: str | Iterable[str] = (),
         people: AnyPeople | None = None,
     ) -> None:  # fmt: skip
-        """Create a fleet, or update one, as the owner of the database. You can call it again at any
-        time.
+        """Create or update a fleet as the owner of the database. You can call it again at any time.
 
         Args:
             url: the URL of the database, including the role that will own the schema.
@@ -138,8 +135,7 @@ class Fleet:
                 seconds. Kills also apply to other hooks.
 
         Raises:
-            HookError: if an argument is invalid, or if the kills and switches in force cannot be
-                read.
+            HookError: if an argument is invalid, or if the kills and switches cannot be read.
         """
         check_bus(bus)
         names = [hooks] if isinstance(hooks, str) else list(hooks)
