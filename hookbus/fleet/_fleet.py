@@ -227,7 +227,7 @@ class Fleet:
             HookError: if the journal is closed or read-only.
         """
         if not isinstance(journal, Journal):
-            raise HookError(f"ship({journal!r:.40}): the argument must be a Journal")
+            raise HookError(f"ship({journal!r:.40}): pass a Journal")
         cursor = journal.cursor(name)
         shipping = Shipping(self._server, lambda: self.member, journal.path, cursor)
         self._shippings.append(shipping)
