@@ -118,12 +118,8 @@ def hookable(
     return hooked(name, None, bus, settings)
 
 
-def hooked(
-    function: Any, name: str | None, bus: Bus, settings: HookSettings, *, is_kind_set: bool = False
-) -> Any:
-    """Make a function hookable, and return the hookable function. `is_kind_set` means that the
-    caller determines the kind of the function.
-    """
+def hooked(function: Any, name: str | None, bus: Bus, settings: HookSettings) -> Any:
+    """Make a function hookable and return the result."""
     if isinstance(function, (classmethod, staticmethod)):
         return type(function)(hooked(function.__func__, name, bus, settings))
     _check_function(function)
@@ -140,7 +136,7 @@ def hooked(
         )
     _check_fit(function, settings)
     inside, outside = kind_of(inspect.unwrap(function)), kind_of(function)
-    if not is_kind_set and inside != outside:
+    if inside != outside:
         warn(
             f"{function.__qualname__} is {inside} below a decorator, but {outside} above it: "
             "put @hookable directly above the function, below the other decorator"

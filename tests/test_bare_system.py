@@ -12,8 +12,8 @@ from types import SimpleNamespace
 import pytest
 
 from hookbus import Bus, hookable
+from hookbus._external import platform as _platform
 from hookbus._external.sqlite import uri_of
-from hookbus._ground import platform as _platform
 from hookbus.journal import Journal
 
 ROOT = Path(__file__).parent.parent

@@ -29,7 +29,6 @@ from hookbus import (
     instrument,
     report,
 )
-from hookbus._instrument.instrument import instrument_with
 from hookbus.exceptions import HookWarning
 
 
@@ -743,27 +742,6 @@ def test_the_locals_of_a_method_are_its_own(bus, listens):
     for _ in range(20):
         assert agent.reply("hi") == {"self": agent, "msg": "hi"}
         assert agent.more("hi") == {"self", "msg"}
-
-
-def test_what_instrument_is_told_to_place_above_stands_for_the_hookable(bus):
-    class Agent:
-        def reply(self, msg):
-            return [msg]
-
-    bare = Agent.reply
-
-    def above(hooked):
-        def placed(self, msg):
-            return ["above", *hooked(self, msg)]
-
-        return placed
-
-    undo = instrument_with(Agent, "reply", bus=bus, above=above)
-    bus.signal("pre_reply").connect(lambda agent, msg: {"msg": msg.upper()}, sender=Agent)
-    assert Agent().reply("a") == ["above", "A"]
-    assert explain(Agent().reply).rows and bus._checks.uncovered() == []
-    undo()
-    assert Agent.reply is bare and Agent().reply("a") == ["a"]
 
 
 def test_an_override_on_another_bus_leaves_the_hooks_of_its_parent_alone(bus):

@@ -5,13 +5,10 @@ and of functions that return what is to be awaited or entered.
 import asyncio
 import sys
 import types
-from contextlib import asynccontextmanager
 
 import pytest
 
-from hookbus import Block, Bus, HookBlocked, HookError, explain, instrument
-from hookbus._instrument.instrument import instrument_with
-from hookbus.testing import record
+from hookbus import Block, Bus, HookBlocked, HookError, instrument
 
 
 @pytest.fixture
@@ -101,95 +98,8 @@ def test_a_method_that_nobody_has_is_refused_with_the_name_that_was_meant(bus):
 
 
 class Client:
-    def __init__(self):
-        self.told = []
-
-    def ask(self, text):
-        async def answer():
-            return f"re: {text}"
-
-        return answer()
-
-    @asynccontextmanager
-    async def open(self, text):
-        self.told.append("entered")
-        try:
-            yield text
-        except ValueError:
-            self.told.append("swallowed")
-        finally:
-            self.told.append("left")
-
     def plain(self):
         return 1
-
-    async def coroutine(self):
-        return 1
-
-
-@pytest.fixture
-def client(bus):
-    undo = instrument_with(Client, "ask", "open", "plain", bus=bus, kind="async")
-    yield Client()
-    undo()
-
-
-async def entered(client, text):
-    async with client.open(text) as value:
-        client.told.append(value)
-        return value
-
-
-def test_what_returns_something_to_await_has_async_receivers_and_a_result(bus, client):
-    @bus.signal("pre_ask").connect_via(Client, role="guard")
-    async def guard(client, text):
-        return Block("no") if text == "rm" else None
-
-    bus.signal("post_ask").connect(lambda client, result: result.upper())
-    assert asyncio.run(awaited(client.ask("hi"))) == "RE: HI"
-    with pytest.raises(HookBlocked, match="ask was blocked by .*guard: no"):
-        asyncio.run(awaited(client.ask("rm")))
-    assert [row.receiver.rpartition(".")[2] for row in explain(client.ask)][0] == "guard"
-
-
-async def awaited(value):
-    return await value
-
-
-def test_what_returns_a_context_manager_is_entered_by_the_hooked_call_and_left_once(bus, client):
-    bus.signal("pre_open").connect(lambda client, text: {"text": f"{text}!"})
-    bus.signal("post_open").connect(lambda client, result: result.upper())
-    with record(bus) as fired:
-        assert asyncio.run(entered(client, "hi")) == "HI!"
-    assert client.told == ["entered", "HI!", "left"] and fired.count("open") == 1
-
-
-@pytest.mark.parametrize("phase, told", [("pre", []), ("post", ["entered", "left"])])
-def test_a_guard_that_blocks_leaves_nothing_entered(bus, client, phase, told):
-    bus.signal(f"{phase}_open").connect(lambda client: Block("no"), role="guard")
-    with pytest.raises(HookBlocked):
-        asyncio.run(entered(client, "hi"))
-    assert client.told == told
-
-
-def test_what_the_block_raises_goes_to_the_context_manager_alone(bus, client):
-    bus.signal("error_open").connect(lambda client: client.told.append("heard"), role="observe")
-
-    async def broken():
-        async with client.open("hi"):
-            raise ValueError
-
-    asyncio.run(broken())
-    assert client.told == ["entered", "swallowed", "left"]
-
-
-def test_a_wrong_kind_of_function_is_an_error(bus, client):
-    with pytest.raises(HookError, match="Client.plain returned a int, which cannot be awaited"):
-        asyncio.run(awaited(client.plain()))
-    with pytest.raises(HookError, match="Client.coroutine is already async: leave out kind="):
-        instrument_with(Client, "coroutine", bus=bus, kind="async")
-    with pytest.raises(HookError, match="kind='sync' must be 'async'"):
-        instrument_with(Client, "plain", bus=bus, kind="sync")
 
 
 @pytest.mark.parametrize("option", ["kind", "above", "colour"])

@@ -253,9 +253,47 @@ def test_H6_leaving_connected_to_removes_only_its_own_connection(bus, Agent):
     signal.connect(tag, sender=Agent, name="permanent", priority=3)
     with signal.connected_to(tag, sender=Agent, name="temporary", priority=9) as connection:
         assert isinstance(connection, Connection)
-        assert [(row.receiver, row.priority) for row in explain(agent.reply)] == [("temporary", 9)]
+        rows = [(row.receiver, row.priority) for row in explain(agent.reply)]
+        assert rows == [("temporary", 9), ("permanent", 3)] and agent.reply("a") == "a!!"
     assert [(row.receiver, row.priority) for row in explain(agent.reply)] == [("permanent", 3)]
     assert agent.reply("a") == "a!"
+
+
+@pytest.mark.parametrize("more, times", [({}, 1), ({"priority": 1}, 2)])
+def test_H6_a_receiver_with_equal_options_runs_once_and_with_others_again(bus, Agent, more, times):
+    signal, agent, ran = bus.signal("pre_reply"), Agent(), []
+
+    def look(sender):
+        ran.append(sender)
+
+    signal.connect(look, sender=Agent, role="observe")
+    bus.events.connect(look_at := lambda bus, event: ran.append(event), kinds=events.Started)
+    with (
+        signal.connected_to(look, sender=Agent, role="observe", **more) as handle,
+        bus.events.connected_to(look_at, kinds=events.Started, **more),
+    ):
+        agent.reply("a")
+        assert len(ran) == 2 * times
+        handle.disable()
+        agent.reply("a")
+        assert ran.count(agent) == times + 1
+    with signal.connected_to(look, sender=Agent, role="observe", **more):
+        signal.disconnect(look)
+        assert not signal.receivers
+
+
+def test_H6_a_guard_stays_enforced_when_it_is_connected_again_in_shadow(bus, Agent):
+    signal = bus.signal("pre_reply")
+
+    def no(agent):
+        return Block("no")
+
+    signal.connect(no, sender=Agent, role="guard")
+    with (
+        signal.connected_to(no, sender=Agent, role="guard", shadow=True),
+        pytest.raises(HookBlocked),
+    ):
+        Agent().reply("a")
 
 
 def test_H6_connections_that_end_out_of_order_restore_exactly_what_was_there(bus, Agent):

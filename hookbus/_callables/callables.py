@@ -7,7 +7,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from types import CodeType, FrameType, FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, Final
 
 ASYNC: Final = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -20,16 +20,6 @@ def code_of(function: object) -> CodeType | None:
     """
     plain = function.__func__ if type(function) is MethodType else function
     return plain.__code__ if type(plain) is FunctionType and not plain.__dict__ else None
-
-
-def is_running(function: Any) -> bool:
-    """Return whether a call to this function is running in the current stack."""
-    plain = getattr(function, "__func__", function)
-    code = getattr(plain, "__code__", getattr(type(plain).__call__, "__code__", None))
-    frame: FrameType | None = sys._getframe()
-    while frame is not None and frame.f_code is not code:
-        frame = frame.f_back
-    return frame is not None
 
 
 def is_plain(function: Any) -> bool:

@@ -7,16 +7,14 @@ from collections.abc import Mapping
 from contextvars import copy_context
 from typing import Any, Final, Literal
 
-from .._callables.callables import is_running
 from .._connections.failures import (
     is_refusal_raised,
-    is_verdict_raised,
     is_worded_here,
-    refused_write,
 )
 from .._connections.senders import attributes_of
+from .._contents.read_only import WriteRefused
 from .._ground.baggage import Baggage, current_baggage
-from .._ground.errors import args_of, is_a, name_of_class, traceback_of
+from .._ground.errors import args_of, is_a, name_of_class
 from .._ground.plain import copy_containers
 from ..events import Event, Failed, Finished, Invoked, Mutated, Started
 from ..exceptions import HookBlocked, HookError
@@ -45,6 +43,9 @@ _LONGEST_LABEL: Final = 200
 
 _OF_MISUSE: Final = (HookError, PermissionError, TypeError, AttributeError, RecursionError)
 """The types of exceptions that a misuse of hookbus can cause."""
+
+_NOT_RAISABLE: Final = ("exceptions must derive from BaseException",)
+"""The arguments of the exception that Python raises for `raise Block(...)`."""
 
 
 def emit_started(
@@ -162,16 +163,14 @@ def emit_failed(call: Call, seat: Seat, error: BaseException, action: Action) ->
     description of the failure that a model may read.
     """
     receiver, is_open, kind = seat.receiver, action == "isolated", type(error)
-    meant, sentence = error, None
+    sentence = None
     if issubclass(kind, _OF_MISUSE):
-        meant = _meant(seat, error)
-        is_ours = meant is not error or is_worded_here(error)
-        said = str(meant) if is_ours else _of_odd_use(receiver.name, seat, error)
+        said = str(error) if is_worded_here(error) else _of_odd_use(receiver.name, seat, error)
         sentence = said and said.replace(receiver.label, receiver.name)
-    place = receiver.count_failure(meant, is_open=is_open, sentence=sentence)
+    place = receiver.count_failure(error, is_open=is_open, sentence=sentence)
     is_heard = Failed in call.plan.listened_kinds and emit(
         call, Failed, receiver=receiver.name, role=receiver.role, phase=seat.phase,
-        exception=meant, action=action, enforced=not receiver.options.shadow, place=place,
+        exception=error, action=action, enforced=not receiver.options.shadow, place=place,
         message=sentence or None,
     )  # fmt: skip
     # The caller gets what an around raises, or an interrupt, unchanged.
@@ -214,24 +213,29 @@ def emit_invoked(call: Call, seat: Seat, began: float) -> None:
 
 
 def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
-    """Return a message if a receiver misused hookbus: it wrote to read-only data, or called its own
-    hook and blocked that call.
+    """Return a message if a receiver failed because it misused hookbus: it raised a verdict, wrote
+    to read-only data, or called its own hook.
     """
     hook, kind = seat.signal.hook, name_of_class(type(error))
+    if type(error) is TypeError and _texts(error) == _NOT_RAISABLE:
+        is_verdict = "raised an object that is not an exception; to return a verdict"
+        return f"{name} {is_verdict}, write return Block(reason)"
     if seat.phase == "around":
         return None
     if seat.receiver.role in ("guard", "modify") and is_refusal_raised(error):
         as_guard = "" if seat.receiver.role == "guard" else ", and connect it with role='guard'"
         return f"{kind} was raised; to block the call, write return Block(reason){as_guard}"
-    said = refused_write(error)
-    if said == FIXED_ARGUMENTS:
+    if _texts(error) == (FIXED_ARGUMENTS,):
         return f"{name} wrote to ctx.kwargs, {ONLY_A_MODIFIER}"
-    if said == FIXED_CONTEXT:
+    if _texts(error) == (FIXED_CONTEXT,):
         return f"{name} assigned to ctx, which is read-only; return the changes instead"
-    if said is not None and is_a(error, HookError):
-        return f"{name} changed an argument in place: {said}"
+    if type(error) is WriteRefused:
+        return f"{name} changed an argument in place: {error}"
     if is_a(error, HookBlocked) and _texts(error)[1:3] == (name, hook):
         return f"{name} calls {hook}, which calls it again; stop the recursion with a condition"
+    if is_a(error, RecursionError):
+        reached = f"{name} reached the recursion limit; if it calls {hook}"
+        return f"{reached}, stop the recursion with a condition"
     return None
 
 
@@ -240,25 +244,3 @@ def _texts(error: BaseException) -> tuple[str | None, ...]:
     are not strings.
     """
     return tuple(each if type(each) is str else None for each in args_of(error))
-
-
-def _meant(seat: Seat, error: BaseException) -> BaseException:
-    """Return the real cause of a failure if Python's exception is misleading, else the exception
-    itself.
-    """
-    receiver, hook = seat.receiver, seat.signal.hook
-    is_deep = is_a(error, RecursionError) and seat.phase != "around"
-    if is_deep and is_running(receiver.function):
-        meant = HookError(
-            f"{receiver.label} calls {hook}, which calls it again, endlessly; "
-            "stop the recursion with a condition"
-        )
-    elif is_verdict_raised(error):
-        meant = HookError(
-            f"{receiver.label} raised an object that is not an exception; to return a verdict, "
-            "write return Block(reason)"
-        )
-    else:
-        return error
-    meant.__cause__ = error
-    return meant.with_traceback(traceback_of(error))

@@ -101,9 +101,7 @@ def blocking(call: Call, seat: Seat, verdict: Block) -> HookBlocked:
         call.blocked_value = verdict.result
     elif plan.site.on_block is not None:
         call.blocked_value = _of_host(call)
-    raised = verdict.raises(verdict.reason, receiver.name, plan.hook.name)
-    raised.verdict, raised.call_id = verdict, call.id
-    return raised
+    return _blocked(call)
 
 
 def emit_block(call: Call, seat: Seat, verdict: Block) -> None:

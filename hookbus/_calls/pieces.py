@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .._connections.phases import EXTRA_NAMES
+from .._connections.phases import ANSWER, EXTRA_NAMES
 from .._hooks.shell import declared, passed
 from .first import FirstCall, watching
 from .plan import Plan, Seat
@@ -210,7 +210,7 @@ class Pieces:
         values = self._values(seat, call_next)
         wanted = parameters.written(dict.fromkeys(values))
         written = [f"{mine(key)}={values[name]}" if key else values[name] for key, name in wanted]
-        takes_sender = parameters is seat.receiver.parameters and seat.receiver.takes_sender
+        takes_sender = parameters is seat.receiver.parameters and seat.phase != ANSWER
         sender = [self.pieces["sender"]] if takes_sender else []
         own = sender if sender and self.holding(seat) == "own" else []
         return ", ".join([*own, *sender, *written])

@@ -191,18 +191,11 @@ def seats_of(
     hook: Hook, signal: HookSignal, found: Iterable[tuple[float, Connected]], served: Served,
     sender: Any = None,
 ) -> tuple[Seat, ...]:  # fmt: skip
-    """Return the seats of receivers at a hook, in order. Each receiver is passed together with the
-    distance of its scope. If a receiver has several seats with the same options, it runs only at
-    the first seat.
+    """Return the seats of receivers at a hook, in order. Each receiver is passed with the distance
+    of its scope.
     """
     seats: list[Seat] = []
-    ahead: dict[tuple[int, ...], list[Any]] = {}
     for receiver in in_order(found):
-        before = ahead.setdefault(receiver.key, [])
-        asked = (receiver.options, receiver.on_error)
-        if asked in before:
-            continue
-        before.append(asked)
         # The default deadline of the bus applies only to receivers that a call waits for.
         has_default = receiver.role != "around" and not receiver.options.background
         timeout = receiver.options.timeout or (hook.bus.timeout if has_default else None)

@@ -11,8 +11,8 @@ import attrs
 from cyclopts import App, Parameter
 
 from .. import HookError
+from .._external.platform import user_name
 from .._ground.errors import did_you_mean
-from .._ground.platform import user_name
 from .._program.settings import find_settings
 from .at import At
 from .screen import TABLES, Flag, Shown, clock, print_json, print_rows, say
@@ -85,13 +85,10 @@ def list_(*, all: Flag = False, kept: Kept = Kept(), shown: Shown = TABLES) -> N
         print_json([attrs.asdict(case) for case in cases])
         return
     rows = [
-        {
-            "id": case.request.id, "asked": clock(case.asked, is_long=True),
-            "state": case.state if all else None, "hook": case.request.hook,
-            "question": case.request.question.replace("\n", "; "),
-            "session": case.request.baggage.get("session"),
-        }
-        for case in cases
+        {"id": case.request.id, "asked": clock(case.asked, is_long=True),
+         "state": case.state if all else None, "hook": case.request.hook,
+         "question": case.request.question.replace("\n", "; "),
+         "session": case.request.baggage.get("session")} for case in cases
     ]  # fmt: skip
     print_rows(rows, "no pending requests", is_whole=True)
     unanswered = sum(case.state == "expired" and case.answer is None for case in history)
@@ -101,10 +98,8 @@ def list_(*, all: Flag = False, kept: Kept = Kept(), shown: Shown = TABLES) -> N
         place = f" --approvals {shlex.quote(str(kept.approvals))}" if kept.approvals else ""
         if kept.fleet:
             place = " --fleet" if kept.schema == "hookbus" else f" --fleet --schema {kept.schema}"
-        say(
-            f"hookbus approvals show ID{place}; approve ID{place}; deny ID --reason WHY{place}",
-            "dim",
-        )
+        rest = f"approve ID{place}; deny ID --reason WHY{place}"
+        say(f"hookbus approvals show ID{place}; {rest}", "dim")
 
 
 @approvals.command

@@ -10,7 +10,7 @@ import attrs
 from cyclopts import Parameter
 
 from .. import HookError
-from .._ground.platform import IS_WINDOWS
+from .._external.platform import IS_WINDOWS
 
 if TYPE_CHECKING:
     from ..fleet import Fleet

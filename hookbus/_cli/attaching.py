@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import Any, Literal
 
 from .. import HookError
-from .._ground.platform import is_process_running
+from .._external.platform import is_process_running
 from .screen import TABLES, Shown, print_items, print_json, print_rows, say
 
 

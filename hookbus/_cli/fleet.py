@@ -10,7 +10,7 @@ import attrs
 from cyclopts import App, Parameter
 
 from .. import HookError, default_bus
-from .._ground.platform import user_name
+from .._external.platform import user_name
 from .at import At
 from .screen import TABLES, Flag, Several, Shown, as_json, clock, print_json, print_rows, say
 from .target import module_of

@@ -14,7 +14,7 @@ import attrs
 from cyclopts import App, Parameter
 
 from .. import HookError
-from .._ground.platform import IS_WINDOWS
+from .._external.platform import IS_WINDOWS
 from .screen import TABLES, Flag, Shown, print_items, print_json, say
 
 gate = App(

@@ -15,9 +15,7 @@ class Connection:
         return f"<connection of {self._receiver.label} to {self._signal.name}>"
 
     def disconnect(self) -> None:
-        """Remove only this connection. If it covered an earlier connection of the receiver, the
-        earlier connection applies again. A second call does nothing.
-        """
+        """Remove only this connection. A second call does nothing."""
         self._signal._drop(self._receiver)
 
     def disable(self) -> None:

@@ -19,8 +19,6 @@ INFO: Final = 20
 WARNING: Final = 30
 ERROR: Final = 40
 
-_NOT_RAISABLE: Final = ("exceptions must derive from BaseException",)
-
 
 def log(level: int, text: str) -> bool:
     """Log a message to the logger `hookbus`. Exceptions in log handlers are ignored, except
@@ -80,13 +78,6 @@ def is_worded_here(error: BaseException) -> bool:
     return is_ours and _is_raised(traces[-1:])
 
 
-def is_verdict_raised(error: BaseException) -> bool:
-    """Return whether code tried to raise an object that is not an exception, such as a verdict."""
-    if type(error) is not TypeError or [type(each) for each in error.args] != [str]:
-        return False
-    return error.args == _NOT_RAISABLE and _is_raised(list(traces_of(error))[-1:])
-
-
 def is_refusal_raised(error: BaseException) -> bool:
     """Return whether code raised a refusal: a `HookBlocked` that it created, or a
     `PermissionError`. A `HookBlocked` from another call is not a refusal.
@@ -100,17 +91,6 @@ def is_raised_by(error: BaseException, place: CodeType | str) -> bool:
     """Return whether this code raised the exception with `raise` or `assert`."""
     last = list(traces_of(error))[-1:]
     return _is_raised(last) and any(trace.tb_frame.f_code is place for trace in last)
-
-
-def refused_write(error: BaseException) -> str | None:
-    """Return hookbus's message if a receiver tried to write to read-only data, or None for other
-    failures.
-    """
-    if type(error) not in (TypeError, AttributeError, HookError):
-        return None
-    codes = [trace.tb_frame.f_code for trace in list(traces_of(error))[-1:]]
-    is_ours = any(is_of_engine(code) and code.co_name == "_refuse" for code in codes)
-    return error.args[0] if is_ours and [type(each) for each in error.args] == [str] else None
 
 
 def _is_raised(last: list[TracebackType]) -> bool:

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import Any
 
 from ..exceptions import HookError
 from .receiver import Connected
 
 
 def in_order(receivers: Iterable[tuple[float, Connected]]) -> list[Connected]:
-    """Return the receivers of one role in the order in which they run. Each receiver is passed
-    together with the distance of its scope. Receivers with a higher priority come first, then
-    receivers with a nearer scope, then earlier connections. `before=` and `after=` take precedence:
-    the next receiver is always the first one whose predecessors have all been placed.
+    """Return the receivers of one role in the order in which they run. Each is passed with the
+    distance of its scope. Higher priority comes first, then nearer scope, then earlier connection.
+    `before=` and `after=` take precedence: the next receiver is always the first one whose
+    predecessors have all been placed. Of connections of one receiver with equal options, only the
+    first is returned.
 
     Raises:
         HookError: if `before=` and `after=` form a cycle.
     """
     in_turn: list[Connected] = []
     is_constrained = False
+    ahead: dict[tuple[int, ...], list[Any]] = {}
     for _, each in sorted(receivers, key=_rank):
+        before, own = ahead.setdefault(each.key, []), (each.options, each.on_error)
+        if own in before:
+            continue
+        before.append(own)
         in_turn.append(each)
         is_constrained = is_constrained or bool(each.options.before or each.options.after)
     return _constrained(in_turn) if is_constrained else in_turn

@@ -54,14 +54,13 @@ class Connected(Tally):
         role: modify, guard, observe, around or answer.
         on_error: the failure policy of the receiver.
         is_weak: whether the callable is weakly referenced.
-        held: the callable, or for a weak reference, a function that returns the callable or None.
-        key: the identity of the callable. A bound method is a new object at each access.
-        module_spec: the spec of the callable's module at the time of the connection.
-        is_on: whether the program has enabled the receiver. An operator sets `is_switched_off`.
+        held: the callable or, if it is weakly referenced, a function that returns it or None.
+        key: its identity; a bound method is a new object at each access.
+        entry: its key among the connections of its sender. It is `key`, unless it has a handle.
+        module_spec: the spec of its module when it was connected.
+        is_on: whether the program has enabled it. `is_switched_off` is set by the operator.
         is_by_name: whether a listener takes the event only as a keyword argument.
-        is_layer: whether this connection covers other connections of the same callable. They apply
-            again when this connection is removed.
-        lost_results: for an around, the number of times that it returned None although `call_next`
+        lost_results: the number of times that it returned None as an around although `call_next`
             returned a result.
         seals_broken: the number of blocked calls in which the receiver ran and contents changed
             after a verdict.
@@ -70,7 +69,7 @@ class Connected(Tally):
     """
 
     is_on = True
-    is_by_name = is_weak = is_layer = has_fired = has_blocked = is_spent = False
+    is_by_name = is_weak = has_fired = has_blocked = is_spent = False
     is_logged = is_met = is_switched_off = False
     lost_results = seals_broken = 0
     when: When | None = None
@@ -92,7 +91,9 @@ class Connected(Tally):
                 "callable: pass the function itself"
             )
         self.signal, self.held, self.sender, self.sequence = signal, function, sender, sequence
-        self.options, self.declared_options, self.key = options, options, key_of(function)
+        self.options, self.declared_options = options, options
+        self.key = key_of(function)
+        self.entry: tuple[Any, ...] = self.key
         code = code_of(function)
         self.name = options.name or name_of(function)
         self.place = place_of(function) if code is None else code
@@ -166,11 +167,6 @@ class Connected(Tally):
     def where(self) -> str:
         """The `file:line` of the callable, or the name of the module that defines it."""
         return written(self.place)
-
-    @property
-    def takes_sender(self) -> bool:
-        """Whether the first argument of the receiver is the sender. Questions have no sender."""
-        return self.signal.phase != ANSWER
 
     @property
     def binds(self) -> bool:

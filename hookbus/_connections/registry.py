@@ -1,5 +1,4 @@
-"""The connections of a signal. They are found by sender, stacked by `connected_to`, and removed
-when a sender or receiver is freed.
+"""The connections of a signal: found by sender, and removed when a sender or receiver is freed.
 
 With a GIL, no lock is needed. A signal handler, a `__del__` or another thread may run at any time,
 so every change is one atomic operation on a dict. Code that reads the data copies it first. Without
@@ -23,13 +22,8 @@ from .order import check_constraints
 from .receiver import Connected, ReceiverKey
 from .senders import ANY_ID, Name, NamedSender, is_shared, name_of_sender, scopes_of, weak
 
-Stack = tuple[Connected, ...]
-"""The connections of one receiver to one sender: at most one plain connection, followed by the
-connections that cover it.
-"""
 
-
-class Scope(dict[ReceiverKey, Stack]):
+class Scope(dict[tuple[Any, ...], Connected]):
     """The connections to one sender.
 
     Attributes:
@@ -48,12 +42,8 @@ class Scope(dict[ReceiverKey, Stack]):
         """
         return self.sender is None or self.is_ending or self.sender() is sender
 
-    def everything(self) -> list[Connected]:
-        return [each for stack in list(self.values()) for each in stack]
-
-    def in_force(self) -> list[Connected]:
-        """Return the top connection of each receiver."""
-        return [stack[-1] for stack in list(self.values()) if stack]
+    def of_receiver(self, key: ReceiverKey) -> list[Connected]:
+        return [each for each in list(self.values()) if each.key == key]
 
     def earlier(self, new: Connected) -> Connected | None:
         """Return the connection of an earlier definition of the receiver, or None."""
@@ -64,45 +54,25 @@ class Scope(dict[ReceiverKey, Stack]):
         new.module_spec = origin.__globals__.get("__spec__")
         if not may_be_made_again(origin, new.module_spec) or new.key in self:
             return None
-        plain = [each for each in self.everything() if not each.is_layer]
+        plain = [each for each in list(self.values()) if each.entry == each.key]
         made = [each for each in plain if is_made_again(each.function, each.module_spec, function)]
         return min(made, key=lambda each: each.sequence, default=None)
 
     def add(self, new: Connected) -> None:
-        """Add a connection. A layer goes on top of the stack. A plain connection replaces the
-        existing plain connection.
-        """
-        key = new.key
-        while True:
-            old = self.setdefault(key, ())
-            if old:
-                new.sequence = old[0].sequence
-            stay = old if new.is_layer or not old else [each for each in old if each.is_layer]
-            if self._exchange(key, old, (*stay, new) if new.is_layer else (new, *stay)):
-                return
-
-    def drop(self, connected: Connected) -> bool:
-        """Remove exactly this connection. Return False if the connection was removed before."""
-        while True:
-            old = self.get(connected.key, ())
-            if connected not in old:
-                return False
-            others = tuple([each for each in old if each is not connected])
-            if self._exchange(connected.key, old, others):
-                return True
+        """Add a connection. It replaces the one of the same receiver, unless it has a handle."""
+        old = self.get(new.entry)
+        if old is not None:
+            new.sequence = old.sequence
+        self[new.entry] = new
 
     @serialize_writers
-    def _exchange(self, key: ReceiverKey, old: Stack, new: Stack) -> bool:
-        """Replace one stack with another stack. Return False if the old stack was replaced before.
-        """
-        try:
-            # Compare and store in one line without a call, so that no other code can run in
+    def drop(self, connected: Connected) -> bool:
+        """Remove exactly this connection. Return False if it was removed or replaced before."""
+        entry = connected.entry
+        with suppress(KeyError):
+            # Compare and delete in one line without a call, so that no other code can run in
             # between.
-            if new:
-                if self[key] is old: self[key] = new; return True  # noqa: E701, E702
-            elif self[key] is old: del self[key]; return True  # noqa: E701, E702
-        except KeyError:
-            pass
+            if self[entry] is connected: del self[entry]; return True  # noqa: E701, E702
         return False
 
 
@@ -179,7 +149,7 @@ class Registry:
             ended.is_ending = True
             forget(None)
             is_own = scopes is self._own
-            self._on_death([], [r for r in ended.in_force() if is_own and r.is_unmet_guard])
+            self._on_death([], [r for r in list(ended.values()) if is_own and r.is_unmet_guard])
 
     def add(self, scope: Scope, new: Connected) -> None:
         """Activate a connection. If it replaces another connection, it keeps the position of that
@@ -190,9 +160,9 @@ class Registry:
         """
         mentioned = new.options.before + new.options.after
         if mentioned or (self._mentioned and not self._mentioned.isdisjoint(new.names)):
-            check_constraints(new, [each for each in self.everything() if each.key != new.key])
+            check_constraints(new, [each for each in self.everything() if each.entry != new.entry])
             self._mentioned.update(mentioned)
-        earlier = None if new.is_layer else scope.earlier(new)
+        earlier = scope.earlier(new) if new.entry == new.key else None
         if earlier is not None:
             new.sequence = earlier.sequence
         scope.add(new)
@@ -207,7 +177,7 @@ class Registry:
         had = []
         for scope in self.scopes() if sender is ANY else self._of(id(sender), sender):
             owner = scope.sender() if scope.sender is not None else ANY
-            if scope.pop(key, None) and not is_shared(owner):
+            if sum(map(scope.drop, scope.of_receiver(key))) and not is_shared(owner):
                 had.append(owner)
         return had
 
@@ -224,8 +194,8 @@ class Registry:
     def drop_dead(self, scope: Scope, key: ReceiverKey) -> None:
         """Remove the connections of a weakly referenced receiver that was freed."""
         if not sys.is_finalizing():
-            dead = [each for each in scope.get(key, ()) if each.function is None]
-            lost = [each for each in dead if scope.drop(each)]
+            dead = [each for each in scope.of_receiver(key) if each.function is None]
+            lost = [*filter(scope.drop, dead)]
             is_alone = scope.sender is None or scope.sender() is not None
             self._on_death(lost if is_alone else [], [])
 
@@ -234,8 +204,8 @@ class Registry:
             scope.clear()
 
     def everything(self) -> list[Connected]:
-        """Return every connection, including connections that other connections cover."""
-        return [each for scope in self.scopes() for each in scope.everything()]
+        """Return every connection."""
+        return [each for scope in self.scopes() for each in list(scope.values())]
 
     def matching(self, sender: Any) -> list[tuple[float, Connected]]:
         """Return the active connections for a sender, each with the distance of its scope."""
@@ -245,23 +215,18 @@ class Registry:
             for scope in self._of(scope_id, scoped):
                 if id(scope) not in seen:
                     seen.add(id(scope))
-                    for stack in list(scope.values()):
-                        if stack and stack[-1].is_enabled and not stack[-1].is_spent:
-                            found.append((distance, stack[-1]))
+                    for each in list(scope.values()):
+                        if each.is_enabled and not each.is_spent:
+                            found.append((distance, each))
         return found
 
     def connections(self) -> list[Connected]:
-        """Return every active connection in the order of connection."""
-        found = [each for scope in self.scopes() for each in scope.in_force()]
-        return sorted(found, key=lambda each: each.sequence)
+        """Return every connection, in the order in which they were made."""
+        return sorted(self.everything(), key=lambda each: each.sequence)
 
     def has_own(self, sender: Any) -> bool:
         """Return whether a receiver is connected to exactly this sender."""
-        for scopes in (self._shared, self._own):
-            scope = scopes.get(id(sender))
-            if scope and scope.is_of(sender):
-                return True
-        return False
+        return any(scope.is_of(sender) for scope in self._at(id(sender)))
 
     def has_shared(self) -> bool:
         """Return whether a receiver is connected to a class, a function or `ANY`."""
@@ -280,12 +245,8 @@ class Registry:
         return [scope for scope in (self._shared.get(sender_id), self._own.get(sender_id)) if scope]
 
     def _of(self, sender_id: int, sender: Any) -> list[Scope]:
-        """Return the scopes of exactly this sender and of its name."""
-        found: list[Scope] = []
-        for scopes in (self._shared, self._own):
-            scope = scopes.get(sender_id)
-            if scope and scope.is_of(sender):
-                found.append(scope)
+        """Return the scopes of exactly this sender, and the scope of its name."""
+        found = [scope for scope in self._at(sender_id) if scope.is_of(sender)]
         if self._named and sender is not ANY and is_shared(sender):
             named = self._named.get(name_of_sender(sender))
             if named:

@@ -6,6 +6,7 @@ import inspect
 import sys
 import weakref
 from collections.abc import Callable
+from functools import partial
 from types import FunctionType
 from typing import Any, Final, TypeGuard
 
@@ -71,15 +72,10 @@ def describe(sender: Any, *, is_named: bool = False) -> str:
 
 
 def description_of(sender: Any, *, is_named: bool) -> Callable[[Any], str]:
-    """Return a function that describes this sender and all other senders of its class."""
-    if is_named:
-        return _describe_named
-    is_instance = not is_class(sender) and type(sender) is not FunctionType
-    return _describe_instance if is_instance else describe
-
-
-def _describe_named(sender: Any) -> str:
-    return describe(sender, is_named=True)
+    """Return a description of this sender that applies to all senders of its class."""
+    if is_named or is_class(sender) or type(sender) is FunctionType:
+        return partial(describe, is_named=is_named)
+    return _describe_instance
 
 
 def _describe_instance(sender: Any) -> str:

@@ -87,16 +87,8 @@ class Sending(NamedSignal):
             HookError: if a `when=` needs an argument that was not sent.
             RuntimeError: if a receiver is a coroutine function and `_async_wrapper` is missing.
         """
-        results: Pairs = []
-        for connected, function in self._meant(sender, kwargs):
-            call: Callable[..., Any] = function
-            if iscoroutinefunction(function):
-                if _async_wrapper is None:
-                    raise RuntimeError("Cannot send to a coroutine function.")
-                call = _async_wrapper(function)
-            if self._take_turn(connected):
-                results.append((function, call(sender, **kwargs)))
-        return results
+        called = self._callees(sender, kwargs, _async_wrapper, is_async=False)
+        return [(function, call(sender, **kwargs)) for function, call in called]
 
     async def send_async(
         self, sender: Any = None, /, *,
@@ -110,25 +102,26 @@ class Sending(NamedSignal):
         `_sync_wrapper` converts a plain callable to a coroutine function. Without it, `send_async`
         raises RuntimeError if a connected receiver is a plain callable.
         """
-        results: Pairs = []
-        for connected, function in self._meant(sender, kwargs):
-            call: Callable[..., Any] = function
-            if not iscoroutinefunction(function):
-                if _sync_wrapper is None:
-                    raise RuntimeError("Cannot send to a non-coroutine function.")
-                call = _sync_wrapper(function)
-            if self._take_turn(connected):
-                results.append((function, await call(sender, **kwargs)))
-        return results
+        called = self._callees(sender, kwargs, _sync_wrapper, is_async=True)
+        return [(function, await call(sender, **kwargs)) for function, call in called]
 
-    def _meant(
-        self, sender: Any, sent: dict[str, Any]
-    ) -> Iterator[tuple[Connected, Callable[..., Any]]]:
-        """Yield the receivers of a sender whose `when=` is true, in order."""
+    def _callees(
+        self, sender: Any, sent: dict[str, Any], wrap: Callable[..., Any] | None, *, is_async: bool
+    ) -> Iterator[tuple[Callable[..., Any], Callable[..., Any]]]:
+        """Yield the receivers of a sender whose `when=` is true, in order, each with what to call.
+        """
         self._was_asked = True
         for connected, function in self._in_order(sender):
-            if connected.when is None or _holds(connected, sent):
-                yield connected, function
+            if connected.when is not None and not _holds(connected, sent):
+                continue
+            call: Callable[..., Any] = function
+            if iscoroutinefunction(function) is not is_async:
+                if wrap is None:
+                    kind = "non-coroutine" if is_async else "coroutine"
+                    raise RuntimeError(f"Cannot send to a {kind} function.")
+                call = wrap(function)
+            if self._take_turn(connected):
+                yield function, call
 
     def _in_order(self, sender: Any) -> Iterator[tuple[Connected, Callable[..., Any]]]:
         """Yield the receivers that run for a sender in order, without muted receivers."""

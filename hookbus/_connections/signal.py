@@ -180,15 +180,17 @@ class HookSignal(Sending):
         """Connect immediately, and return the handle of the connection. You can use the handle in a
         `with` statement.
 
-        At the end of the block, an earlier connection of the same receiver and sender applies again
-        with its own options. `sender`, `weak`, `options` and errors are the same as in `connect`.
+        At the end of the block, only this connection is removed. It is separate from other
+        connections of the same receiver and sender: with equal options the receiver runs once, and
+        with other options it runs again. `sender`, `weak`, `options` and errors are those of
+        `connect`.
         """
-        added = self._connect(receiver, sender, weak, options_of(**options), is_layer=True)
+        added = self._connect(receiver, sender, weak, options_of(**options), has_handle=True)
         return Connection(added)
 
     def _connect(
         self, function: Connectable, sender: Any, weak: bool | None, options: Options, *,
-        is_layer: bool = False,
+        has_handle: bool = False,
     ) -> Connected:  # fmt: skip
         bus, registry = self._bus, self._registry
         board, checks, is_of_events = self._board, bus._checks, self is bus.events
@@ -207,7 +209,9 @@ class HookSignal(Sending):
             new.hold(weak, lambda key: registry.drop_dead(scope, key))
         if options.timeout is not None and (odd := odd_timeout(options.timeout)):
             warn(f"{new.label} on {self.name}: {odd}")
-        new.is_layer, is_of_many = is_layer, is_shared(sender)
+        if has_handle:
+            new.entry = (*new.key, "handle", new.sequence)
+        is_of_many = is_shared(sender)
         check_key = self._generation, new.parameters, new.is_async, new.role
         if new.when is not None or check_key not in scope.checked:
             if is_of_events:

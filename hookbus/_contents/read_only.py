@@ -8,10 +8,14 @@ from typing import Any, ClassVar, Final, NoReturn
 from ..exceptions import HookError
 
 
+class WriteRefused(HookError):
+    """A receiver tried to change a read-only container."""
+
+
 def _refuse(self: Any, *_: Any, **__: Any) -> NoReturn:
     name = self.argument
     changed = f"{{**{name}, ...}}" if self.is_mapping else f"[*{name}, ...]"
-    raise HookError(
+    raise WriteRefused(
         f"the contents of {name} are read-only: return {{{name!r}: {changed}}} instead of "
         "changing it in place"
     )

@@ -1,1 +1,1 @@
-"""Data from outside the program: trusted files, SQLite files, JSON and addresses."""
+"""Data from outside the program: files, SQLite, JSON, addresses, and the system."""

@@ -115,22 +115,16 @@ def settings_of(**options: Unpack[HookOptions]) -> HookSettings:
         value = getattr(settings, name)
         if not isinstance(value, bool) and not (is_optional and value is None):
             raise HookError(f"{name}={value!r:.60} must be True or False")
-    if settings.on_block is not None and (
-        not callable(settings.on_block) or is_async_callable(settings.on_block)
-    ):
-        raise HookError(
-            f"on_block={settings.on_block!r:.60} must be a plain function that takes the "
-            "HookBlocked and returns what the caller gets"
-        )
+    functions = (
+        ("on_block", "the HookBlocked and returns what the caller gets"),
+        ("identity", "the sender and returns a string"),
+    )
+    for name, takes in functions:
+        function = getattr(settings, name)
+        if function is not None and (not callable(function) or is_async_callable(function)):
+            raise HookError(f"{name}={function!r:.60} must be a plain function that takes {takes}")
     for each in settings.passes or ():
         _check_pause(each)
-    if settings.identity is not None and (
-        not callable(settings.identity) or is_async_callable(settings.identity)
-    ):
-        raise HookError(
-            f"identity={settings.identity!r:.60} must be a plain function that takes the sender "
-            "and returns a string"
-        )
     return settings
 
 

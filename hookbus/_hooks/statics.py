@@ -99,12 +99,8 @@ def class_of(hook: Hook, looked_at: Callable[[], list[type]]) -> type | None:
     """Return the class that has a hookable as a method. It is one of these classes, or is found by
     its qualified name.
     """
-    named: Any = inspect.getmodule(hook.body)
-    for part in hook.body.__qualname__.split(".")[:-1]:
-        named = getattr(named, part, None)
-    candidates = [*([named] if isinstance(named, type) else []), *looked_at()]
-    for cls in candidates:
-        if any(held is hook for _, held in hooks_in((cls,))):
+    for cls in (_named_class(hook), *looked_at()):
+        if cls is not None and any(held is hook for _, held in hooks_in((cls,))):
             return cls
     return None
 

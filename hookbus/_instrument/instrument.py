@@ -8,19 +8,17 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from types import ModuleType
-from typing import Any, Literal, NamedTuple, TypeVar, Unpack
+from typing import Any, NamedTuple, TypeVar, Unpack
 
 from .._bus import Bus, default_bus
 from .._connections.verdicts import NOTHING
 from .._ground.errors import did_you_mean
 from .._ground.keywords import check_bus
 from .._hookable import hooked
-from .._hooks.hook import Hook, held_in, hook_of
+from .._hooks.hook import held_in, hook_of
 from .._hooks.identity import with_subclasses
-from .._hooks.signature import kind_of
 from .._hooks.site import DEFAULTS, HookOptions, HookSettings, settings_of
 from ..exceptions import HookError
-from .awaitables import awaited, deferred
 
 Undo = Callable[[], None]
 
@@ -56,34 +54,7 @@ def instrument(
             that case, nothing has changed.
     """
     check_bus(bus)
-    return _put_in(owner, names, _Made(bus, settings=settings_of(**options)), subclasses=subclasses)
-
-
-def instrument_with(
-    owner: type | ModuleType, *names: str | Mapping[str, str], bus: Bus = default_bus,
-    subclasses: bool = False, kind: Literal["async"] | None = None,
-    above: Callable[[Any], Any] | None = None, **options: Unpack[HookOptions],
-) -> Undo:  # fmt: skip
-    """Do the same as `instrument`, with two more options for the adapters of this package.
-
-    Args:
-        owner: as in `instrument`, as are `names`, `bus`, `subclasses` and `options`.
-        kind: `"async"` for plain functions that return an awaitable or an async context manager.
-            The hooked call then begins when the caller awaits or enters it.
-        above: takes each hookable method, and returns the plain function that replaces the method
-            in the class and calls it. `explain` and connections use it as the hookable.
-
-    Returns:
-        A function that restores the original methods or functions.
-
-    Raises:
-        HookError: as in `instrument`, and if a function is already async.
-    """
-    check_bus(bus)
-    if kind not in (None, "async"):
-        raise HookError(f"kind={kind!r} must be 'async'; otherwise leave it out")
-    made = _Made(bus, above, kind, settings_of(**options))
-    return _put_in(owner, names, made, subclasses=subclasses)
+    return _put_in(owner, names, _Made(bus, settings_of(**options)), subclasses=subclasses)
 
 
 def _put_in(
@@ -162,26 +133,10 @@ def _name_of(owner: type | ModuleType) -> str:
 
 
 class _Made(NamedTuple):
-    """The options for the creation of hookables."""
+    """The bus and the settings for new hookables."""
 
     bus: Bus
-    above: Callable[[Any], Any] | None = None
-    kind: str | None = None
     settings: HookSettings = DEFAULTS
-
-    def of(self, raw: Any, name: str) -> tuple[Any, Hook]:
-        """Return the replacement for `raw`, and its hook."""
-        if isinstance(raw, (classmethod, staticmethod)):
-            inner, below = self.of(raw.__func__, name)
-            return type(raw)(inner), below
-        body = raw if self.kind is None else awaited(raw)
-        shell: Any = hooked(body, name, self.bus, self.settings, is_kind_set=self.kind is not None)
-        hook: Hook = shell.__hookbus__
-        for layer in (deferred if self.kind else None, self.above):
-            if layer is not None:
-                shell = layer(shell)
-                shell.__hookbus__, hook.shell = hook, shell
-        return shell, hook
 
 
 def _check(
@@ -208,9 +163,6 @@ def _check(
             f"{where} is a {type(raw).__name__}, not a function written in Python: hook a method "
             "that calls it instead"
         )
-    own = kind_of(getattr(raw, "__func__", raw))
-    if made.kind is not None and present is None and own != "sync":
-        raise HookError(f"{where} is already {own}: leave out kind={made.kind!r}")
     if not name.isidentifier():
         raise HookError(f"the hook's name for {where} must be an identifier, not {name!r}")
 
@@ -233,7 +185,8 @@ def _wrap(cls: type, attribute: str, name: str, made: _Made, undos: ExitStack) -
     if hook_of(raw) is not None:
         return
     is_own = attribute in vars(cls)
-    wrapped, hook = made.of(raw, name)
+    wrapped: Any = hooked(raw, name, made.bus, made.settings)
+    hook: Any = hook_of(wrapped)
 
     def undo() -> None:
         # If other code has replaced the attribute since, the replacement stays. The shell below it
@@ -259,7 +212,8 @@ def _wrap_function(
     raw = vars(module)[attribute]
     if hook_of(raw) is not None:
         return
-    wrapped, hook = made.of(raw, name)
+    wrapped: Any = hooked(raw, name, made.bus, made.settings)
+    hook: Any = hook_of(wrapped)
 
     def undo() -> None:
         _replace_everywhere(wrapped, raw)  # including modules that have imported it since

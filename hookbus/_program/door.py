@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from .. import _bus
+from .._external.platform import is_process_running
 from .._ground.errors import did_you_mean
-from .._ground.platform import is_process_running, run_at_fork
+from .._ground.platform import run_at_fork
 from .._waiting.real_threads import thread_starter
 from ..exceptions import HookError
 

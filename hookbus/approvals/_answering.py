@@ -13,9 +13,9 @@ import attrs
 from .. import Block, HookError
 from .._approval.approval import Approval
 from .._approval.people import folded
+from .._external.platform import account_name
 from .._ground.errors import unapproved
 from .._ground.plain import plain
-from .._ground.platform import account_name
 from ._digest import canonical, covered, digest_of, library
 from ._identity import identity_of
 from ._inner import facts_as_approved

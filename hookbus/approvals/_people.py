@@ -14,9 +14,9 @@ import attrs
 
 from .. import HookError
 from .._approval.people import Person, people_in
+from .._external.platform import account_name
 from .._external.trust import read_trusted_toml
 from .._ground.keywords import named_options
-from .._ground.platform import account_name
 
 
 @named_options

@@ -9,8 +9,8 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import HookError
+from .._external.platform import user_name
 from .._ground.locks import Lock
-from .._ground.platform import user_name
 from .._views.tables import printable
 from ._memory import Memory
 from ._shown import lines_of

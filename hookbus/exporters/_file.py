@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from .. import HookError
-from .._ground.platform import BINARY, read_at
+from .._external.platform import BINARY, read_at
 
 
 class Lines:

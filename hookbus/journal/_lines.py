@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 from zlib import crc32
 
-from .._ground.platform import read_at
+from .._external.platform import read_at
 from ._chain import Row, columns
 
 MAGIC: Final = b"hookbus-spool-1\n"

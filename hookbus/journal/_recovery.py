@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from .._ground.platform import BINARY, NoLocks, lock_file
+from .._external.platform import BINARY, NoLocks, lock_file
 from ._append import Chain
 from ._chain import Row
 from ._lines import header_of, read_lines

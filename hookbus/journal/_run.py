@@ -16,7 +16,7 @@ from secrets import token_hex
 from typing import Any, Final
 from urllib.parse import quote
 
-from .._ground.platform import is_process_running
+from .._external.platform import is_process_running
 
 _log: Final = logging.getLogger("hookbus")
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from secrets import randbelow, token_hex
 from typing import Final
 
-from .._ground.platform import BINARY, NoLocks, lock_file, read_at
+from .._external.platform import BINARY, NoLocks, lock_file, read_at
 from ._chain import Row, encoded
 from ._lines import MAGIC, line_of, read_lines
 from ._run import Run

@@ -9,8 +9,8 @@ from typing import Any
 import attrs
 
 from .. import HookError
+from .._external.platform import user_name
 from .._external.strict_json import strict_json
-from .._ground.platform import user_name
 from .._views.values import changed
 from ..approvals import ApprovalRecord, Approved, Denied, Request
 from ..approvals._standing import patterned

@@ -41,10 +41,12 @@ def caller(attacked: AttackedSuite, injections: dict[str, str] | None = None) ->
     )
 
 
-def under(bus: Bus, policy: str, person: Person | None = None, prompt: str = "") -> Any:
-    """Plug a policy in, for a task of the bank."""
+def under(
+    bus: Bus, policy: str, person: Person | None = None, prompt: str = "", suite: str = "banking"
+) -> Any:
+    """Plug a policy in, for a task of the bank or of another suite."""
     [named] = demo.main.policies_named([policy])
-    task, nobody = demo.policies.Task("banking", prompt), demo.policies.Person([])
+    task, nobody = demo.policies.Task(suite, prompt), demo.policies.Person([])
     return demo.run.register_policy(bus, named, task, person or nobody)
 
 
@@ -137,14 +139,15 @@ def test_an_approval_to_remove_something_is_for_one_call(
 ) -> None:
     wanted = {"file_id": "11"}
     store = Store(tmp_path / "approvals.db")
-    [together] = demo.main.policies_named(["together"])
-    task, nobody = demo.policies.Task("workspace", ""), demo.policies.Person([], store=store)
-    user = demo.policies.Person([("delete_file", wanted), ("get_unread_emails", {})], store=store)
-    with demo.run.register_policy(bus, together, task, user):
+    user = demo.policies.Person(
+        [("delete_file", wanted), ("get_unread_emails", {})], store=store
+    )
+    with under(bus, "together", user, suite="workspace"):
         _, call = caller(suites["workspace"])
         assert call("delete_file", **wanted)[1] is call("get_unread_emails")[1] is None
     assert user.questions == 2 and store.rules() == []
-    with demo.run.register_policy(bus, together, task, nobody):
+    another = demo.policies.Person([], store=store)
+    with under(bus, "together", another, suite="workspace"):
         _, call = caller(suites["workspace"])
         for tool, given in (("delete_file", wanted), ("get_unread_emails", {})):
             assert "does not want that" in (call(tool, **given)[1] or "")

@@ -43,7 +43,7 @@ def test_the_gil_stays_off_whatever_is_imported():
 
 
 WRITERS = (
-    Switchboard.route, Switchboard.discard_plans, Switchboard._is_surely_on, Scope._exchange,
+    Switchboard.route, Switchboard.discard_plans, Switchboard._is_surely_on, Scope.drop,
     EventSignal.forget, EventSignal._publish,
 )  # fmt: skip
 

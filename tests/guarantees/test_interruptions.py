@@ -141,20 +141,20 @@ def test_guards_that_an_interruption_leaves_behind_block_from_that_line_on(stage
 
 
 def test_one_receiver_that_is_connected_from_two_sides_at_once_has_both_connections():
-    """At each line in turn the guard that is being connected is put on top of itself, in shadow."""
+    """At each line in turn, the guard that is being connected is connected in shadow, too."""
     line, is_over = 0, False
     while not is_over:
-        line, lines, fresh, layers = line + 1, 0, Stage(), []
+        line, lines, fresh, handles = line + 1, 0, Stage(), []
 
-        def trace(frame, event, arg, fresh=fresh, line=line, layers=layers):
+        def trace(frame, event, arg, fresh=fresh, line=line, handles=handles):
             nonlocal lines
             if not frame.f_code.co_filename.startswith(HOUSE):
                 return None
-            if event == "line" and not layers and frame.f_code.co_filename.endswith("registry.py"):
+            if event == "line" and not handles and frame.f_code.co_filename.endswith("registry.py"):
                 lines += 1
                 if lines == line:
-                    layers.append(None)
-                    layers[0] = fresh.signal.connected_to(
+                    handles.append(None)
+                    handles[0] = fresh.signal.connected_to(
                         fresh.blocks, sender=fresh.Agent, role="guard", shadow=True
                     )
             return trace
@@ -164,10 +164,10 @@ def test_one_receiver_that_is_connected_from_two_sides_at_once_has_both_connecti
             fresh.signal.connect(fresh.blocks, sender=fresh.Agent, role="guard")
         finally:
             sys.settrace(None)
-        is_over = not layers
-        assert fresh.is_blocked(fresh.agent) is is_over, line
-        for layer in layers:
-            layer.disconnect()
+        is_over = not handles
+        assert fresh.is_blocked(fresh.agent), line
+        for handle in handles:
+            handle.disconnect()
         assert fresh.is_blocked(fresh.agent), line
     assert line > 10
 

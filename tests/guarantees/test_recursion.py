@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from hookbus import Bus, HookBlocked, HookError, events, hookable, report
+from hookbus import Bus, HookBlocked, events, hookable, report
 
 LEVELS = range(40)
 """Where on the stack the first call starts, so that the end of it comes at another place of the
@@ -127,10 +127,8 @@ def test_a_receiver_that_makes_the_call_it_is_asked_in_is_told_so_and_fails_by_i
             agent.think(0)
     else:
         assert agent.think(0) == 0
-    assert isinstance(failed[0].exception, HookError) and "calls think, which calls it" in str(
-        failed[0].exception
-    )
-    assert isinstance(failed[0].exception.__cause__, RecursionError)
+    assert isinstance(failed[0].exception, RecursionError)
+    assert "if it calls think, stop the recursion with a condition" in failed[0].message
 
 
 @pytest.mark.parametrize("is_alone", [True, False], ids=["alone", "side by side with another"])
@@ -170,7 +168,7 @@ def test_an_awaited_observer_that_makes_the_call_it_is_asked_in_fails_though_eac
         0 < turns <= sys.getrecursionlimit()
         and "asks_again" in found
         and "failed open once: " in found
-        and "endlessly; stop the recursion with a condition" in found
+        and "stop the recursion with a condition" in found
     )
 
 

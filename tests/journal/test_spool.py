@@ -558,7 +558,7 @@ def test_where_files_cannot_be_locked_no_spool_is_written_and_it_is_said_once(
 ):
     die(path)
     for name in ("_lock_on_posix", "_lock_on_windows"):
-        monkeypatch.setattr(f"hookbus._ground.platform.{name}", has_no_locks)
+        monkeypatch.setattr(f"hookbus._external.platform.{name}", has_no_locks)
     journal.attach(bank.bus)
     bank.pay("ada")
     bank.pay("ada")

@@ -16,8 +16,13 @@ DEADLINE = 0.5
 SLEEP = 20
 
 
-@hookable("use_tool", async_receivers=True)
+@hookable("use_tool")
 def use_tool(guard):
+    return "the tool ran"
+
+
+@hookable("use_awaited_tool", async_receivers=True)
+def use_awaited_tool(guard):
     return "the tool ran"
 
 
@@ -45,7 +50,14 @@ async def judge_awaited(sender, guard):
 
 for hook in ("use_tool", "use_tool_async"):
     signal(f"pre_{hook}").connect(judge, role="guard", timeout=DEADLINE)
+for hook in ("use_awaited_tool", "use_tool_async"):
     signal(f"pre_{hook}").connect(judge_awaited, role="guard", timeout=DEADLINE)
+
+
+def run_tool(guard):
+    tool = use_awaited_tool if guard.startswith("awaited") else use_tool
+    return tool(guard)
+
 
 if os.environ.get("CALL_AT_IMPORT"):
     use_tool("agrees")
@@ -53,7 +65,7 @@ if os.environ.get("CALL_AT_IMPORT"):
 
 def wsgi(environ, start_response):
     try:
-        said = use_tool(environ["QUERY_STRING"])
+        said = run_tool(environ["QUERY_STRING"])
     except HookBlocked as blocked:
         said = str(blocked)
     start_response("200 OK", [("Content-Type", "text/plain")])

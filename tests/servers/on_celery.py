@@ -10,7 +10,7 @@ from pathlib import Path
 from celery import Celery
 
 from hookbus import HookBlocked
-from tests.servers.guarded import use_tool
+from tests.servers.guarded import run_tool
 
 folder = Path(os.environ["BROKER"])
 for name in ("queue", "results"):
@@ -24,7 +24,7 @@ app.conf.broker_transport_options = {
 @app.task
 def use(guard):
     try:
-        return use_tool(guard)
+        return run_tool(guard)
     except HookBlocked as blocked:
         return str(blocked)
 

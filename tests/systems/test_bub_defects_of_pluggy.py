@@ -162,7 +162,7 @@ def test_bub_XP9_removal_takes_effect_at_the_next_call_weak_receivers_go_and_rec
 
     asked.connect(recurse)
     asked()
-    said = [finding for finding in report(bus).findings if "which calls it again" in finding]
+    said = [finding for finding in report(bus).findings if "stop the recursion" in finding]
     assert said and "recurse" in said[0]
 
 
