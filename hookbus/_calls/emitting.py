@@ -213,8 +213,8 @@ def emit_invoked(call: Call, seat: Seat, began: float) -> None:
 
 
 def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
-    """Return a message if a receiver failed because it misused hookbus: it raised a verdict, wrote
-    to read-only data, or called its own hook.
+    """Return a message if a receiver misused hookbus: it raised a verdict, wrote to read-only data,
+    or called its own hook.
     """
     hook, kind = seat.signal.hook, name_of_class(type(error))
     if type(error) is TypeError and _texts(error) == _NOT_RAISABLE:

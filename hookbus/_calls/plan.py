@@ -191,8 +191,8 @@ def seats_of(
     hook: Hook, signal: HookSignal, found: Iterable[tuple[float, Connected]], served: Served,
     sender: Any = None,
 ) -> tuple[Seat, ...]:  # fmt: skip
-    """Return the seats of receivers at a hook, in order. Each receiver is passed with the distance
-    of its scope.
+    """Return the seats of receivers at a hook, in order. Each receiver is passed together with the
+    distance of its scope.
     """
     seats: list[Seat] = []
     for receiver in in_order(found):

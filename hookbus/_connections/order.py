@@ -11,11 +11,11 @@ from .receiver import Connected
 
 
 def in_order(receivers: Iterable[tuple[float, Connected]]) -> list[Connected]:
-    """Return the receivers of one role in the order in which they run. Each is passed with the
-    distance of its scope. Higher priority comes first, then nearer scope, then earlier connection.
-    `before=` and `after=` take precedence: the next receiver is always the first one whose
-    predecessors have all been placed. Of connections of one receiver with equal options, only the
-    first is returned.
+    """Return the receivers of one role in the order in which they run. Each receiver is passed
+    together with the distance of its scope. Receivers with a higher priority come first, then
+    receivers with a nearer scope, then earlier connections. `before=` and `after=` take precedence:
+    the next receiver is always the first one whose predecessors have all been placed. If several
+    connections of one receiver have equal options, only the first is returned.
 
     Raises:
         HookError: if `before=` and `after=` form a cycle.

@@ -54,13 +54,13 @@ class Connected(Tally):
         role: modify, guard, observe, around or answer.
         on_error: the failure policy of the receiver.
         is_weak: whether the callable is weakly referenced.
-        held: the callable or, if it is weakly referenced, a function that returns it or None.
-        key: its identity; a bound method is a new object at each access.
-        entry: its key among the connections of its sender. It is `key`, unless it has a handle.
-        module_spec: the spec of its module when it was connected.
-        is_on: whether the program has enabled it. `is_switched_off` is set by the operator.
+        held: the callable, or for a weak reference, a function that returns the callable or None.
+        key: the identity of the callable. A bound method is a new object at each access.
+        entry: the key of this connection in its scope. It is `key` if the connection has no handle.
+        module_spec: the spec of the callable's module at the time of the connection.
+        is_on: whether the program has enabled the receiver. An operator sets `is_switched_off`.
         is_by_name: whether a listener takes the event only as a keyword argument.
-        lost_results: the number of times that it returned None as an around although `call_next`
+        lost_results: for an around, the number of times that it returned None although `call_next`
             returned a result.
         seals_broken: the number of blocked calls in which the receiver ran and contents changed
             after a verdict.

@@ -59,7 +59,7 @@ class Scope(dict[tuple[Any, ...], Connected]):
         return min(made, key=lambda each: each.sequence, default=None)
 
     def add(self, new: Connected) -> None:
-        """Add a connection. It replaces the one of the same receiver, unless it has a handle."""
+        """Add a connection. Without a handle, it replaces the existing one of the same receiver."""
         old = self.get(new.entry)
         if old is not None:
             new.sequence = old.sequence
@@ -67,7 +67,7 @@ class Scope(dict[tuple[Any, ...], Connected]):
 
     @serialize_writers
     def drop(self, connected: Connected) -> bool:
-        """Remove exactly this connection. Return False if it was removed or replaced before."""
+        """Remove exactly this connection. Return False if it was already removed or replaced."""
         entry = connected.entry
         with suppress(KeyError):
             # Compare and delete in one line without a call, so that no other code can run in
@@ -245,7 +245,7 @@ class Registry:
         return [scope for scope in (self._shared.get(sender_id), self._own.get(sender_id)) if scope]
 
     def _of(self, sender_id: int, sender: Any) -> list[Scope]:
-        """Return the scopes of exactly this sender, and the scope of its name."""
+        """Return the scopes of exactly this sender and of its name."""
         found = [scope for scope in self._at(sender_id) if scope.is_of(sender)]
         if self._named and sender is not ANY and is_shared(sender):
             named = self._named.get(name_of_sender(sender))

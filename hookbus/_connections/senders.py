@@ -72,7 +72,7 @@ def describe(sender: Any, *, is_named: bool = False) -> str:
 
 
 def description_of(sender: Any, *, is_named: bool) -> Callable[[Any], str]:
-    """Return a description of this sender that applies to all senders of its class."""
+    """Return a function that describes this sender and all other senders of its class."""
     if is_named or is_class(sender) or type(sender) is FunctionType:
         return partial(describe, is_named=is_named)
     return _describe_instance

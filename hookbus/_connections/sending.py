@@ -108,7 +108,8 @@ class Sending(NamedSignal):
     def _callees(
         self, sender: Any, sent: dict[str, Any], wrap: Callable[..., Any] | None, *, is_async: bool
     ) -> Iterator[tuple[Callable[..., Any], Callable[..., Any]]]:
-        """Yield the receivers of a sender whose `when=` is true, in order, each with what to call.
+        """Yield the receivers of a sender whose `when=` is true, in order. Each is a pair: the
+        receiver, and the function to call for it.
         """
         self._was_asked = True
         for connected, function in self._in_order(sender):

@@ -181,9 +181,9 @@ class HookSignal(Sending):
         `with` statement.
 
         At the end of the block, only this connection is removed. It is separate from other
-        connections of the same receiver and sender: with equal options the receiver runs once, and
-        with other options it runs again. `sender`, `weak`, `options` and errors are those of
-        `connect`.
+        connections of the same receiver and sender. If their options are equal, the receiver runs
+        once; otherwise, it runs once for each connection. `sender`, `weak`, `options` and errors
+        are the same as in `connect`.
         """
         added = self._connect(receiver, sender, weak, options_of(**options), has_handle=True)
         return Connection(added)

@@ -33,8 +33,8 @@ class Loop:
         a future.
 
         Raises:
-            HookError: in the thread of the loop, because the loop would have to wait for itself.
-                Also if threads are greenlets, because the loop would block all of them.
+            HookError: in the thread of the loop, because the loop would have to wait for itself;
+                and if threads are greenlets, because the loop would block all greenlets.
         """
         import asyncio
 
