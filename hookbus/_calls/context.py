@@ -80,8 +80,8 @@ class HookContext(_Facts):
         kwargs: all arguments by parameter name. A `pre` modifier may assign `ctx.kwargs[name]`. In
             any other receiver, a write raises TypeError and the receiver fails.
         result: the current result in the phases that have a result, else None.
-        error: the exception in `error` and `finally`, else None.
-        outcome: how the call ended in `finally`, else None.
+        error: in `error` and `finally`, the exception of the call, or None.
+        outcome: in `finally`, the outcome of the call. In other phases, None.
         call_id: the number of the call, unique in this process.
         baggage: the values of the `with baggage(...)` blocks around the call.
         state: a dict that the receivers of this call share.

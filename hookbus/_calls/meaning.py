@@ -37,7 +37,9 @@ READY: Final = PLAIN.union(VERDICTS, [bool])
 def apply_pre_answer(
     call: Call, seat: Seat, answer: Any, values: tuple[Any, ...], draft: Any = None
 ) -> tuple[Any, ...]:
-    """Return the arguments after a `pre` modifier. They result from its draft and its answer."""
+    """Return the arguments after a `pre` modifier. The arguments result from the modifier's draft
+    and its answer.
+    """
     signature, kind = call.plan.signature, type(answer)
     before = dict(zip(signature.names, values))
     after = dict(before if draft is None else draft)
@@ -134,8 +136,8 @@ def value_of_answer(call: Call, seat: Seat, answer: Any) -> Any:
 
 
 def block_asking(call: Call, seat: Seat, answer: Ask) -> NoReturn:
-    """Block the call, because a receiver that is not a `pre` guard returned `Ask`. Such an answer
-    is not sent to an approver, and the call must not continue as if it were approved.
+    """Block the call, because a receiver that is not a `pre` guard returned `Ask`. hookbus does not
+    send such an answer to an approver, and the call must not continue as if it were approved.
     """
     try:
         wrong_return(seat, answer, "None or Block(reason)")

@@ -214,8 +214,8 @@ def on_error(
 
 
 def more_urgent(out: BaseException | None, ending: BaseException) -> BaseException:
-    """Return the more urgent of two exceptions. It is the first one, unless the first is an
-    `Exception` and the second is not.
+    """Return the more urgent of two exceptions. The result is the first exception, unless the first
+    is an `Exception` and the second is not.
     """
     if out is None or (is_a(out, Exception) and not is_a(ending, Exception)):
         return ending

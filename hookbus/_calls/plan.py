@@ -50,7 +50,7 @@ class Seat:
 
 @attrs.frozen(eq=False)
 class Phase:
-    """The seats of one phase by role, each role in order. Arounds are in `modify`."""
+    """The seats of one phase by role, in order within each role. Arounds are in `modify`."""
 
     modify: tuple[Seat, ...] = ()
     guard: tuple[Seat, ...] = ()

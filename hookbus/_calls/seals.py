@@ -106,8 +106,8 @@ def _is_equal(now: Any, before: Any) -> bool:
 
 
 def break_seal(call: Call, seal: Seal, values: dict[str, Any], phase: str) -> NoReturn:
-    """Block a call because contents were changed after its guards checked them. Each receiver that
-    ran in between gets one count in `seals_broken`.
+    """Block a call because contents were changed after its guards checked them. The `seals_broken`
+    counter of each receiver that ran in between is increased.
 
     Args:
         values: the sealed values by name. The names are those of the arguments, or `"result"` or

@@ -234,8 +234,8 @@ class Writer(Turns):
 
     @cached_property
     def _nested(self) -> Callable[..., Any]:
-        """The function that creates the arounds of an attempt that patches or repeats. It is
-        compiled once.
+        """The function that creates the arounds of an attempt that patches or repeats. The function
+        is compiled once.
         """
         self.flags.add("nested")
         nexts = "(" + "".join(f"next_{i}, " for i in range(self.count)) + ")"

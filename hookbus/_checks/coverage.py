@@ -34,8 +34,8 @@ def check_required(bus: Any, name: str, phase: str, sender: Any, default: Any) -
         default: the bus to which a guard may have been connected by mistake.
 
     Raises:
-        HookError: as in `check_guarded`, and if nothing declares the hook. For `tool_call`, also if
-            an agent framework is imported without its adapter.
+        HookError: as in `check_guarded`, and if nothing declares the hook. For `tool_call`, the
+            error is also raised if an agent framework is imported without its adapter.
     """
     if name == TOOL_HOOK and sender is None:
         check_adapters()
@@ -119,8 +119,8 @@ classmethod.
 
 
 def _callers(hooks: list[Hook], holders: list[Held]) -> Iterator[tuple[str, Whose]]:
-    """Yield each class or function that declares one of the hooks, as a description and its data as
-    a sender.
+    """Yield each class or function that declares one of the hooks: its description, and the data
+    that identify it as a sender.
     """
     for hook in hooks:
         if getattr(hook.body, "__isabstractmethod__", False):

@@ -59,7 +59,9 @@ class Scope(dict[tuple[Any, ...], Connected]):
         return min(made, key=lambda each: each.sequence, default=None)
 
     def add(self, new: Connected) -> None:
-        """Add a connection. Without a handle, it replaces the existing one of the same receiver."""
+        """Add a connection. A connection without a handle replaces the existing connection of the
+        same receiver.
+        """
         old = self.get(new.entry)
         if old is not None:
             new.sequence = old.sequence

@@ -134,7 +134,8 @@ class NamedSender:
         return cls._by_name.setdefault(name, cls(name, sender))
 
     def __call__(self) -> Any:
-        """Return the class or function that currently has the name, or else the latest known one.
+        """Return the class or function that currently has the name, or else the latest known class
+        or function with this name.
         """
         for held in _held_as(self.name):
             if isinstance(held, (type, FunctionType)) and name_of_sender(held) == self.name:

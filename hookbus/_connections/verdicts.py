@@ -97,8 +97,8 @@ class Ask:
         bind: the names of the baggage values that the approval is bound to. `bind=("user",)` covers
             equal calls of this user in any session. `bind=()` covers equal calls of any user. None
             means all values in the baggage.
-        roles: the names of roles. Each approver must have one of these roles according to the
-            people of the `approvals.Store`.
+        roles: the names of roles. Each approver must have one of these roles in the people of the
+            `approvals.Store`.
         approvals: the number of different people that must approve the call. With `roles` or
             several approvals, the user of the call cannot approve it, and each approver's name must
             be proven.

@@ -103,9 +103,9 @@ class Hook:
 
     @property
     def whole(self) -> Any:
-        """For a stream whose last item contains the whole result and is not passed to the caller,
-        the class of this item. Otherwise None. A replacement for such a result is one item and not
-        an iterable of items.
+        """The class of a stream's last item, if this item contains the whole result and is not
+        passed to the caller. Otherwise None. Otherwise None. A replacement for such a result is one
+        item and not an iterable of items.
         """
         return getattr(self.body, "__hookbus_whole__", None) if self.is_stream else None
 
@@ -134,8 +134,8 @@ class Hook:
         raise NotImplementedError
 
     def see(self, values: tuple[Any, ...]) -> None:
-        """Record the arguments that are dicts by value or annotation. This happens when a plan is
-        created.
+        """Record the arguments that are dicts by value or annotation. hookbus calls this method
+        when it creates a plan.
         """
         seen = set(self.seen_dicts)
         for parameter, value in zip(self.parameters, values):

@@ -247,8 +247,8 @@ class RunTable(RunMap):
 
 class InstanceRuns(RunMap):
     """The functions that run the calls of one object with its own receivers. When the receivers
-    change, a new instance replaces this one. Code that is still building a plan then stores it in
-    the old instance.
+    change, a new instance replaces this instance. Code that is still building a plan then stores it
+    in the old instance.
     """
 
     def __init__(self, owner: object = None, end: Callable[..., Any] | None = None) -> None:

@@ -11,23 +11,19 @@ from ..exceptions import HookBlocked, HookError
 
 
 class Site(NamedTuple):
-    """The settings and the position of a hookable, for the class of one first argument.
+    """The settings and the position of a hookable, for the class of one first argument. An override
+    inherits each setting for which it has no value of its own.
 
     Attributes:
         attribute: the attribute name of the hookable in the class, or None for a function or
             staticmethod.
         is_owner: whether the hookable is the first with its name in the MRO. Only the first
             hookable runs receivers. The others run their bodies directly.
-        is_guarded: whether a call is blocked if no guard covers it. An override inherits this
-            setting unless it has its own setting.
-        on_block: a function that returns the value for the caller of a blocked call. Inherited in
-            the same way.
+        is_guarded: whether a call is blocked if no guard covers it.
+        on_block: a function that returns the value for the caller of a blocked call.
         is_sealed: whether a call is blocked if contents of arguments change after the guards.
-            Inherited in the same way.
-        passes: the exceptions of the body that pause the call and are not failures. Inherited in
-            the same way.
-        identity: a function that returns the string by which approvals identify a sender. Inherited
-            in the same way.
+        passes: the exceptions of the body that pause the call and are not failures.
+        identity: a function that returns the string by which approvals identify a sender.
     """
 
     attribute: str | None

@@ -96,8 +96,8 @@ def _places_below(hook: Hook) -> Iterator[tuple[type, str]]:
 
 
 def class_of(hook: Hook, looked_at: Callable[[], list[type]]) -> type | None:
-    """Return the class that has a hookable as a method. It is one of these classes, or is found by
-    its qualified name.
+    """Return the class that has a hookable as a method. The class is one of the classes from
+    `looked_at`, or is found by its qualified name.
     """
     for cls in (_named_class(hook), *looked_at()):
         if cls is not None and any(held is hook for _, held in hooks_in((cls,))):

@@ -42,8 +42,8 @@ class Switchboard:
     Attributes:
         events: the signal that delivers events.
         signals: the signals of hooks, by hook and phase.
-        looked_at: the classes that receivers were connected to, or whose methods were called. Each
-            has the hooks whose overrides were already searched.
+        looked_at: the classes that receivers were connected to, or whose methods were called. The
+            value for a class is the set of hooks whose overrides were already searched.
         required: the hooks whose calls are blocked if no guard covers them, as set by an operator.
         apply_switches: a function that applies an operator's settings to a new connection. It is
             None if there are no settings.
