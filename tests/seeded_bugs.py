@@ -2702,7 +2702,7 @@ FLEET = [
     Bug('fleet: a later answer replaces the first', 'fleet/approvals.sql',
         'WHERE id = p_id AND kind IS NULL AND lapsed IS NULL AND answer_by > moment\n        AND',
         'WHERE id = p_id AND lapsed IS NULL AND answer_by > moment\n        AND',
-        'tests/fleet/test_approvals.py'),
+        'tests/fleet/as_store/test_store.py'),
     Bug('fleet: an approval counts for whoever is named', 'fleet/approvals.sql',
         "    IF NOT is_proven(p_name) THEN RETURN 'unproven'; END IF;\n    IF person",
         "    IF person",

@@ -85,10 +85,13 @@ def list_(*, all: Flag = False, kept: Kept = Kept(), shown: Shown = TABLES) -> N
         print_json([attrs.asdict(case) for case in cases])
         return
     rows = [
-        {"id": case.request.id, "asked": clock(case.asked, is_long=True),
-         "state": case.state if all else None, "hook": case.request.hook,
-         "question": case.request.question.replace("\n", "; "),
-         "session": case.request.baggage.get("session")} for case in cases
+        {
+            "id": case.request.id, "asked": clock(case.asked, is_long=True),
+            "state": case.state if all else None, "hook": case.request.hook,
+            "question": case.request.question.replace("\n", "; "),
+            "session": case.request.baggage.get("session"),
+        }
+        for case in cases
     ]  # fmt: skip
     print_rows(rows, "no pending requests", is_whole=True)
     unanswered = sum(case.state == "expired" and case.answer is None for case in history)

@@ -51,7 +51,7 @@ class Status:
 
 @named_options
 class Fleet:
-    """A schema of a Postgres database (version 13 or newer) that agents on several machines share.
+    """One schema of a Postgres database (13 or newer) that agents on several machines share.
 
     You can use it from any thread, and in a forked process. No operation waits longer than 5
     seconds for the server. After an outage, all functions resume automatically.
@@ -96,23 +96,21 @@ class Fleet:
         operators: str | Iterable[str] = (), portals: str | Iterable[str] = (),
         people: AnyPeople | None = None,
     ) -> None:  # fmt: skip
-        """Create or update a fleet as the owner of the database. You can call it again at any time.
+        """Create or update a fleet, as the owner of the database.
 
         Args:
             url: the URL of the database, including the role that will own the schema.
             schema: the name of the schema.
-            agents: the names of the roles for agents. These roles own nothing, cannot read tables,
-                and can execute only a few functions.
-            operators: the names of the roles that can also read events, answer requests, and kill
-                or switch. Each role answers as the person with the name of the role.
-            portals: the names of the roles for programs that sign people in. These roles have all
-                rights of an operator, and can also answer for any person.
+            agents: the roles for agents, which can only execute a few functions.
+            operators: the roles that can also read events, answer requests, and kill or switch.
+                Each role answers as the person with the name of the role.
+            portals: the roles for programs that sign people in. They have all rights of an
+                operator, and can also answer for any person.
             people: all people who can approve, for `Ask(..., roles=..., approvals=...)`: a TOML
                 file or mapping of names to roles, as for `approvals.Store`. None changes nothing.
 
         Raises:
-            HookError: if an argument is invalid, or if the server rejects the change. In both
-                cases, nothing has changed.
+            HookError: if an argument is invalid or the server rejects it. Nothing has changed.
         """
         make(url, schema, agents, operators, portals, people)
 

@@ -15,7 +15,7 @@ from .test_approvals import parked as parked_plainly
 
 def test_parallel_processes_use_a_rule_as_often_as_it_says(made, postgres, tmp_path):
     rounds, uses = 20, 25
-    first, *racers = begin_racers(postgres, made.schema, tmp_path, 4, rounds)
+    first, *racers = begin_racers(postgres, made.schema, tmp_path, (1, 2, 2), rounds)
     assert first.communicate("go\n", timeout=60)[0] == ""
     person = made.open("operator").approvals()
     request, *_ = person.pending()
