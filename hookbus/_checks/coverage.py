@@ -188,9 +188,9 @@ def _in_vain(signals: list[HookSignal], phase: str) -> Iterator[str]:
     for signal in signals:
         for receiver in signal.connections():
             if receiver.role == "guard":
-                yield f"{receiver.label} does not count: it {_why(receiver, signal, phase)}"
+                yield f"{receiver.label} is not sufficient: it {_why(receiver, signal, phase)}"
             elif signal.phase == phase and may_block(receiver):
-                yield f"{receiver.label} does not count: it is not a guard; write role='guard'"
+                yield f"{receiver.label} is not sufficient: it is not a guard; write role='guard'"
 
 
 def may_block(receiver: Connected) -> bool:

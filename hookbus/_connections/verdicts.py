@@ -55,8 +55,8 @@ def _names(bind: Any) -> tuple[str, ...] | None:
     if not all(isinstance(name, str) for name in names):
         example = bind if isinstance(bind, str) else "user"
         raise HookError(
-            f"Ask(bind={bind!r:.60}): bind= takes the names of baggage that the approval is for; "
-            f"write bind=({example!r},)"
+            f"Ask(bind={bind!r:.60}): bind= takes the names of baggage values, for which "
+            f"the approval is valid; write bind=({example!r},)"
         )
     return names
 
