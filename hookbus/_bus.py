@@ -122,7 +122,8 @@ class Bus:
         that are declared later.
 
         Raises:
-            HookError: if no method is marked or one cannot be connected. Then nothing is connected.
+            HookError: if no method is marked, or if a method cannot be connected. Then no method is
+                connected.
         """
         with ExitStack() as registered:
             for attribute, name, options in marked(plugin):
@@ -151,8 +152,8 @@ class Bus:
         Raises:
             HookError: if a class or function has no sufficient guard, if the hook is not declared,
                 or if overrides of it are not hooked. The message names the class or function, and
-                explains why each existing guard is not sufficient. For `tool_call` without a
-                sender, also if an agent framework is imported without an installed adapter.
+                says why each existing guard is not sufficient. For `tool_call` without a sender,
+                the error is also raised if an imported agent framework has no installed adapter.
         """
         self._checks.require_guard(hook, phase, sender, default_bus)
 
@@ -237,7 +238,7 @@ class Bus:
                 they have no time limit.
             guards: a `hookbus.guards.redact`, which redacts strings of at most 4,000 characters.
             function: a function that takes the name of a value and the value, which is a string, a
-                number, True, False or None. It returns the replacement.
+                number, True, False or None. The function returns the replacement.
 
         Returns:
             A function that stops this redaction.
@@ -276,8 +277,8 @@ class Bus:
         to later connections and hooks.
 
         Args:
-            shadow: the names of guards that run without blocking. This has no effect on a locked
-                guard.
+            shadow: the names of guards that run without blocking. The setting has no effect on a
+                locked guard.
             require_guard: the names of hooks whose calls are blocked if no guard covers them.
         """
         self._operator.prepare(shadow, require_guard)

@@ -60,8 +60,8 @@ def hookable(
 
     The decorator works on `def`, `async def`, generators and async generators, as methods or
     functions. It can be under or above `@classmethod` and `@staticmethod`. The result is a plain
-    function with the signature, annotations and docstring of the original. It is async if the
-    original is async. To decorate a function twice has no further effect.
+    function with the signature, annotations and docstring of the original. The result is async if
+    the original is async. To decorate a function twice has no further effect.
 
     Args:
         name: the name of the hook. Its signals are called `pre_<name>`, `post_<name>` and so on.

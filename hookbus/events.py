@@ -169,7 +169,7 @@ class Blocked(Event):
         code: the reason, as a short identifier for programs.
         details: additional data that only events contain.
         enforced: whether the call was really blocked. It is False for a guard in shadow mode.
-        asked: whether a guard in shadow mode would have required an approval instead of a block.
+        asked: whether a guard in shadow mode would have required approval instead of a block.
     """
 
     receiver: str
@@ -233,7 +233,7 @@ class Finished(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Lost(Event):
-    """A weakly referenced receiver was garbage collected although its sender still exists."""
+    """A weakly referenced receiver was garbage-collected while its sender still exists."""
 
     _is_of_call = False
 

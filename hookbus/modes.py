@@ -104,8 +104,7 @@ class Answers(Generic[T_co, R_co]):
 
 @attrs.frozen
 class Reject:
-    """A mode yields this object to reject an answer. The answer then counts as a failure of its
-    receiver.
+    """A mode yields this object to reject an answer. The receiver of the answer has then failed.
 
     Attributes:
         answer: the answer that the mode received.

@@ -235,7 +235,7 @@ def test_a_guard_that_is_switched_off_satisfies_no_requirement_after_a_reconnect
     bus.switch("agrees", "disable", by="ada")
     agrees.disconnect()
     bus.signal("pre_pay").connect(lambda pay: None, role="guard", name="agrees")
-    with pytest.raises(HookError, match="agrees .* does not count: it is disabled"):
+    with pytest.raises(HookError, match="agrees .* is not sufficient: it is disabled"):
         bus.require_guard("pay")
     with pytest.raises(HookBlocked):
         pay()

@@ -130,7 +130,7 @@ def test_a_method_may_name_its_object_as_the_sender_and_receivers_ask_for_it_by_
 
 def test_one_guard_of_any_watches_over_all_of_it_and_one_of_a_class_does_not(bus, call):
     bus.signal("pre_tool_call").connect(stop, sender=Tool, role="guard")
-    with pytest.raises(HookError, match="stop .* does not count: .* the class Tool only"):
+    with pytest.raises(HookError, match="stop .* is not sufficient: .* the class Tool only"):
         bus.require_guard("tool_call")
     bus.require_guard("tool_call", sender=Shell)
     bus.signal("pre_tool_call").connect(stop, role="guard")

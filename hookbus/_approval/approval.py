@@ -54,11 +54,11 @@ class Approver(Protocol):
         ...
 
     def digest(self, facts: Mapping[str, Any]) -> str:
-        """Return the digest of the call to approve. Raise HookError if this is impossible."""
+        """Return the digest of the call to approve. Raise HookError if the call has no digest."""
         ...
 
     def is_inner(self, outer: Approval, facts: Mapping[str, Any]) -> bool:
-        """Return whether a nested call is the approved call, which its body passes on."""
+        """Return whether a nested call is the approved call, passed on by that call's body."""
         ...
 
     def request(self, facts: Mapping[str, Any]) -> Any:
@@ -257,7 +257,7 @@ class Approval(Unapproved):
         return self._digest(values) == self.digest
 
     def _accept(self, seat: Seat, values: tuple[Any, ...], verdict: Any) -> bool:
-        """Apply an approval, or block a denied call. Return whether the call waited."""
+        """Apply an approval, or block the call. Return whether the call waited for the answer."""
         call, (asking, ask) = self.call, self._approved[0]
         if isinstance(verdict, Block):
             block(call, asking, attrs.evolve(verdict, code=verdict.code or ask.code))
@@ -296,7 +296,7 @@ def _is_covered(ask: Ask, approved: Ask) -> bool:
 
 
 def _seat_of(call: Call, approver: Approver) -> Seat:
-    """Return the seat of the approver. A failure of the approver is handled like a guard's."""
+    """Return the seat of the approver. hookbus handles its failures like failures of a guard."""
     signal = call.plan.hook.bus.signal(f"pre_{call.plan.hook.name}")
     options = {"name": approver.name, "timeout": approver.timeout}
     seat = seat_of_guard(signal, approver.ask_async, approver.function, **options)

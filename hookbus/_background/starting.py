@@ -36,7 +36,8 @@ class Background(BackgroundTasks):
 
         Raises:
             HookError: if too many observers are running, in which case this observer is dropped.
-                Also if the observer is async but no asyncio event loop is running.
+                The error is also raised if the observer is async but no asyncio event loop is
+                running.
         """
         if not call.inside:  # the call may have ended when the event is emitted
             call.parent_id = enclosing()

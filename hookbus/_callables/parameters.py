@@ -140,9 +140,9 @@ def _with_sender(
     with_sender: bool, only: tuple[str, ...], either: tuple[str, ...], has_star: bool,
     keyword_only: tuple[str, ...], takes_all: bool, optional: set[str], *, leads: bool,
 ) -> Parameters | None:  # fmt: skip
-    """Return these parameters with the first one as the sender's, or None if no parameter can take
-    the sender. `leads` means that arguments are passed by position where possible, even if keywords
-    are allowed.
+    """Return these parameters, with the first as the parameter of the sender. Return None if no
+    parameter can take the sender. `leads` means that arguments are passed by position where
+    possible, even if keywords are allowed.
     """
     sender = None
     if with_sender and only:

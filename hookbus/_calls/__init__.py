@@ -1,1 +1,1 @@
-"""One call: the receivers that run, their order, and the meaning of their answers."""
+"""Run one call: its receivers, their order, and the meaning of their answers."""

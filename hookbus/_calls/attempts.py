@@ -1,8 +1,9 @@
-"""The rare paths of arounds: changed, repeated and late attempts, and changes to the result.
+"""Handle rare cases of arounds: attempts that patch, repeat or come late, and changes to the
+result.
 
-Each level of arounds has a mark. The mark is 0 before `call_next` is called, and `BEGUN` while the
-inner code runs or after it raised. Otherwise, it records how the inner code ended. `ENDED` is added
-when the around has ended.
+Each level of arounds has a mark. The mark is 0 before `call_next` is called. It is `BEGUN` while
+the inner code runs, or after the inner code raised. Otherwise, the mark says how the inner code
+ended. `ENDED` is added when the around has ended.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ MARKS: Final = {
 
 
 def check_open(call: Call, is_late: bool) -> None:
-    """Reject an attempt after the end of the call or of an outer around."""
+    """Raise an exception for an attempt after the end of the call or of an outer around."""
     if call.blocked is not None:
         raise_block(call)
     if call.paused is not None:
@@ -45,15 +46,17 @@ def check_open(call: Call, is_late: bool) -> None:
 
 
 def pause(call: Call, error: BaseException) -> CallPaused:
-    """Return the exception that arounds get when the method raises one to hand control back."""
+    """Return the exception that arounds get when the method hands control back to its framework
+    with an exception.
+    """
     call.inner = paused = CallPaused(error)
     call.paused = call.paused or paused
     return paused
 
 
 def end_pause(call: Call) -> NoReturn:
-    """Raise the exception with which the method handed control back, exactly as the
-    undecorated method would raise it.
+    """Raise the exception with which the method handed control back, exactly as the undecorated
+    method would raise it.
     """
     error: BaseException = call.paused.error  # type: ignore[union-attr]
     context = error.__context__
@@ -65,8 +68,8 @@ def end_pause(call: Call) -> NoReturn:
 
 
 def apply_around_answer(call: Call, seat: Seat, answer: Any, mark: int, last: Any) -> Any:
-    """Return the result that an around's answer represents. Emit a change if it differs from the
-    inner result.
+    """Return the result that an around's answer represents. Emit a change if the result differs
+    from the inner result.
     """
     has_run = mark in (RETURNED, REPLACED)
     if call.blocked is not None:
@@ -80,7 +83,7 @@ def apply_around_answer(call: Call, seat: Seat, answer: Any, mark: int, last: An
 
 
 def record_attempt(call: Call, depth: int, mark: int, began: float) -> None:
-    """Record how an attempt ended, for `Attempted`."""
+    """Record how an attempt ended, for the event `Attempted`."""
     outcome = "returned" if mark == RETURNED else "replaced"
     # If the attempt returned, a currently handled exception belongs to the caller.
     if mark not in (RETURNED, REPLACED) and (error := sys.exc_info()[1]) is not None:
@@ -89,7 +92,7 @@ def record_attempt(call: Call, depth: int, mark: int, began: float) -> None:
 
 
 def emit_attempts(call: Call, seat: Seat, depth: int) -> None:
-    """Emit the attempts of an around if it made several."""
+    """Emit the attempts of an around if the around made several attempts."""
     tries = call.tries.pop(depth, ())
     if len(tries) > 1:
         for number, (outcome, seconds, ended) in enumerate(tries, 1):
@@ -103,8 +106,8 @@ def emit_attempts(call: Call, seat: Seat, depth: int) -> None:
 
 
 def opened(call: Call, seat: Seat, source: Any) -> Any:
-    """Return the generator that an around of a stream returned, or raise HookError if it is not
-    one.
+    """Return the generator that an around of a stream returned. Raise HookError if the object is
+    not a generator.
     """
     needed = "asend" if call.plan.hook.is_async else "send"
     if hasattr(type(source), needed) and not is_awaitable(source):
@@ -117,7 +120,7 @@ def opened(call: Call, seat: Seat, source: Any) -> Any:
 
 
 def recorded(call_next: Any, opened: list[Any]) -> Any:
-    """Return a `call_next` that records each stream that it opens, so that streams that an around
+    """Return a `call_next` that records each stream that it opens. The streams that an around
     abandons are closed when the around ends.
     """
 
@@ -150,7 +153,7 @@ async def closed_async(call: Call, opened: list[Any]) -> None:
 
 def as_items(items: Any, *, is_async: bool, whole: Any = None) -> Any:
     """Return an object that yields items through `send`, `throw` and `close`. If the stream has a
-    type for its result as a whole, such a result becomes the only item.
+    type for the whole result, a result of this type becomes the only item.
     """
     if whole is not None:
         items = items, whole(items)

@@ -1,7 +1,7 @@
-"""Context variables that listeners of `Started` set for a stream, such as the current span. The
-variables apply while the body runs, but not in its reader between two items.
+"""Handle context variables that listeners of `Started` set for a stream, such as the current span.
+The variables apply while the body runs, but not while the consumer runs between two items.
 
-The body runs in the context of its reader, which may be another task or thread for each item.
+The body runs in the context of its consumer, which may be a different task or thread for each item.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ _UNSET: Final = object()
 
 
 class Carried:
-    """The context variables that listeners have set, with the values of the inactive side.
+    """The context variables that listeners have set, with the values of the side that is not
+    running.
 
     Attributes:
-        inner: the body's values, while the reader runs.
-        outer: the reader's values, while the body runs; else None.
+        inner: the body's values, while the consumer runs.
+        outer: the consumer's values while the body runs, else None.
     """
 
     def __init__(self, variables: list[ContextVar[Any]], outer: list[Any]) -> None:
@@ -29,8 +30,8 @@ class Carried:
 
 
 def changes_since(before: Context) -> Carried | None:
-    """Return the variables that were set after the context was copied, or None if there are
-    none.
+    """Return the variables that were set after the context was copied, or None if no variable was
+    set.
     """
     set_now = [
         variable for variable, value in copy_context().items()
@@ -42,8 +43,8 @@ def changes_since(before: Context) -> Carried | None:
 
 
 def leave_context(carried: Carried) -> None:
-    """Restore the reader's values if the body's values are active. An interrupt may cause a second
-    call, which does nothing.
+    """Restore the consumer's values if the body's values are active. After an interrupt, this
+    function may be called twice. The second call does nothing.
     """
     if carried.outer is not None:
         carried.inner = [_value_of(variable) for variable in carried.variables]
@@ -54,7 +55,7 @@ def leave_context(carried: Carried) -> None:
 
 
 def enter_context(carried: Carried) -> None:
-    """Restore the body's values, and save the values of the current reader."""
+    """Restore the body's values, and save the values of the current consumer."""
     carried.outer = [_value_of(variable) for variable in carried.variables]
     for variable, value in zip(carried.variables, carried.inner, strict=True):
         if value is not _UNSET:

@@ -1,4 +1,4 @@
-"""The context of one call for its receivers, and the record of rare facts about the call."""
+"""The context of a call for its receivers, and rare facts about the call."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ FIXED_CONTEXT: Final = "ctx is read-only: return the changes instead"
 
 
 class ReadOnly(MutableMapping[str, Any]):
-    """The arguments of a call, for receivers that may not change them.
+    """The arguments of a call, for receivers that must not change them.
 
-    A write raises TypeError and is recorded. It counts as a failure of the receiver even if the
-    receiver catches the exception.
+    A write raises TypeError and is recorded. The receiver then fails, even if it catches the
+    exception.
     """
 
     __slots__ = ("_bindings", "tampered")
@@ -59,7 +59,7 @@ class ReadOnly(MutableMapping[str, Any]):
 
 @dataclass_transform(frozen_default=True)
 class _Facts:
-    """The attributes of a context, before it becomes read-only."""
+    """The attributes of a context before the context becomes read-only."""
 
     __slots__ = (
         "baggage", "call_id", "error", "hook", "is_async", "kwargs", "outcome", "phase", "result",
@@ -68,24 +68,23 @@ class _Facts:
 
 
 class HookContext(_Facts):
-    """The context of one call. A receiver gets it as the parameter `ctx`.
+    """The context of one call. A receiver gets the context as the parameter `ctx`.
 
-    hookbus creates the context. The context is read-only: assigning an attribute raises
+    hookbus creates the context. It is read-only: an assignment to an attribute raises
     AttributeError.
 
     Attributes:
         hook: the name of the hook.
         phase: the phase in which the receiver is called.
         sender: the object whose method runs.
-        kwargs: every argument, by parameter name. A `pre` modifier may assign
-            `ctx.kwargs[name]`. In any other receiver, a write raises TypeError and counts as a
-            failure of the receiver.
-        result: the current result, if the phase has one, else None.
-        error: the exception, in `error` and `finally`, else None.
-        outcome: how the call ended, in `finally`, else None.
+        kwargs: all arguments by parameter name. A `pre` modifier may assign `ctx.kwargs[name]`. In
+            any other receiver, a write raises TypeError and the receiver fails.
+        result: the current result in the phases that have a result, else None.
+        error: in `error` and `finally`, the exception of the call, or None.
+        outcome: in `finally`, the outcome of the call. In other phases, None.
         call_id: the number of the call, unique in this process.
         baggage: the values of the `with baggage(...)` blocks around the call.
-        state: a dict for this call, shared by its receivers.
+        state: a dict that the receivers of this call share.
         is_async: whether the caller awaits the call.
     """
 
@@ -120,14 +119,16 @@ class HookContext(_Facts):
         return describe(self.sender)
 
     def snapshot(self) -> HookContext:
-        """Return a separate context whose `kwargs` and `result` are deep copies. A value that
-        cannot be copied raises an exception.
+        """Return a separate context whose `kwargs` and `result` are deep copies. If a value cannot
+        be copied, the method raises an exception.
         """
         copied = copy.deepcopy(dict(self.kwargs)), copy.deepcopy(self.result)
         return self.__replace__(kwargs=copied[0], result=copied[1])
 
     def __replace__(self, **changes: Any) -> HookContext:
-        """Return a copy with some attributes changed; `copy.replace` of Python 3.13 uses it."""
+        """Return a copy with some changed attributes. `copy.replace` of Python 3.13 calls this
+        method.
+        """
         return make_context(**{**_values(self), **changes})
 
 
@@ -158,11 +159,11 @@ def _values(context: _Facts) -> dict[str, Any]:
 
 
 class CallNext(Protocol[R_co]):
-    """The type of `call_next`. An around calls it to run the inner arounds and the method.
+    """The type of `call_next`. An around calls `call_next` to run the inner arounds and the method.
 
-    Its type parameter is the return type of a call: `CallNext[str]` for a plain method,
-    `CallNext[Awaitable[str]]` for an async one, `CallNext[Iterator[str]]` and
-    `CallNext[AsyncIterator[str]]` for streams. Use it only for annotations.
+    Its type parameter is the return type of a call: `CallNext[str]` for a plain method and
+    `CallNext[Awaitable[str]]` for an async method. For streams, use `CallNext[Iterator[str]]` and
+    `CallNext[AsyncIterator[str]]`. Use this type only in annotations.
     """
 
     def __call__(self, **patch: Any) -> R_co:
@@ -181,7 +182,7 @@ gets its start or end. The list is empty when that call has ended.
 
 
 class _Made:
-    """A value that is created on first access."""
+    """An attribute whose value is created on first access."""
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
         self._make = make
@@ -198,32 +199,32 @@ class Call:
     object.
 
     Attributes:
-        plan: the receivers of the call.
+        plan: the plan that contains the receivers of the call.
         sender: the object whose method runs.
         described: the description of the sender, after its first use.
-        id: its number.
-        parent_id: the number of the observed call that made it.
-        began: the value of `time.perf_counter` when it started.
-        labels: its labels, for a call to a common hook whose start or end has a listener.
+        id: the number of the call.
+        parent_id: the number of the observed call that made this call.
+        began: the value of `time.perf_counter` when the call started.
+        labels: the labels of the call, if its start or end has a listener.
         state: the value of `ctx.state`.
-        results: the inner result of each around, by its depth, if a listener gets changes.
-        tries: the attempts of each around, by its depth, for `Attempted`.
-        blocked: the seat of the receiver and its verdict, when the call is blocked.
+        results: the inner result of each around by its depth, if a listener gets changes.
+        tries: the attempts of each around by its depth, for `Attempted`.
+        blocked: the receiver's seat and the verdict that blocked the call, or None.
         blocked_value: the value that the caller of a blocked call gets instead of an exception, or
             NOTHING.
-        inner: the last exception raised inside an around. Arounds that it merely passes through
-            have not failed.
-        broken: the exception of a failed receiver with `on_error="raise"`. It must reach the
-            caller, even if an around suppresses it.
-        own_cancel: a CancelledError that a receiver raised itself. It reaches the caller.
+        inner: the last exception raised inside an around. An around fails only if it raises another
+            exception.
+        broken: the exception of a failed receiver with `on_error="raise"`. The caller gets this
+            exception even if an around suppresses it.
+        own_cancel: a CancelledError that a receiver raised itself. The caller gets this exception.
         paused: the exception that arounds get after the method has handed control back to its
             framework.
-        is_over: whether the arounds have ended. After that, attempts that they left running have no
+        is_over: whether the arounds have ended. Attempts that are still running after that have no
             effect.
-        cancels: the number of cancellation requests to the caller's task when the call ended. Any
-            further request concerns the caller.
+        cancels: the number of cancellation requests to the caller's task when the call ended. Every
+            later request concerns the caller.
         arguments: the arguments of the last attempt that patched or repeated, for later receivers.
-        outer: the value of `ENCLOSING` outside the call; `inside` is the value within the call.
+        outer: the value of `ENCLOSING` outside the call. `inside` is the value within the call.
         carried: the context variables that listeners of `Started` set for the body of a stream.
         said: the answer of the current receiver, for `Invoked`.
     """

@@ -1,5 +1,4 @@
-"""Emit the events of a call (start, end, changes, failures), each to the listeners of its kind.
-"""
+"""Emit the events of a call (start, end, changes and failures) to their listeners."""
 
 from __future__ import annotations
 
@@ -52,7 +51,7 @@ _NOT_RAISABLE: Final = ("exceptions must derive from BaseException",)
 def emit_started(
     call: Call, values: Mapping[str, Any] | None, labels: Mapping[str, Any] | None = None
 ) -> None:
-    """Emit the start of a call whose start or end has a listener, with its labels."""
+    """Emit the start of a call with its labels, if the start or end has a listener."""
     call.outer = outer = ENCLOSING.get()
     call.parent_id = outer[0] if outer else None
     call.inside = [call.id]
@@ -87,8 +86,8 @@ def emit_stream_started(
 
 
 def _label(value: Any) -> str:
-    """Return a short string: the value if it is a short string, else the object's name or its
-    class.
+    """Return a label as a string: the value itself if it is a short string, else the object's name
+    or class.
     """
     if type(value) is int:
         value = str(value)
@@ -110,8 +109,8 @@ def enclosing() -> int | None:
 
 
 def emit_finished(call: Call, outcome: str, error: BaseException | None, result: Any) -> None:
-    """Emit the end of a call whose start was emitted. An interrupt may have prevented the start, or
-    may cause a second call to this function.
+    """Emit the end of a call whose start was emitted. An interrupt may prevent the start, or may
+    cause a second call to this function.
     """
     if ENCLOSING.get() is call.inside:
         ENCLOSING.set(call.outer)
@@ -136,15 +135,17 @@ def emit_finished(call: Call, outcome: str, error: BaseException | None, result:
 
 
 def emit(call: Call, kind: type[Event], **facts: Any) -> bool:
-    """Emit an event to the listeners of its kind. Return whether there was a listener. The event
-    gets the current time, unless `facts` contains `at`.
+    """Emit an event to the listeners of its kind. Return whether any listener received the event.
+    The event gets the current time unless `facts` contains `at`.
     """
     template = call.plan.templates.get(kind)
     return template is not None and _emit(call, kind, {**template, "at": time.time(), **facts})
 
 
 def _emit(call: Call, kind: type[Event], fields: dict[str, Any]) -> bool:
-    """Complete the fields of an event and deliver it. Return whether it had a listener."""
+    """Complete the fields of an event, and deliver the event. Return whether any listener received
+    it.
+    """
     around = current_baggage()  # inlined, because this runs for every event
     if not around.is_fixed:
         around = Baggage(copy_containers(around))
@@ -158,8 +159,8 @@ def _emit(call: Call, kind: type[Event], fields: dict[str, Any]) -> bool:
 
 
 def emit_failed(call: Call, seat: Seat, error: BaseException, action: Action) -> str:
-    """Count a failure and emit it, or log it if there is no listener. Return a description that
-    models may read.
+    """Count a failure and emit it. If no listener received the event, log the failure. Return a
+    description of the failure that a model may read.
     """
     receiver, is_open, kind = seat.receiver, action == "isolated", type(error)
     sentence = None
@@ -201,7 +202,7 @@ def emit_change(
 
 
 def emit_invoked(call: Call, seat: Seat, began: float) -> None:
-    """Emit the result of one receiver, and reset the answer for the next one."""
+    """Emit the answer of one receiver, and reset the answer for the next receiver."""
     said, call.said = call.said, "nothing"
     receiver = seat.receiver
     seconds = time.perf_counter() - began
@@ -212,8 +213,8 @@ def emit_invoked(call: Call, seat: Seat, began: float) -> None:
 
 
 def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
-    """Return a message if a receiver failed because it misused hookbus: it raised a verdict, wrote
-    to read-only data, or called its own hook.
+    """Return a message if a receiver misused hookbus: it raised a verdict, wrote to read-only data,
+    or called its own hook.
     """
     hook, kind = seat.signal.hook, name_of_class(type(error))
     if type(error) is TypeError and _texts(error) == _NOT_RAISABLE:
@@ -239,5 +240,7 @@ def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
 
 
 def _texts(error: BaseException) -> tuple[str | None, ...]:
-    """Return the arguments of an exception. None replaces arguments that are not strings."""
+    """Return the arguments of an exception as a tuple. In the tuple, None replaces arguments that
+    are not strings.
+    """
     return tuple(each if type(each) is str else None for each in args_of(error))

@@ -1,4 +1,4 @@
-"""What happens only at the first calls of a receiver: record that it was called, and time it."""
+"""Record and time the first calls of a receiver, without overhead for later calls."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ WATCHED: Final = 8
 
 
 class FirstCall:
-    """A placeholder for a receiver until its first call. That call is recorded and replaces the
-    placeholder with the receiver, so later calls have no overhead.
+    """A placeholder for a receiver until its first call. The first call is recorded, and the
+    receiver then replaces the placeholder.
     """
 
     def __init__(self, seat: Seat, function: Callable[..., Any]) -> None:
@@ -29,8 +29,8 @@ class FirstCall:
         self._places: list[tuple[weakref.ref[FunctionType], str, int | None]] = []
 
     def stand_in(self, run: FunctionType, name: str, index: int | None = None) -> None:
-        """Remember that this placeholder is in the globals of a compiled function, under this name,
-        or at an index of the list with this name.
+        """Record that this placeholder is in the globals of a compiled function, under this name or
+        in the list with this name.
         """
         # A weak reference, so that the function is freed with its owner and not by a later
         # collection.
@@ -49,7 +49,7 @@ class FirstCall:
 
 
 def stand_in(run: FunctionType) -> None:
-    """Find the placeholders in a compiled function, and let each remember its position."""
+    """Find the placeholders in a compiled function, and record their positions."""
     for name, value in run.__globals__.items():
         if type(value) is FirstCall:
             value.stand_in(run, name)

@@ -1,7 +1,7 @@
-"""The meaning of answers, implemented once for every kind of function.
+"""Interpret the answers of receivers. Every kind of function uses the same implementation.
 
-The template of a call (`story.txt`) handles the usual cases inline and calls this module for all
-others. A function in this module raises to end the call, and returns to continue it.
+The template of a call (`story.txt`) handles the usual cases inline. It calls this module in all
+other cases. A function of this module raises to end the call, and returns to continue the call.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ READY: Final = PLAIN.union(VERDICTS, [bool])
 def apply_pre_answer(
     call: Call, seat: Seat, answer: Any, values: tuple[Any, ...], draft: Any = None
 ) -> tuple[Any, ...]:
-    """Return the arguments after a `pre` modifier, from its changes to the draft and its answer.
+    """Return the arguments after a `pre` modifier. The arguments result from the modifier's draft
+    and its answer.
     """
     signature, kind = call.plan.signature, type(answer)
     before = dict(zip(signature.names, values))
@@ -68,7 +69,7 @@ def apply_pre_answer(
 def apply_patch(
     call: Call, seat: Seat, values: tuple[Any, ...], patch: Mapping[str, Any]
 ) -> tuple[Any, ...]:
-    """Return the arguments with a patch applied. Check and emit the change."""
+    """Return the arguments after a patch. Check the patch, and emit the changes."""
     signature = call.plan.signature
     before = dict(zip(signature.names, values))
     after = {**before, **patch}
@@ -79,7 +80,7 @@ def apply_patch(
 def _changed_values(
     call: Call, seat: Seat, before: dict[str, Any], after: dict[str, Any]
 ) -> tuple[Any, ...]:
-    """Return the values of the arguments. Record and emit the changes."""
+    """Return the values of the changed arguments. Record and emit the changes."""
     shown, is_approval = call.plan.hook.settings.read_only, seat.receiver.role == "guard"
     for name, value in before.items():
         if after[name] is not value:
@@ -98,7 +99,7 @@ def _changed_values(
 def apply_post_answer(
     call: Call, seat: Seat, answer: Any, before: Any, index: int | None = None
 ) -> Any:
-    """Return the value after an answer of `post` or `item`, or `DROPPED`."""
+    """Return the value after an answer in `post` or `item`, or `DROPPED`."""
     after = answer if type(answer) in PLAIN else value_of_answer(call, seat, answer)
     if type(answer) is bool:
         note_bool(seat, before)
@@ -110,7 +111,9 @@ def apply_post_answer(
 
 
 def value_of_answer(call: Call, seat: Seat, answer: Any) -> Any:
-    """Return the value that an answer of `post`, `item` or an around represents, or `DROPPED`."""
+    """Return the value that an answer in `post`, in `item` or of an around represents, or
+    `DROPPED`.
+    """
     kind = type(answer)
     if issubclass(kind, Block):
         block(call, seat, answer)
@@ -133,8 +136,8 @@ def value_of_answer(call: Call, seat: Seat, answer: Any) -> Any:
 
 
 def block_asking(call: Call, seat: Seat, answer: Ask) -> NoReturn:
-    """Block the call because a receiver that is not a `pre` guard returned `Ask`. No approver is
-    asked, and the call must not continue as if it were approved.
+    """Block the call, because a receiver that is not a `pre` guard returned `Ask`. hookbus does not
+    send such an answer to an approver, and the call must not continue as if it were approved.
     """
     try:
         wrong_return(seat, answer, "None or Block(reason)")
@@ -145,8 +148,8 @@ def block_asking(call: Call, seat: Seat, answer: Ask) -> NoReturn:
 
 
 def apply_guard_answer(call: Call, seat: Seat, answer: Any) -> None:
-    """Apply the answer of a guard. An invalid answer is a failure of the guard and blocks the
-    call.
+    """Apply the answer of a guard. If the answer is invalid, the guard has failed, and the call is
+    blocked.
     """
     if issubclass(type(answer), Block):
         (emit_block if seat.receiver.options.shadow else block)(call, seat, answer)
@@ -158,7 +161,7 @@ def apply_guard_answer(call: Call, seat: Seat, answer: Any) -> None:
 
 
 def check_observer_answer(call: Call, seat: Seat, answer: Any) -> None:
-    """Report an observer that returns a verdict or a patch. Ignore any other answer."""
+    """Raise HookError if an observer returns a verdict or a patch. Ignore any other answer."""
     kind = type(answer)
     if kind in PLAIN and (kind is not dict or seat.phase != "pre"):
         return
@@ -171,12 +174,12 @@ def check_observer_answer(call: Call, seat: Seat, answer: Any) -> None:
 
 
 def _is_attempt(code: CodeType) -> bool:
-    """Return whether a coroutine with this code was created by `call_next`."""
+    """Return whether `call_next` created a coroutine with this code."""
     return is_of_engine(code) and code.co_name.startswith("next_")
 
 
 def apply_rescue(call: Call, seat: Seat, answer: Any) -> Replace:
-    """Return the verdict that rescues a call."""
+    """Check the answer of an `error` receiver, and return the verdict that rescues the call."""
     if not issubclass(type(answer), Replace):
         wrong_return(seat, answer, "None or Replace(result)")
     check_items(call, seat, answer)
@@ -186,7 +189,7 @@ def apply_rescue(call: Call, seat: Seat, answer: Any) -> Replace:
 
 
 def check_items(call: Call, seat: Seat, verdict: Replace) -> None:
-    """Reject a `Replace` for a stream if its result is not iterable."""
+    """Raise HookError if the hook is a stream and the result of a `Replace` is not iterable."""
     hook = call.plan.hook
     if hook.is_stream and hook.whole is None:
         kinds = ("__iter__", "__aiter__") if hook.is_async else ("__iter__",)
@@ -195,7 +198,7 @@ def check_items(call: Call, seat: Seat, verdict: Replace) -> None:
 
 
 def check_untampered(seat: Seat, view: ReadOnly, answer: Any = None) -> None:
-    """Reject the answer of a receiver that wrote to read-only arguments."""
+    """Raise HookError if a receiver wrote to read-only arguments."""
     if view.tampered:
         if is_awaitable(answer):
             close_unawaited(answer)
@@ -216,12 +219,12 @@ def wrong_return(seat: Seat, value: Any, allowed: str) -> NoReturn:
 
 
 def is_verdict_class(value: Any) -> bool:
-    """Return whether a value is a verdict class instead of an instance."""
+    """Return whether a value is a verdict class and not an instance."""
     return issubclass(type(value), type) and issubclass(value, VERDICTS)
 
 
 def not_to_await(value: Any, who_gave: str = "it returned") -> Any:
-    """Return a value in a plain call, or raise HookError if the value is awaitable."""
+    """Return a value in a plain call. Raise HookError if the value is awaitable."""
     if not is_awaitable(value):
         return value
     but = "but the hook is a plain def, which cannot await it: write a plain def receiver"
@@ -229,26 +232,30 @@ def not_to_await(value: Any, who_gave: str = "it returned") -> Any:
 
 
 async def await_if_needed(answer: Any) -> Any:
-    """Return the answer of a plain receiver of an async hook. Await it first if it is awaitable."""
+    """Return the answer of a plain receiver of an async hook. If the answer is awaitable, await it
+    first.
+    """
     return await answer if is_awaitable(answer) else answer
 
 
 def reject_late_awaitable(answer: Any) -> Any:
-    """Return an answer while a coroutine is being closed. Reject an awaitable, because nothing can
-    be awaited then.
+    """Return an answer while a coroutine is being closed. Raise HookError for an awaitable, because
+    a closing coroutine cannot await anything.
     """
     return not_awaited(answer, "the call is being closed, so it cannot await anything anymore")
 
 
 def raise_problem(seat: Seat) -> NoReturn:
-    """Raise HookError with the reason why a receiver does not fit this hook, as a failure of the
-    receiver.
+    """Raise HookError with the reason why a receiver does not suit this hook. The receiver then
+    fails.
     """
     raise HookError(seat.problem or "it guards a phase that this hook does not have")
 
 
 def claimed(seat: Seat) -> bool:
-    """Claim the only call to a receiver with `once=True`. Return False if it is already claimed."""
+    """Claim the only call of a receiver with `once=True`. Return False if another call has claimed
+    it.
+    """
     if not seat.receiver.claim():
         return False
     seat.signal._drop(seat.receiver)

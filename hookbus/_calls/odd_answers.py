@@ -1,4 +1,4 @@
-"""Record answers that are allowed but probably not intended, for `report`."""
+"""Record answers that are allowed but probably a mistake, for `report`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _DEEPEST: Final = 8
 
 
 def with_keys(seat: Seat, name: str, before: Any, after: Any) -> Any:
-    """Return the new value of an argument. If it is a dict with fewer keys than before, record
-    that: a patch replaces a dict and does not merge it.
+    """Return the new value of an argument. If the value is a dict with fewer keys than before,
+    record the lost keys, because a patch replaces a dict and does not merge it.
     """
     if _is_other_dict(before, after):
         _look_for_lost(seat, name, "", before, after)
@@ -51,7 +51,9 @@ def _note_lost(seat: Seat, name: str, place: str, keys: list[str], is_new: bool)
 
 
 def _is_new(before: dict[Any, Any], after: dict[Any, Any]) -> bool:
-    """Return whether all values of a dict are new, as if only the changes had been written."""
+    """Return whether all values of a dict are new, which suggests that it contains only the
+    intended changes.
+    """
     return all(
         dict.__getitem__(before, key) is not value
         for key, value in dict.items(after) if key in dict.keys(before)
@@ -59,15 +61,17 @@ def _is_new(before: dict[Any, Any], after: dict[Any, Any]) -> bool:
 
 
 def _key(key: object) -> str:
-    """Return a key for a message. Only keys that are names are shown, because other keys may be
-    data.
+    """Return a key in the form for a message. Only keys that are identifiers are shown, because
+    other keys may be data.
     """
     is_name = type(key) is str and key.isidentifier() and len(key) <= _LONGEST_KEY
     return repr(key) if is_name else "a key"
 
 
 def note_bool(seat: Seat, before: Any) -> None:
-    """Record that a receiver without a role returned a bool for a result that was not a bool."""
+    """Record that a receiver without a role replaced a result with a bool, although the result was
+    not a bool.
+    """
     receiver, kind = seat.receiver, type(before)
     if kind is not bool and receiver.options.role is None and receiver.role == "modify":
         had = "None" if before is None else article(kind.__name__)

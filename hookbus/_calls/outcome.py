@@ -1,6 +1,4 @@
-"""End a call early, because of a block, a failure or a cancellation, and emit failures as
-events.
-"""
+"""End a call early after a block, a failure or a cancellation, and emit failures as events."""
 
 from __future__ import annotations
 
@@ -36,8 +34,8 @@ __tracebackhide__: Final = True
 
 
 def classify_exit(call: Call | None, error: BaseException) -> tuple[str, BaseException | None]:
-    """Return the outcome of a call that this exception ends, and the exception for its caller, or
-    None if the caller gets `call.blocked_value` instead.
+    """Return the outcome of a call that an exception ends, and the exception for the caller. The
+    exception is None if the caller gets `call.blocked_value` instead.
     """
     outcome = outcome_of(call, error)
     is_parted = is_a(error, HookBlocked) and ends_with_value(call, error)
@@ -47,7 +45,7 @@ def classify_exit(call: Call | None, error: BaseException) -> tuple[str, BaseExc
 
 
 def outcome_of(call: Call | None, error: BaseException) -> str:
-    """Return the outcome of a call or an attempt that this exception ends."""
+    """Return the outcome of a call or an attempt that an exception ends."""
     if is_own_block(call, error):
         return "blocked"
     is_cancelled = is_cancelled_error(error) or is_a(error, GeneratorExit)
@@ -59,8 +57,7 @@ def outcome_of(call: Call | None, error: BaseException) -> str:
 
 
 def ends_with_value(call: Call | None, blocked: HookBlocked) -> bool:
-    """Return whether the caller of this blocked call gets a value instead of this exception.
-    """
+    """Return whether the caller of a blocked call gets a value instead of this exception."""
     if call is None or call.blocked is None or call_id_of(blocked) != call.id:
         clear(blocked)
         return False
@@ -78,8 +75,7 @@ def ends_with_value(call: Call | None, blocked: HookBlocked) -> bool:
 
 
 def clear(blocked: HookBlocked) -> None:
-    """Remove the frames of hookbus from the traceback of a block, and keep the frames of
-    receivers.
+    """Remove the frames of hookbus from the traceback of a block, but keep the frames of receivers.
     """
     trace = None
     for each in reversed([*traces_of(blocked)]):
@@ -89,12 +85,12 @@ def clear(blocked: HookBlocked) -> None:
 
 
 def block(call: Call, seat: Seat, verdict: Block) -> NoReturn:
-    """End the call with this verdict. Only the phase `finally` follows."""
+    """End the call with a verdict. After that, only the phase `finally` runs."""
     _throw(blocking(call, seat, verdict))
 
 
 def blocking(call: Call, seat: Seat, verdict: Block) -> HookBlocked:
-    """Return the exception that ends the call with this verdict."""
+    """Return the exception that ends the call with a verdict."""
     plan, receiver = call.plan, seat.receiver
     if plan.listened_kinds or not receiver.has_blocked:
         emit_block(call, seat, verdict)
@@ -131,7 +127,8 @@ def _emit_verdict(call: Call, seat: Seat, verdict: Block, *, is_asked: bool) -> 
 
 
 def _of_host(call: Call) -> Any:
-    """Return the value of `on_block=` for the caller, or NOTHING if the caller gets `HookBlocked`.
+    """Return the value that `on_block=` provides for the caller, or NOTHING if the caller gets
+    `HookBlocked`.
     """
     ask = call.plan.site.on_block
     try:
@@ -156,7 +153,7 @@ def _blocked(call: Call) -> HookBlocked:
 
 def raise_block(call: Call) -> NoReturn:
     """Raise `HookBlocked` again for a blocked call. A block is final, even if an around suppresses
-    it.
+    the exception.
     """
     _throw(_blocked(call))
 
@@ -172,7 +169,7 @@ def _throw(blocked: HookBlocked) -> NoReturn:
 
 
 def is_own_block(call: Call | None, error: BaseException) -> bool:
-    """Return whether an exception is the block of this call, and not of a nested call."""
+    """Return whether an exception is the block of this call and not of a nested call."""
     if call is None or call.blocked is None:  # call ids are unique only within a process
         return False
     return is_a(error, HookBlocked) and call_id_of(error) == call.id
@@ -181,10 +178,11 @@ def is_own_block(call: Call | None, error: BaseException) -> bool:
 def on_error(
     call: Call, seat: Seat, error: BaseException, noted: BaseException | None = None
 ) -> None:
-    """Handle the failure of a receiver: continue, or end the call.
+    """Handle the failure of a receiver: continue the call or end it.
 
     Args:
-        noted: the exception that the caller will get. A note about the failure is added to it.
+        noted: the exception that the caller will get, if there is one. hookbus adds a note about
+            the failure to this exception.
     """
     receiver, is_failure = seat.receiver, issubclass(type(error), Exception)
     if not is_failure or issubclass(type(error), (HookBlocked, RuntimeError)):
@@ -216,8 +214,8 @@ def on_error(
 
 
 def more_urgent(out: BaseException | None, ending: BaseException) -> BaseException:
-    """Return the more urgent of two exceptions: the first one, unless only the other is not an
-    Exception.
+    """Return the more urgent of two exceptions. The result is the first exception, unless the first
+    is an `Exception` and the second is not.
     """
     if out is None or (is_a(out, Exception) and not is_a(ending, Exception)):
         return ending
@@ -228,7 +226,9 @@ def on_error_deferred(
     call: Call, seat: Seat, error: BaseException, noted: BaseException | None,
     out: BaseException | None,
 ) -> BaseException | None:  # fmt: skip
-    """Return the most urgent exception so far. It is raised after all observers were called."""
+    """Handle a failure, and return the most urgent exception so far. It is raised after all
+    observers have been called.
+    """
     try:
         on_error(call, seat, error, noted)
     except BaseException as ending:
@@ -239,8 +239,8 @@ def on_error_deferred(
 
 
 def on_around_error(call: Call, seat: Seat, error: BaseException) -> None:
-    """Emit the failure of an around, unless the exception only passed through it or is the
-    caller's.
+    """Emit the failure of an around, unless the exception only passed through the around or belongs
+    to the caller.
     """
     is_late = call.is_over and not call.plan.hook.is_stream
     if is_late or is_own_block(call, error) or is_closing(error):
@@ -268,8 +268,8 @@ def on_around_error(call: Call, seat: Seat, error: BaseException) -> None:
 
 
 def _stands_for(error: BaseException, inner: BaseException | None) -> bool:
-    """Return whether Python converted a StopIteration to this exception, because no coroutine or
-    generator may raise it.
+    """Return whether Python replaced a StopIteration with this exception, because coroutines and
+    generators must not raise StopIteration.
     """
     is_stop = is_a(inner, StopIteration, StopAsyncIteration)
     return is_a(error, RuntimeError) and is_stop and cause_of(error) is inner
@@ -287,8 +287,8 @@ def cancelling() -> int | None:
 
 
 def _is_of_caller(call: Call) -> bool:
-    """Return whether a CancelledError concerns the caller: its task was cancelled, or there is no
-    task.
+    """Return whether a CancelledError concerns the caller, because its task was cancelled or there
+    is no task.
     """
     requested = cancelling()
     return requested is None or requested > call.cancels
@@ -296,8 +296,7 @@ def _is_of_caller(call: Call) -> bool:
 
 def is_closing(error: BaseException) -> bool:
     """Return whether an exception at an `await` means that the coroutine is being closed. In that
-    case, Python itself raised it. The traceback of an exception raised by the receiver contains the
-    receiver's frame.
+    case, Python itself raised the exception, so the traceback contains no frame of the receiver.
     """
     trace = traceback_of(error)
     if trace is not None and trace.tb_next is not None:

@@ -1,5 +1,5 @@
-"""Generates the call to a receiver: its arguments, whether it is awaited, its deadline, and the
-reference to it.
+"""Generate the call to a receiver: its arguments, its deadline, an `await` if necessary, and the
+reference to the receiver.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from .text import MINE, fill
 
 
 def mine(name: str) -> str:
-    """Mark a name as a name of the user's code."""
+    """Mark a name as part of the user's code."""
     return MINE + name
 
 
 class Pieces:
-    """The calls to the receivers of a plan as code, and the values of their names.
+    """The calls to the receivers of a plan as code, and the objects that the code refers to.
 
     Attributes:
         flags: the conditions that apply to the whole plan.
-        pieces: the code for each piece.
-        given: the receivers and their seats, by their names in the code.
-        dicts: the arguments that are dicts, from which a patch may drop keys.
+        pieces: the code of each piece.
+        given: the receivers and their seats by their names in the code.
+        dicts: the arguments that are dicts, because a patch may drop keys from a dict.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -74,17 +74,19 @@ class Pieces:
         }  # fmt: skip
 
     def _run_with(self, name: str) -> str:
-        """Generate the expression for the value that the method gets for an argument."""
+        """Generate the expression for the value of an argument that the method gets."""
         is_shown = name in self.hook.settings.read_only
         return f"plain_copy({mine(name)})" if is_shown else mine(name)
 
     def shown(self, name: str, value: str) -> str:
-        """Generate the expression that receivers get for an argument with this value."""
+        """Generate the expression for the value of an argument that receivers get."""
         is_shown = name in self.hook.settings.read_only
         return f"read_only({value}, {name!r})" if is_shown else value
 
     def _seal(self) -> str:
-        """Generate the code that seals the arguments, or returns None if none is a container."""
+        """Generate the code that seals the arguments, or that returns None if no argument is a
+        container.
+        """
         objects = [name for name in self.hook.settings.sealed_fields if name in self.names]
         others = [name for name in self.names if name not in objects]
         values = f"({''.join(f'{mine(name)}, ' for name in others)})"
@@ -94,8 +96,8 @@ class Pieces:
         return f"sealed_contents({values}) if {is_any} else None"
 
     def _odd_draft(self) -> str:
-        """Generate the condition for checking a modifier's draft: it may be invalid, or a listener
-        receives changes.
+        """Generate the condition for a full check of a modifier's draft: the draft may be invalid,
+        or a listener receives changes.
         """
         gone = [f"{name!r} not in draft" for name in self.names]
         starred = [name for name in self.names if name not in self.simple]
@@ -107,7 +109,9 @@ class Pieces:
         self, text: str, more: Iterable[str] = (), parts: dict[str, str] | None = None,
         **pieces: Any,
     ) -> str:  # fmt: skip
-        """Fill a template, with more conditions and pieces than those of the whole plan."""
+        """Fill a template with the conditions and pieces of the whole plan and with additional
+        ones.
+        """
         parts = self.parts | (parts or {})
         flags = frozenset(self.flags.union(more, ["view"] if parts.get("view") else ()))
         return fill(text, flags, parts, {**self.pieces, **pieces} if pieces else self.pieces)
@@ -121,7 +125,7 @@ class Pieces:
     # -- the call to a receiver --------------------------------------------------------------------
 
     def asked(self, seat: Seat, name: str, receiver: str, call_next: str = "") -> str:
-        """Generate the call to a receiver, awaited or with its deadline if it has one."""
+        """Generate the call to a receiver, with an `await` and a deadline if necessary."""
         arguments = self._arguments(seat, seat.receiver.parameters, call_next)
         called = f"{receiver}({arguments})"
         is_timed, is_awaited = seat.timeout is not None, seat.receiver.is_async
@@ -143,7 +147,7 @@ class Pieces:
         return called if self.is_beside(seat) else f"await {called}"
 
     def _waiting(self, name: str) -> str:
-        """Return the name of a function of `_waiting`, which is loaded when it is first needed."""
+        """Return the name of a function of `_waiting`. The package is loaded on first use."""
         self.tools[name] = getattr(self.hook.bus._waiting, name)
         return name
 
@@ -156,7 +160,7 @@ class Pieces:
         return "if type(answer) not in READY: answer = await await_if_needed(answer)"
 
     def is_beside(self, seat: Seat) -> bool:
-        """Return whether a receiver is awaited in parallel with others."""
+        """Return whether a receiver is awaited concurrently with other receivers."""
         observers = self.plan.phases[seat.phase].observe
         return seat in observers and len(observers) > 1
 
@@ -166,12 +170,12 @@ class Pieces:
         return self.hook.is_async and seat.problem is None and is_waited_for
 
     def offered(self, seat: Seat) -> tuple[str, ...]:
-        """Return the names besides the arguments that a receiver may have as parameters."""
+        """Return the extra names that a receiver may have as parameters, besides the arguments."""
         return EXTRA_NAMES[seat.phase]
 
     def _values(self, seat: Seat, call_next: str = "") -> dict[str, str]:
         """Generate the value of each name that a receiver may have as a parameter. Names of the
-        phase take precedence over arguments.
+        phase take precedence over names of arguments.
         """
         result = "result" if seat.phase in ("post", "finally") else "None"
         error = {"error": "raised", "finally": "leaving"}.get(seat.phase, "None")
@@ -192,7 +196,7 @@ class Pieces:
         }
 
     def view(self, seat: Seat) -> str:
-        """Generate the read-only view of the arguments for a receiver that has `ctx`."""
+        """Generate the read-only view of the arguments for a receiver with the parameter `ctx`."""
         asks_ctx = "ctx" in seat.receiver.parameters.names and "ctx" in self.offered(seat)
         return f"view = ReadOnly({self.pieces['shown']})" if asks_ctx else ""
 
@@ -214,21 +218,22 @@ class Pieces:
     # -- references to receivers -------------------------------------------------------------------
 
     def holding(self, seat: Seat) -> str:
-        """Return how a receiver is referenced: `strong`, `weak`, or `own` (a method of the sender).
+        """Return how the code refers to a receiver: `strong`, `weak`, or `own` for a method of the
+        sender.
         """
         if not seat.receiver.is_weak:
             return "strong"
         return "own" if seat.is_own else "weak"
 
     def _receiver(self, seat: Seat) -> str:
-        """Return the name under which a receiver is called."""
+        """Return the name under which the code calls a receiver."""
         if self.holding(seat) == "weak":
             return "receiver"
         return self.give("r", self.called(seat))
 
     def called(self, seat: Seat) -> Any:
         """Return the object to call: the receiver, or a placeholder that records its first call.
-        For a method of the sender, it is its function, which does not keep the sender alive.
+        For a method of the sender, return its function, which does not keep the sender alive.
         """
         function: Any = seat.receiver.function
         if self.holding(seat) == "own":
@@ -236,8 +241,9 @@ class Pieces:
         return function if seat.receiver.has_fired else FirstCall(seat, function)
 
     def _watched(self, seat: Seat) -> str:
-        """Generate the callee. For a receiver that could block the event loop, it is a wrapper that
-        times its first calls. Timing every call would cost as much as a typical guard.
+        """Generate the name of the function to call. For a receiver that could block the event
+        loop, it is a wrapper that times the first calls. A wrapper around every call would cost as
+        much as a typical guard.
         """
         receiver = self._receiver(seat)
         is_plain = self.hook.is_async and not seat.receiver.is_async and seat.timeout is None
@@ -250,5 +256,5 @@ class Pieces:
 
 
 def _display(names: Iterable[str]) -> str:
-    """Generate a dict display of names of the user's code and their values."""
+    """Generate a dict display with names of the user's code and their values."""
     return "{{{}}}".format(", ".join(f"{name!r}: {mine(name)}" for name in names))

@@ -1,5 +1,5 @@
-"""The plan of calls of one sender: its receivers in an ordered, immutable list per phase. Calls and
-`explain` read the same plan.
+"""The plan for the calls of one sender: its receivers in an ordered, immutable list for each phase.
+Calls and `explain` read the same plan.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ class Seat:
     """The position of one receiver in a plan.
 
     Attributes:
-        problem: the reason why it does not fit this hook, if this was unknown when it was
-            connected. In that case, it fails according to its role.
-        timeout: its own deadline in seconds, or the default of the bus.
-        is_muted_somewhere: whether any task or thread has muted its signal, so that each call must
-            check.
-        is_own: whether it is a method of the sender. The sender exists as long as its calls.
+        problem: the reason why the receiver does not suit this hook, if the reason was unknown at
+            the connection. In that case, the receiver fails according to its role.
+        timeout: the receiver's own deadline in seconds, or the default of the bus.
+        is_muted_somewhere: whether any task or thread has muted the signal. In that case, each call
+            must check.
+        is_own: whether the receiver is a method of the sender. The sender exists at least as long
+            as its calls.
     """
 
     receiver: Connected
@@ -49,7 +50,7 @@ class Seat:
 
 @attrs.frozen(eq=False)
 class Phase:
-    """The seats of one phase by role, each in order; arounds are under `modify`."""
+    """The seats of one phase by role, in order within each role. Arounds are in `modify`."""
 
     modify: tuple[Seat, ...] = ()
     guard: tuple[Seat, ...] = ()
@@ -61,19 +62,19 @@ class Phase:
 
 @attrs.frozen(eq=False)
 class Plan:
-    """All receivers that run around one hookable for one sender, and the facts that its calls need.
+    """All receivers that run around a hookable for one sender, and the facts that its calls need.
 
     Attributes:
-        unaskable: guards of a phase that this hookable does not have. They block every call,
-            because they cannot check it.
+        unaskable: the guards of a phase that this hookable does not have. They block every call,
+            because they cannot check the call.
         listened_kinds: the kinds of events that have a listener.
         shows_values: whether events contain values.
-        signature: the parameters that receivers may have. For a method, the first parameter is left
-            out.
+        signature: the parameters that receivers may have. For a method, they do not include the
+            first parameter.
         answers: the receivers of a question.
-        turns: for each receiver, a function that calls only it, if a mode decides which receivers
-            to call.
-        describe_sender: returns the description of the sender of a call, for its events.
+        turns: for each receiver, a function that calls only this receiver. It is needed if a mode
+            selects receivers.
+        describe_sender: a function that returns the description of the sender for events.
         templates: for each kind of event with a listener, the fields that are the same in every
             call.
     """
@@ -106,7 +107,7 @@ NO_PHASE: Final = Phase()
 
 
 def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
-    """Decide which receivers run for this sender. A class represents any of its instances."""
+    """Determine the receivers that run for this sender. A class represents any of its instances."""
     bus = hook.bus
     more: list[Any] = []
     if site.attribute is None or not (hook.is_alone and site.is_owner):
@@ -141,8 +142,8 @@ def _template(kind: Any, hook: str, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _closing_seat(hook: Hook) -> Seat:
-    """Return the seat of a guard that blocks every call, for `require_guard=True` without a
-    guard.
+    """Return the seat of a guard that blocks every call, because the hook has `require_guard=True`
+    but no guard.
     """
     signal = hook.bus.signal(f"pre_{hook.name}")
 
@@ -158,7 +159,9 @@ def _closing_seat(hook: Hook) -> Seat:
 def seat_of_guard(
     signal: HookSignal, function: Callable[..., Any], written: Any, **options: Any
 ) -> Seat:
-    """Return the seat of an internal guard. Messages show the location of `written` for it."""
+    """Return the seat of an internal guard. Messages show the location of `written` as the location
+    of this guard.
+    """
     receiver = Connected(signal, function, None, options_of(role="guard", **options), 0)
     receiver.place = place_of(written)
     return Seat(receiver, signal, "pre", receiver.options.timeout)
@@ -167,7 +170,7 @@ def seat_of_guard(
 def _phase(
     hook: Hook, served: Served, sender: Any, signal: HookSignal, more: list[Any]
 ) -> Phase:  # fmt: skip
-    """Return the seats of the connections that match a sender, followed by those of further
+    """Return the seats of the connections that match a sender, followed by the seats of further
     senders.
     """
     by_role: dict[str, list[tuple[float, Connected]]] = {}
@@ -188,8 +191,8 @@ def seats_of(
     hook: Hook, signal: HookSignal, found: Iterable[tuple[float, Connected]], served: Served,
     sender: Any = None,
 ) -> tuple[Seat, ...]:  # fmt: skip
-    """Return the seats of receivers at a hook, in order. Each receiver is passed with the distance
-    of its scope.
+    """Return the seats of receivers at a hook, in order. Each receiver is passed together with the
+    distance of its scope.
     """
     seats: list[Seat] = []
     for receiver in in_order(found):

@@ -1,4 +1,4 @@
-"""Calls of packages that are loaded only when needed: background observers and approvals."""
+"""Call packages that are loaded only when needed: background observers and approvals."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ def start(
     """Start a background observer.
 
     Raises:
-        HookError: if too many observers are running, or for an async observer if no asyncio event
-            loop is running.
+        HookError: if too many observers are running, or if an async observer has no running asyncio
+            event loop.
     """
     call.plan.hook.bus._background.start(call, seat, view, function, *args, **kwargs)
 
 
 def apply_pre_guard_answer(call: Call, seat: Seat, answer: Any, asking: Any) -> Any:
-    """Return the approval that is required after this guard's answer. Apply any other answer."""
+    """Return the approval that the call requires after this guard's answer, or None. Apply any
+    answer other than `Ask`.
+    """
     if not issubclass(type(answer), Ask):
         apply_guard_answer(call, seat, answer)
     elif seat.receiver.options.shadow:  # a guard in shadow mode never requires approval
@@ -46,7 +48,7 @@ def apply_pre_guard_answer(call: Call, seat: Seat, answer: Any, asking: Any) -> 
 
 
 def _check_question(call: Call, seat: Seat, question: Any) -> None:
-    """Block the call if an `Ask` has no question, as for any failure of its guard."""
+    """Block the call if an `Ask` has no question, because this is a failure of the guard."""
     try:
         if not issubclass(type(question), str) or not question.strip():
             said = "returned an Ask without a question: describe the action to approve"
@@ -59,7 +61,7 @@ class Unapproved:
     """The guards of an attempt that require approval, on a bus without an approver.
 
     Attributes:
-        asks: the guards that ask, with their questions.
+        asks: the guards that require approval, with their questions.
         values: always None, because no approver has edited the arguments.
     """
 

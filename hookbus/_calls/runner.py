@@ -1,5 +1,5 @@
-"""The function that runs the calls of one sender: compiled at the first call, and cached until
-connections change.
+"""Compile the function that runs the calls of one sender. It is compiled at the first call, and
+cached until connections change.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from .writer import CompiledPlan, Writer
 
 
 def make_run(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
-    """Return the function that runs a call with these values, and cache it for similar calls."""
+    """Return the function that runs a call with these values, and cache the function for similar
+    calls.
+    """
     bus = hook.bus
     if not hook.is_looked_at:
         bus._checks.report_misplaced(hook)
@@ -36,8 +38,8 @@ def make_run(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
 
 
 def _meet(plan: Plan, sender: Any) -> None:
-    """Mark these receivers as part of a call. For the first one that can block, log the overrides
-    whose calls it does not see.
+    """Record that these receivers take part in a call. For the first receiver that can block, log
+    the overrides whose calls bypass it.
     """
     closing = None
     for seat in plan.seats():
@@ -52,8 +54,8 @@ def _meet(plan: Plan, sender: Any) -> None:
 
 
 def compile_plan(hook: Hook, site: Site, sender: Any) -> tuple[Plan, CompiledPlan | None]:
-    """Return the plan of a sender and the function that runs its calls, or None if there are no
-    receivers.
+    """Return the plan of a sender and the function that runs its calls. The function is None if
+    there are no receivers.
     """
     plan = build_plan(hook, site, sender)
     return plan, None if plan.is_empty else Writer(plan).compile()

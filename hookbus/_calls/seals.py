@@ -1,4 +1,4 @@
-"""Seals: record the contents of plain containers when guards check a call, and detect changes
+"""Record the contents of plain containers when guards check a call (a seal), and detect changes
 before the method runs.
 """
 
@@ -28,10 +28,11 @@ Seal = list[tuple[Any, Any, Reader]]
 
 
 def sealed_contents(values: Iterable[Any], readers: dict[type, Reader] = READERS) -> Seal:
-    """Return the seal of the contents of these values, at any depth, for types that have a reader.
+    """Return the seal of the contents of these values at any depth, for all types that have a
+    reader.
 
     Raises:
-        HookError: if another thread is writing to one of them.
+        HookError: if another thread is writing to one of the values.
     """
     seal: Seal = []
     seen: set[int] = set()
@@ -57,13 +58,13 @@ def sealed_contents(values: Iterable[Any], readers: dict[type, Reader] = READERS
 
 def sealed_objects(objects: tuple[Any, ...], values: tuple[Any, ...] = ()) -> Seal:
     """Return the seal of objects, including their declared fields, and of the containers in other
-    values. Raise as `sealed_contents` does.
+    values. Raise HookError as `sealed_contents` does.
     """
     return sealed_contents(objects, ObjectReaders(objects)) + sealed_contents(values)
 
 
 def is_broken(seal: Seal) -> bool:
-    """Return whether a container or object has changed since it was sealed."""
+    """Return whether a container or object has changed since its seal was created."""
     for value, held, reader in seal:
         try:
             now = reader(value)
@@ -79,7 +80,7 @@ def is_broken(seal: Seal) -> bool:
 
 
 def _change(now: Any, held: Any, reader: Reader) -> str | None:
-    """Return the first location that differs, in the form of a Python expression, or None."""
+    """Return the first location that differs as a Python expression, or None."""
     if type(held) is not tuple or (reader is not items_of and len(now) != len(held)):
         return ""
     if reader is items_of:
@@ -99,18 +100,19 @@ def _typed(key: Any) -> tuple[type, Any]:
 
 
 def _is_equal(now: Any, before: Any) -> bool:
-    """Return whether no method can distinguish two immutable values."""
+    """Return whether two immutable values are equal in a way that no method can distinguish."""
     kind = type(now)
     return kind is type(before) and kind in ATOMS and repr(now) == repr(before)
 
 
 def break_seal(call: Call, seal: Seal, values: dict[str, Any], phase: str) -> NoReturn:
-    """Block a call whose contents were changed after its guards checked them. This counts as one
-    failure of the receivers that ran in between.
+    """Block a call because contents were changed after its guards checked them. The `seals_broken`
+    counter of each receiver that ran in between is increased.
 
     Args:
-        values: the sealed values by name: the arguments, or `"result"` or `"item"`.
-        phase: the phase of the guards that checked them.
+        values: the sealed values by name. The names are those of the arguments, or `"result"` or
+            `"item"`.
+        phase: the phase of the guards that checked the contents.
     """
     suspects = _suspects(call, phase)
     for each in suspects:
@@ -136,7 +138,8 @@ def _sealed(_: object) -> None:
 
 
 def _suspects(call: Call, phase: str) -> list[Seat]:
-    """Return the receivers that ran after the sealing and may have made the change."""
+    """Return the receivers that ran after the seal was created and may have changed the contents.
+    """
     phases = call.plan.phases
     later = {"pre": phases["around"].modify, "post": phases["finally"].observe}
     return [*phases[phase].guard, *phases[phase].observe, *later.get(phase, ())]

@@ -1,4 +1,4 @@
-"""Await receivers in parallel. All of them finish before the call continues."""
+"""Await receivers concurrently. The call continues when all of them have finished."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ async def gather_observers(
     call: Call, waiting: Waiting, take: Callable[[Call, Seat, Any], None],
     noted: BaseException | None, out: BaseException | None,
 ) -> BaseException | None:  # fmt: skip
-    """Await all receivers. Then apply each answer and handle each failure, in order. Return the
-    most urgent exception, to be raised after all were called.
+    """Await all receivers. Then apply each answer and handle each failure in order. Return the most
+    urgent exception. The caller raises it after all receivers have been called.
     """
     lasted: dict[Seat, float] | None = {} if Invoked in call.plan.listened_kinds else None
     notes = [_noting(seat, lasted) for seat, _, _ in waiting]
@@ -61,7 +61,9 @@ async def gather_observers(
 
 
 def _noting(seat: Seat, lasted: dict[Seat, float] | None) -> Note:
-    """Return a function that records the duration of a receiver, or None if it is not needed."""
+    """Return a function that records the duration of a receiver, or None if the duration is not
+    needed.
+    """
     is_watched = seat.timeout is None and seat.receiver.watched
     if lasted is None:
         return seat.receiver.note_turn if is_watched else None
@@ -77,8 +79,9 @@ def _noting(seat: Seat, lasted: dict[Seat, float] | None) -> Note:
 async def all_of(
     given: Iterable[Awaitable[Any]], notes: Iterable[Note] = ()
 ) -> tuple[list[Any], BaseException | None]:
-    """Return the result of each awaitable as a pair of a value and an exception, and a cancellation
-    that arrived in the meantime. Each note function gets the duration of its awaitable.
+    """Return the result of each awaitable as a pair of a value and an exception. Also return a
+    cancellation that arrived in the meantime, or None. Each function in `notes` gets the duration
+    of its awaitable.
     """
     awaitables = list(given)
     noted = list(zip_longest(awaitables, notes))

@@ -1,5 +1,5 @@
-"""The templates of `story.txt`: their conditions and placeholders, and their names, which must
-not clash with names of the user's code.
+"""Read the templates of `story.txt`, apply their conditions and placeholders, and keep their names
+distinct from names of the user's code.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _WORD: Final = re.compile(rf"(?<![{MINE}.\w'])\b[A-Za-z_]\w*\b(?!')")
 def fill(
     text: str, flags: frozenset[str], parts: Mapping[str, str], pieces: Mapping[str, Any]
 ) -> str:
-    """Fill a template: remove lines whose condition is not met, with everything nested below them,
-    and insert values and pieces.
+    """Fill a template. Remove each line whose condition is not met together with the lines nested
+    below it, and insert values and pieces.
     """
     lines: list[str] = []
     for indent, place, line in _chosen(text, flags):
@@ -47,7 +47,7 @@ def fill(
 
 @lru_cache(maxsize=4096)
 def _chosen(text: str, flags: frozenset[str]) -> list[tuple[str, str | None, str]]:
-    """Return the lines that remain: the indentation, the place, and the text of each."""
+    """Return the remaining lines, each with its indentation, its place and its text."""
     lines: list[tuple[str, str | None, str]] = []
     gone: int | None = None
     for line in text.strip("\n").splitlines():
@@ -77,7 +77,7 @@ def sealed(
     text: str, names: tuple[str, ...], tools: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any]]:
     """Return code whose own names differ from these names of the user's code, and the objects that
-    it uses.
+    the code uses.
     """
     source, words, renamed = _sealed(text, names)
     known = {**_BUILTINS, **tools}
@@ -95,8 +95,8 @@ def _sealed(text: str, names: tuple[str, ...]) -> tuple[str, tuple[str, ...], di
 
 
 def own_code(code: CodeType) -> CodeType:
-    """Return a separate code object, so that what the interpreter learns from one plan does not
-    mislead another.
+    """Return a separate code object, so that the interpreter's optimizations for one plan do not
+    affect another plan.
     """
     constants = tuple(
         own_code(each) if isinstance(each, CodeType) else each for each in code.co_consts

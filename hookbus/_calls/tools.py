@@ -1,5 +1,6 @@
-"""The functions that the templates of `story.txt` call, by their names in the templates. Those that
-wait for a receiver are in `_waiting`, and `Pieces.asked` adds them where they are called.
+"""The functions that the templates of `story.txt` call, by their names in the templates. The
+functions that wait for a receiver are in `_waiting`. `Pieces.asked` adds them where they are
+needed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Generates the code that calls a receiver under its conditions and handles common answers."""
+"""Generate the code that calls a receiver under its conditions and handles common answers."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ AND_RESOLVED: Final = (
 
 
 class Turns(Pieces):
-    """The calls to the receivers of a plan, as code."""
+    """The calls to the receivers of a plan as code."""
 
     # -- several receivers -------------------------------------------------------------------------
 
     def modifiers(self, seats: tuple[Seat, ...], kind: str) -> str:
-        """Generate the calls to modifiers, which a `break` ends."""
+        """Generate the calls to modifiers. A `break` skips the remaining calls."""
         if not seats:
             return ""
         ends = {
@@ -38,7 +38,7 @@ class Turns(Pieces):
         return below("while True:", lines(turns, "break"))
 
     def turns(self, seats: Sequence[Seat], kind: str, after_loop: str = "") -> str:
-        """Generate calls one after the other; many similar ones become a loop."""
+        """Generate calls in sequence. Many similar calls become a loop."""
         if len(seats) < LOOP_FROM:
             return "\n".join([self.turn(seat, kind) for seat in seats])
         texts: list[str] = []
@@ -54,8 +54,9 @@ class Turns(Pieces):
         return "\n".join(texts)
 
     def observers(self, seats: tuple[Seat, ...], noted: str = "") -> str:
-        """Return the code that calls observers: sync ones in order, awaited ones concurrently. An
-        exception of one of them is raised after all have run.
+        """Generate the code that calls observers. Sync observers run in order, and awaited
+        observers run concurrently. If an observer raises an exception that ends the call, it is
+        raised after all observers have run.
         """
         if len(seats) < 2:
             return self.turns(seats, "look")
@@ -83,12 +84,12 @@ class Turns(Pieces):
 
     @property
     def call(self) -> str:
-        """The record of the call, created where it is first needed."""
+        """The expression for the record of the call, which is created on first use."""
         made = f"call := call or Call(plan, {self.pieces['sender']})"
         return "call" if "eager" in self.flags else made
 
     def turn(self, seat: Seat, kind: str, names: tuple[str, str] | None = None) -> str:
-        """Generate the call to one receiver, with its conditions."""
+        """Generate the call to one receiver under its conditions."""
         name, receiver = names or (self.give("seat", seat), self._watched(seat))
         condition = self.condition(seat, name)
         pieces: dict[str, Any] = {"seat": name, "call": self.call, "condition": condition}
@@ -106,11 +107,11 @@ class Turns(Pieces):
         return self.fill(story.TURN, more, {"read": read}, **pieces, noted=noted)
 
     def _is_alone(self, kind: str) -> bool:
-        """Return whether the answer of a guard is checked after its own `try`."""
+        """Return whether the answer of a guard is checked after the `try` around its call."""
         return kind in ("guard", "weigh") and "hears_invoked" not in self.flags
 
     def conditions(self, seat: Seat) -> set[str]:
-        """Return the conditions, as `story` names them, under which a receiver is skipped."""
+        """Return the conditions under which a receiver is skipped, by their names in `story`."""
         is_weak = self.holding(seat) == "weak" and seat.problem is None
         found = {"conditional": self.is_conditional(seat), "weak": is_weak}
         return {name for name, is_so in found.items() if is_so}
@@ -180,11 +181,11 @@ class Turns(Pieces):
         return self.fill(story.READ, (), parts, **pieces)
 
     def taking(self, kind: str) -> str:
-        """Return the code that handles an answer, by the kind of receiver.
+        """Return the code that handles an answer, for a kind of receiver.
 
-        `patch` is a modifier of pre; `post` and `item` are modifiers of these phases; `rescue` is
-        one of error; `weigh` is a guard of pre, which may return Ask; `guard` is any other guard;
-        `look` is an observer.
+        `patch` means a modifier of `pre`. `post` and `item` mean modifiers of these phases, and
+        `rescue` means a modifier of `error`. `weigh` means a guard of `pre`, which may return Ask,
+        and `guard` means any other guard. `look` means an observer.
         """
         texts: dict[str, str] = {
             "patch": story.PATCH, "post": story.REVISE, "item": story.REVISE_ITEM,
@@ -210,10 +211,10 @@ class Turns(Pieces):
 
 
 def below(head: str, text: str) -> str:
-    """Put code below a line, indented."""
+    """Place code below a line, with an indentation."""
     return lines(head, *(f"    {line}" for line in text.splitlines()))
 
 
 def lines(*texts: str) -> str:
-    """Join pieces of code by newlines."""
+    """Join pieces of code with newlines."""
     return "\n".join(filter(None, texts))

@@ -1,4 +1,4 @@
-"""Generates the function that runs the calls of a plan, from the templates in `story`."""
+"""Generate the function that runs the calls of a plan from the templates in `story`."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class CompiledPlan(NamedTuple):
     """The generated code of a plan.
 
     Attributes:
-        run: the function that runs its calls; it is called like the body.
-        source: its code, in which receivers have short names.
-        named: those names and their values.
+        run: the function that runs the calls of the plan. Its parameters are those of the body.
+        source: the source of the function. Receivers have short names in it.
+        named: the short names and their values.
     """
 
     run: Callable[..., Any]
@@ -90,7 +90,7 @@ class Writer(Turns):
         }
 
     def _seals(self) -> dict[str, bool]:
-        """Return which contents are sealed after guards have checked them."""
+        """Return which contents are sealed after the guards have checked them."""
         site, phases = self.plan.site, self.plan.phases
         judged = {
             phase for phase in ("pre", "post", "item")
@@ -113,7 +113,7 @@ class Writer(Turns):
         return (*self.hook.function_signature.names, *self.hook.settings.hidden)
 
     def compile(self) -> CompiledPlan:
-        """Return the compiled function."""
+        """Return the plan in compiled form."""
         self._write_parts()
         source, run = self._made(self.fill(story.FUNCTION, {"main"}))
         run.__qualname__ = self.hook.body.__qualname__  # for "was never awaited"
@@ -124,7 +124,7 @@ class Writer(Turns):
         return CompiledPlan(run, source, named)
 
     def guards(self) -> Callable[[Call, tuple[Any, ...]], Any]:
-        """Return a function that calls only the `pre` guards, given the call and the arguments
+        """Return a function that calls only the `pre` guards. It takes the call and the arguments
         that receivers may have as parameters.
         """
         self.flags.add("eager")
@@ -137,7 +137,9 @@ class Writer(Turns):
         return lambda call, values: run(*values, call)
 
     def _made(self, text: str) -> tuple[str, Callable[..., Any]]:
-        """Return the source of a function and the function, which cannot see itself."""
+        """Compile the source of a function. Return the source and the function, whose globals do
+        not contain the function itself.
+        """
         tools = {
             **TOOLS,
             "as_items": partial(
@@ -196,8 +198,8 @@ class Writer(Turns):
         return self.fill(story.BODY)
 
     def _judged(self, name: str, phase: str) -> tuple[str, ...]:
-        """Generate the calls to guards and observers of a result or an item. Its contents must not
-        change after the guards.
+        """Generate the calls to the guards and observers of a result or an item. If its contents
+        change after the guards have run, the generated code blocks the call.
         """
         seats, seal = self.plan.phases[phase], f"{name}_seal"
         turns = self.turns(seats.guard, "guard"), self.observers(seats.observe)
@@ -232,7 +234,9 @@ class Writer(Turns):
 
     @cached_property
     def _nested(self) -> Callable[..., Any]:
-        """The function that makes the arounds of an attempt that patches or repeats; made once."""
+        """The function that creates the arounds of an attempt that patches or repeats. The function
+        is compiled once.
+        """
         self.flags.add("nested")
         nexts = "(" + "".join(f"next_{i}, " for i in range(self.count)) + ")"
         text = self.fill(story.NEST, parts={"arounds": self._functions()}, nexts=nexts)
@@ -240,13 +244,11 @@ class Writer(Turns):
 
     @cached_property
     def _levels(self) -> list[str]:
-        """The calls of the arounds. Those of a repeated attempt are the same; a dead receiver is
-        not looked up again.
-        """
+        """The code of the calls to the arounds. A repeated attempt uses the same code."""
         return [self._level(i) for i in range(self.count)]
 
     def _late(self, i: int) -> str:
-        """Generate the check that an around down to number `i`, or one further out, has ended."""
+        """Generate the condition that around number `i`, or an around outside it, has ended."""
         ended = [f"mark_{j} >= {attempts.ENDED}" for j in range(i + 1)]
         return " or ".join([*ended, "late()"] if "nested" in self.flags else ended)
 
@@ -290,8 +292,8 @@ class Writer(Turns):
 
 def _guards_now(plan: Plan, call: Call, judged: set[Any]) -> Callable[[tuple[Any, ...]], Any]:
     """Return a function that calls the guards that are connected now for a plan's sender, except
-    those that have already judged. Given the arguments, it returns what they ask for, to be awaited
-    if the hook is async.
+    guards that have already checked the call. The function takes the arguments, and returns the
+    approval that these guards require. If the hook is async, it returns an awaitable.
     """
     # Whether the call has any guard at all was decided when it was made.
     now = build_plan(plan.hook, plan.site._replace(is_guarded=False), call.sender)

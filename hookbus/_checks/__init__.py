@@ -1,1 +1,1 @@
-"""Checks of connections and of required guards. The checks never run inside a call."""
+"""Checks of connections and of required guards, which never run inside a call."""

@@ -28,9 +28,9 @@ _VERDICTS: Final = {"Block": "a Block", "Ask": "an Ask"}
 
 
 class Checks:
-    """The checks of the connections of one bus.
+    """Checks the connections of one bus.
 
-    They reject connections that cannot work, and warn about guards that can be bypassed.
+    It rejects connections that cannot work, and warns about guards that code can bypass.
     """
 
     def __init__(self, bus: Any) -> None:
@@ -41,7 +41,7 @@ class Checks:
     # -- one connection ----------------------------------------------------------------------------
 
     def check_sender(self, signal: HookSignal, sender: Any) -> None:
-        """Reject an object that can never be a sender of this signal.
+        """Raise HookError for an object that can never be a sender of this signal.
 
         Raises:
             HookError: with a message that contains the correct form.
@@ -65,10 +65,11 @@ class Checks:
                 check_sender(hooks, sender, self._board.looked_at.owners)
 
     def check(self, receiver: Connected, sender: Any) -> None:
-        """Reject a receiver that cannot work, and warn about a guard that can be bypassed.
+        """Raise HookError for a receiver that cannot work, and warn about a guard that code can
+        bypass.
 
         Raises:
-            HookError: with a message that describes the mismatch and the correct form.
+            HookError: with a message that describes the problem and says what to write instead.
         """
         signal = receiver.signal
         is_met = check_serves(receiver, self._board.declared(signal.hook), sender)
@@ -81,9 +82,7 @@ class Checks:
             self.report_overrides(receiver, signal.hook, classes, warn)
 
     def warn_of_lost_verdict(self, guard: Connected) -> None:
-        """Warn about a guard that can never block, because it creates a verdict but never returns
-        it.
-        """
+        """Warn about a guard that creates a verdict but never returns it, so it can never block."""
         code = code_of(guard.held)
         for name, verdict in _VERDICTS.items():
             if code is not None and name in code.co_names:
@@ -96,7 +95,7 @@ class Checks:
     def report_overrides(
         self, receiver: Connected, hook: str, classes: list[type], say: Callable[[str], Any]
     ) -> None:
-        """Report the overrides in these classes whose calls a blocking receiver does not see."""
+        """Report the overrides in these classes whose calls bypass a blocking receiver."""
         for cls in classes:
             self._board.look_at(cls).add(hook)
         for override in uncovered_overrides(self._bus, classes, hook):
@@ -105,13 +104,13 @@ class Checks:
     # -- the whole bus -----------------------------------------------------------------------------
 
     def require_guard(self, hook: str, phase: str, sender: Any, default: Any) -> None:
-        """Check that every call to a hook has a guard; see `Bus.require_guard`."""
+        """Check that every call to a hook has a guard, as `Bus.require_guard` describes."""
         check_required(self._bus, hook, phase, sender, default)
 
     def uncovered(self) -> list[str]:
-        """Describe overrides of hookable methods that are not hooked, and what receivers see of
-        their calls. Only classes that receivers were connected to, or whose methods were called,
-        are listed.
+        """Describe each override of a hookable method that is not hooked, and say whether receivers
+        see its calls. The result covers only classes that receivers were connected to, or whose
+        methods were called.
         """
         owners = (cls for _, cls in static_holders(self._board.hooks()))
         classes = [*self._board.looked_at.owners(), *owners]
@@ -119,7 +118,7 @@ class Checks:
 
     def class_of(self, hook: Hook) -> type | None:
         """Return the class that defines the method of a hook, or None if that class is not known. A
-        class is known if a receiver was connected to it, if its method was called, or if it can be
-        imported by name.
+        class is known if a receiver was connected to it, if its method was called, or if its
+        qualified name leads to it.
         """
         return class_of(hook, self._board.looked_at.owners)

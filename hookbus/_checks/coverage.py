@@ -26,16 +26,16 @@ PHASES_WITH_GUARDS: Final = ("pre", "item", "post")
 
 
 def check_required(bus: Any, name: str, phase: str, sender: Any, default: Any) -> None:
-    """Check that guards of this phase cover every call to the hooks with one name.
+    """Check that guards of a phase cover every call to the hooks with one name.
 
     Args:
         bus: the bus of the hooks.
-        sender: the sender to check; None means every class and function that declares a hook.
-        default: the bus where a guard may have been connected by mistake.
+        sender: the sender to check. None means every class and function that declares a hook.
+        default: the bus to which a guard may have been connected by mistake.
 
     Raises:
-        HookError: as in `check_guarded`; if nothing declares the hook; and for `tool_call`, if an
-            agent framework is imported without its adapter.
+        HookError: as in `check_guarded`, and if nothing declares the hook. For `tool_call`, the
+            error is also raised if an agent framework is imported without its adapter.
     """
     if name == TOOL_HOOK and sender is None:
         check_adapters()
@@ -50,17 +50,17 @@ def check_required(bus: Any, name: str, phase: str, sender: Any, default: Any) -
 def check_guarded(
     hooks: list[Hook], signals: list[HookSignal], phase: str, sender: Any = None
 ) -> None:
-    """Check that guards of this phase cover every call to hooks with the same name.
+    """Check that guards of a phase cover every call to the hooks with one name.
 
     Args:
-        hooks: all hooks with the name.
-        signals: their signals, and signals for the same name on a bus where the hook is not
-            declared.
-        sender: the sender to check; None means every class and function that declares a hook.
+        hooks: all hooks with this name.
+        signals: the signals of these hooks, and signals with the same name on a bus that does not
+            declare the hook.
+        sender: the sender to check. None means every class and function that declares a hook.
 
     Raises:
-        HookError: with a message that names the methods without a guard, and explains why each
-            existing guard does not count.
+        HookError: with a message that names the methods without a guard, and says why each existing
+            guard is not sufficient.
     """
     if phase not in PHASES_WITH_GUARDS:
         raise HookError(f"phase={phase!r} cannot have guards: write 'pre', 'item' or 'post'")
@@ -104,7 +104,9 @@ def _watches(signal: HookSignal, whose: Whose) -> bool:
 
 
 def _is_of_any(sender: Callable[[], Any] | None, classes: tuple[type, ...]) -> bool:
-    """Return whether a connection applies to one of these classes, or to a class with its name."""
+    """Return whether a connection applies to one of these classes, or to a class with the same
+    name.
+    """
     if isinstance(sender, NamedSender):
         return any(name_of_sender(cls) == sender.name for cls in classes)
     return sender is None or any(sender() is cls for cls in classes)
@@ -117,8 +119,8 @@ classmethod.
 
 
 def _callers(hooks: list[Hook], holders: list[Held]) -> Iterator[tuple[str, Whose]]:
-    """Yield each class or function that declares one of the hooks: its description, and its data as
-    a sender.
+    """Yield each class or function that declares one of the hooks: its description, and the data
+    that identify it as a sender.
     """
     for hook in hooks:
         if getattr(hook.body, "__isabstractmethod__", False):
@@ -137,7 +139,7 @@ def _callers(hooks: list[Hook], holders: list[Held]) -> Iterator[tuple[str, Whos
 
 
 def _holders(hooks: list[Hook]) -> list[Held]:
-    """Return every class that has one of the hookables. This searches all classes once for all
+    """Return every class that has one of the hookables. All classes are searched only once for all
     hooks.
     """
     holders: list[Held] = []
@@ -153,10 +155,10 @@ def _holders(hooks: list[Hook]) -> list[Held]:
 
 
 def _caller(hooks: list[Hook], sender: Any) -> tuple[str, Whose]:
-    """Return the description of one sender, and its data.
+    """Return the description of a sender, and its data.
 
     Raises:
-        HookError: if the sender can call none of the hooks.
+        HookError: if the sender cannot call any of the hooks.
     """
     if sender is ANY or not any(True for _ in hooks_called_by(hooks, sender)):
         own = " (is it hookable on another bus?)" if hook_of(sender) else ""
@@ -170,8 +172,8 @@ def _caller(hooks: list[Hook], sender: Any) -> tuple[str, Whose]:
 
 
 def _further(hooks: list[Hook], sender: Any) -> list[Any]:
-    """Return the static methods and classes whose guards apply to a sender that overrides their
-    methods.
+    """Return the static methods and classes whose guards also apply to a sender, because the sender
+    overrides their methods.
     """
     if isinstance(sender, FunctionType):
         own = hook_of(sender)
@@ -182,17 +184,17 @@ def _further(hooks: list[Hook], sender: Any) -> list[Any]:
 
 
 def _in_vain(signals: list[HookSignal], phase: str) -> Iterator[str]:
-    """Yield, for each existing guard, the reason why it does not count."""
+    """Yield for each existing guard the reason why it is not sufficient."""
     for signal in signals:
         for receiver in signal.connections():
             if receiver.role == "guard":
-                yield f"{receiver.label} does not count: it {_why(receiver, signal, phase)}"
+                yield f"{receiver.label} is not sufficient: it {_why(receiver, signal, phase)}"
             elif signal.phase == phase and may_block(receiver):
-                yield f"{receiver.label} does not count: it is not a guard; write role='guard'"
+                yield f"{receiver.label} is not sufficient: it is not a guard; write role='guard'"
 
 
 def may_block(receiver: Connected) -> bool:
-    """Return whether a receiver has blocked, or creates a block that it could return."""
+    """Return whether a receiver has blocked a call, or creates a block that it could return."""
     code = code_of(receiver.function)
     makes = code is not None and not {"Block", "Ask"}.isdisjoint(code.co_names)
     return receiver.has_blocked or makes

@@ -1,4 +1,4 @@
-"""Find the hookables that a sender can call, and check whether a receiver fits one of them."""
+"""Find the hookables that a sender can call, and check whether a receiver suits one of them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from ..exceptions import HookError
 def check_sender(
     hooks: list[Hook], sender: FunctionType, looked_at: Callable[[], list[type]]
 ) -> None:
-    """Reject a function that is never the sender of a call: a method, or a function that is not
-    hookable.
+    """Raise HookError for a function that is never the sender of a call: a method, or a function
+    that is not hookable.
 
     Raises:
-        HookError: with a message that contains the reason and the correct form.
+        HookError: with a message that gives the reason and says what to write instead.
     """
     named, own = sender.__qualname__, hook_of(sender)
     by_argument = next((hook for hook in hooks if hook.settings.sender), None)
@@ -52,11 +52,11 @@ def check_sender(
 
 
 def check_can_call(sender: Any) -> None:
-    """Reject a value that looks like an object or a class but is never the first argument of a
-    call.
+    """Raise HookError for a value that looks like an object or a class but is never the first
+    argument of a call.
 
     Raises:
-        HookError: with a message that names what to write instead.
+        HookError: with a message that says what to write instead.
     """
     whole = typing.get_origin(sender)
     if whole is not None:
@@ -77,11 +77,11 @@ def check_can_call(sender: Any) -> None:
 
 
 def check_serves(receiver: Connected, hooks: list[Hook], sender: Any) -> bool:
-    """Return whether a receiver fits one of these hookables that the sender can call. Reject a
-    receiver that fits none of them.
+    """Return whether a receiver suits one of these hookables that the sender can call. If the
+    sender can call hookables, but the receiver suits none of them, raise HookError.
 
     Raises:
-        HookError: with a message that says which of its parameters is not available.
+        HookError: with a message that names the unavailable parameter of the receiver.
     """
     problem = None
     for hook, is_method in hooks_called_by(hooks, sender):
@@ -97,8 +97,8 @@ def check_serves(receiver: Connected, hooks: list[Hook], sender: Any) -> bool:
 
 
 def _check_functions_of(hooks: list[Hook], sender: Any) -> None:
-    """Reject a class or object whose hookables are static methods or bound functions: each is its
-    own sender.
+    """Raise HookError for a class or object whose hookables are static methods or bound functions,
+    because each of these functions is its own sender.
     """
     cls = own_class(sender)
     holders = [*cls.__mro__, *([sender] if cls is not sender else [])]
@@ -115,8 +115,8 @@ def _check_functions_of(hooks: list[Hook], sender: Any) -> None:
 
 
 def hooks_called_by(hooks: list[Hook], sender: Any) -> Iterator[tuple[Hook, bool]]:
-    """Yield all hooks that the sender can call, the most likely ones first, and whether each is a
-    method.
+    """Yield the hooks that a sender can call, most likely hooks first, and whether each hook is a
+    method of the sender.
     """
     if sender is ANY:
         yield from ((hook, hook.looks_like_method) for hook in hooks)

@@ -1,4 +1,4 @@
-"""Find agent frameworks that are imported without their adapter, so that their tools have no
+"""Find agent frameworks that are imported without their adapter, because their tools have no
 guards.
 """
 
@@ -19,9 +19,10 @@ class Framework(NamedTuple):
     """A framework with tools.
 
     Attributes:
-        module: the module that a program has loaded if it can use the framework's tools.
-        package: the name of its distribution.
-        adapter: the name of its adapter. AgentScope has one adapter for each of two major versions.
+        module: the module that is loaded if a program can use the framework's tools.
+        package: the name of the framework's distribution.
+        adapter: the name of the framework's adapter. AgentScope has two adapters, one for each
+            supported major version.
     """
 
     module: str
@@ -58,12 +59,12 @@ _NAME: Final = re.compile(r"[\w.-]+")
 
 
 def check_adapters() -> None:
-    """Check that every imported framework has its adapter installed. A framework that an adapted
-    framework requires counts as part of that framework.
+    """Check that the adapter of every imported framework is installed. A framework that an adapted
+    framework requires is considered part of that framework.
 
     Raises:
-        HookError: with a message that names each framework without its adapter, and how to install
-            the adapter.
+        HookError: with a message that names each framework without its adapter, and says how to
+            install the adapter.
     """
     imported = [each for each in FRAMEWORKS if each.module in sys.modules]
     adapters = sys.modules.get(_ADAPTERS)
@@ -97,7 +98,9 @@ def _version(package: str) -> str:
 
 
 def _required_by(packages: list[str]) -> set[str]:
-    """Return all requirements of packages, including extras, and the requirements of these."""
+    """Return all requirements of packages, including their extras, and the requirements of these
+    packages.
+    """
     found: set[str] = set()
     waiting = [(package, True) for package in packages]
     while waiting:

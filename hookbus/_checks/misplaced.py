@@ -1,5 +1,5 @@
-"""Log guards on signals that belong to no hook, or for senders without the hook. A guard is logged
-when the hook that was probably meant is first called.
+"""Log guards on signals that belong to no hook, and guards for senders that do not have the hook. A
+guard is logged at the first call of the hook that was probably meant.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ NEAR: Final = 0.75
 
 
 class MisplacedGuards:
-    """The signals with a guard that fits no declared hook of its sender. If there are none, calls
-    perform no check.
+    """The signals with a guard that suits no declared hook of its sender. Without such signals,
+    calls perform no check.
     """
 
     def __init__(self, board: Switchboard) -> None:
@@ -34,9 +34,7 @@ class MisplacedGuards:
         self._signals: dict[str, Signal] = {}
 
     def wait(self, signal: Signal) -> None:
-        """Make every hook check at its next call whether a guard on this signal was meant for
-        it.
-        """
+        """Make the hooks that this signal may be meant for check the signal at their next call."""
         self._signals[signal.name] = signal
         board = self._board
         is_named = signal.phase is not None and board.declared(signal.hook)
@@ -48,11 +46,11 @@ class MisplacedGuards:
                     board.route(hook)
 
     def expect(self, hook: Hook) -> None:
-        """If there are such signals, make a new hook check at its first call."""
+        """If such signals exist, make a new hook check them at its first call."""
         hook.is_looked_at = not self._signals
 
     def look(self, hook: Hook) -> None:
-        """Log the guards that were probably meant for this hook, which is being called."""
+        """Log the guards that were probably meant for the hook that is being called."""
         hook.is_looked_at = True
         for name, signal in list(self._signals.items()):
             guards = [r for r in signal.connections() if r.role == "guard" and r.is_enabled]
@@ -70,8 +68,8 @@ class MisplacedGuards:
         self._board.route(hook)
 
     def _of_strangers(self, guard: Connected, hook: Hook, declared: list[Hook]) -> str | None:
-        """Return a message if a guard's sender has none of these hooks. `hook` is currently being
-        called.
+        """Return a message if the sender of a guard has none of these hooks. `hook` is the hook
+        that is being called.
         """
         sender = guard.sender() if guard.sender is not None else None
         if sender is None or may_call(sender, declared):
@@ -92,7 +90,7 @@ class MisplacedGuards:
 
 
 def _of_name(guard: Connected, signal: Signal, hook: Hook) -> str | None:
-    """Return a message if a guard's signal, which nothing emits, was probably meant for this
+    """Return a message if nothing emits a guard's signal and the signal was probably meant for this
     hook.
     """
     likely = likely_target(signal, hook.name)
@@ -103,7 +101,7 @@ def _of_name(guard: Connected, signal: Signal, hook: Hook) -> str | None:
 
 
 def likely_target(signal: Signal, hook: str) -> str | None:
-    """Return the name of the hook's signal that was probably meant by this signal, or None."""
+    """Return the signal of the hook that was probably meant instead of this signal, or None."""
     from difflib import get_close_matches  # only needed for wrong names
 
     if signal.phase is not None:

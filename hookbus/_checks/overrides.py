@@ -1,4 +1,4 @@
-"""Find methods that override a hookable but are not hookable themselves."""
+"""Find methods that override a hookable, but are not hookable."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .._hooks.identity import attributes_of_class, mro_of
 def uncovered_overrides(
     bus: object, classes: Iterable[type], hook_name: str | None = None
 ) -> list[str]:
-    """Describe the methods of these classes that override a hookable of this bus but are not
-    hookable themselves. Each message describes what receivers see of the calls.
+    """Describe the methods of these classes that override a hookable of this bus, but are not
+    hookable. Each message says whether receivers see the calls of the method.
     """
     found: set[str] = set()
     for cls in classes:
@@ -50,8 +50,8 @@ def _uncovered(cls: type, attribute: str, hook: Hook) -> Iterator[str]:
 
 
 def _passes_on(above: tuple[type, ...], attribute: str, override: Any) -> bool | None:
-    """Return whether the code of an override calls the overridden method, or None if it is hookable
-    itself. `functools.wraps` is not proof of such a call.
+    """Return whether the code of an override calls the overridden method, or None if the override
+    is hookable. The use of `functools.wraps` does not prove such a call.
     """
     inherited = {hook for _, hook, _ in held_in(above)}
     functions = layers(getattr(override, "__func__", override))

@@ -1,1 +1,1 @@
-"""Connections of receivers to senders: their options, their order, and their lifetime."""
+"""Connections of receivers to senders: their options, their order and their lifetime."""

@@ -1,4 +1,4 @@
-"""The handle of one connection."""
+"""The handle of a connection."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from .receiver import Connected
 
 
 class Connection:
-    """The handle of one connection. Used in a `with` statement, it disconnects at the end of the
-    block."""
+    """The handle of one connection. In a `with` statement, the connection ends with the block."""
 
     def __init__(self, receiver: Connected) -> None:
         self._receiver, self._signal = receiver, receiver.signal
@@ -20,8 +19,8 @@ class Connection:
         self._signal._drop(self._receiver)
 
     def disable(self) -> None:
-        """Keep the connection, but stop calling its receiver from the next call on. This is
-        independent of `bus.switch`, which operators use; neither undoes the other.
+        """Keep the connection, but do not call its receiver from the next call on. This is
+        independent of `bus.switch`, which operators use. Neither undoes the other.
         """
         self._switch(False)
 

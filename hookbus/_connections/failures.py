@@ -1,6 +1,6 @@
-"""Describe a receiver's failure, and log failures without a listener. The message of an exception
-from other code may contain a secret, so only its type and location are shown. A message that
-hookbus itself has written is shown in full.
+"""Describe the failure of a receiver, and log failures that no listener receives. The message of an
+exception from other code may contain a secret, so hookbus shows only its type and location. A
+message that hookbus itself wrote is shown in full.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ ERROR: Final = 40
 
 
 def log(level: int, text: str) -> bool:
-    """Log to the logger `hookbus`. Exceptions of handlers are ignored, except interrupts. Return
-    False if there is not enough stack left.
+    """Log a message to the logger `hookbus`. Exceptions in log handlers are ignored, except
+    interrupts. Return False if the stack is exhausted.
 
-    The exception that is currently handled is hidden from log handlers, because they may print it.
+    The exception that is being handled is hidden from log handlers, because they may print it.
     """
     try:
         import logging
@@ -41,7 +41,8 @@ def log(level: int, text: str) -> bool:
 
 def place_of_failure(error: BaseException, place: CodeType | str) -> str:
     """Return the `file:line` where a receiver failed: the deepest frame of the exception in the
-    receiver's file, or else the start of the receiver. `place` is its code or module.
+    receiver's file. If there is no such frame, return the start of the receiver. `place` is the
+    code or the module of the receiver.
     """
     found = None
     for trace in traces_of(error):
@@ -56,8 +57,8 @@ def place_of_failure(error: BaseException, place: CodeType | str) -> str:
 
 
 def in_words(kind: type[BaseException], place: str, sentence: str | None) -> str:
-    """Describe a failure with a sentence of hookbus, or else with the exception's type and
-    location.
+    """Describe a failure with a sentence of hookbus, if there is one, and with the exception's type
+    and location.
     """
     is_said = sentence and kind is HookError
     typed = None if is_said else f"{name_of_class(kind)} at {place}"
@@ -67,8 +68,8 @@ def in_words(kind: type[BaseException], place: str, sentence: str | None) -> str
 def is_worded_here(error: BaseException) -> bool:
     """Return whether hookbus itself raised an exception to report a problem with a receiver.
 
-    If the exception passed through other code, or came from a future, its message may contain
-    values of that code.
+    If the exception passed through other code or came from a future, its message may contain values
+    of that code.
     """
     if type(error) is not HookError:
         return False
@@ -78,8 +79,8 @@ def is_worded_here(error: BaseException) -> bool:
 
 
 def is_refusal_raised(error: BaseException) -> bool:
-    """Return whether code raised a refusal: a `HookBlocked` that it created itself, or a
-    `PermissionError`. A `HookBlocked` from another call does not count.
+    """Return whether code raised a refusal: a `HookBlocked` that it created, or a
+    `PermissionError`. A `HookBlocked` from another call is not a refusal.
     """
     if issubclass(type(error), HookBlocked):
         return call_id_of(error) is None
@@ -87,7 +88,7 @@ def is_refusal_raised(error: BaseException) -> bool:
 
 
 def is_raised_by(error: BaseException, place: CodeType | str) -> bool:
-    """Return whether this code itself raised the exception with `raise` or `assert`."""
+    """Return whether this code raised the exception with `raise` or `assert`."""
     last = list(traces_of(error))[-1:]
     return _is_raised(last) and any(trace.tb_frame.f_code is place for trace in last)
 

@@ -1,5 +1,5 @@
-"""The options of `connect` besides the receiver and its sender. All are checked before any
-change.
+"""The options of `connect`, except for the receiver and its sender. All options are checked before
+anything changes.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class QuestionOptions(TypedDict, total=False):
 
 
 class ConnectOptions(QuestionOptions, total=False):
-    """The options of a receiver of a signal, except its role. The role determines which options
-    apply.
+    """The options of a signal's receiver, except for its role. The role determines which options
+    are possible.
     """
 
     kinds: type[Event] | Iterable[type[Event]] | None
@@ -71,14 +71,14 @@ POLICIES: Final[dict[str, tuple[OnError, ...]]] = {
 
 
 def _several(given: Any) -> tuple[Any, ...]:
-    """Return a tuple of values, from a single value or several."""
+    """Return a tuple of values, from a single value or several values."""
     is_many = isinstance(given, Iterable) and not isinstance(given, (str, type))
     return tuple(given) if is_many else (given,)
 
 
 class Options(NamedTuple):
-    """The options of `connect` besides the receiver and its sender, created and checked by
-    `options_of`.
+    """The options of `connect`, except for the receiver and its sender. `options_of` creates and
+    checks them.
     """
 
     priority: float = 0
@@ -159,7 +159,9 @@ def _compared(name: str, glob: str) -> str | None:
 
 
 def _literal(text: str) -> str:
-    """Return a value as Python code: a number unchanged, anything else as a string literal."""
+    """Return a value as Python code. A number stays unchanged, and any other value becomes a string
+    literal.
+    """
     try:
         float(text)
     except ValueError:
@@ -168,11 +170,11 @@ def _literal(text: str) -> str:
 
 
 def options_of(**given: Any) -> Options:
-    """Check these options and return them. Without options, return a shared default object.
+    """Check these options, and return them. Without options, return a shared default object.
 
     Raises:
-        HookError: if an option is unknown or its value is invalid. The message contains the most
-            similar name, or a valid value.
+        HookError: if an option is unknown or a value is invalid. The message suggests a similar
+            option or says what to write instead.
     """
     if not given:
         return _PLAIN
@@ -207,7 +209,9 @@ def resolve_role(phase: str | None, role: str | None, on_error: str | None) -> t
 
 
 def check_weak(weak: Any) -> None:
-    """Raise HookError unless this is True, False or None; another option may have been meant."""
+    """Raise HookError if the value is not True, False or None, because another option was probably
+    meant.
+    """
     if weak is None or isinstance(weak, bool):
         return
     meant = ""
@@ -240,7 +244,7 @@ def odd_timeout(timeout: float | None) -> str:
 
 
 def check_max_background(limit: int) -> None:
-    """Raise HookError unless this is a valid limit for the background observers of a bus."""
+    """Raise HookError if the value is not a valid limit for the background observers of a bus."""
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
         raise HookError(
             f"max_background={limit!r} must be a whole number of at least 1: it limits how "
@@ -249,7 +253,7 @@ def check_max_background(limit: int) -> None:
 
 
 def check_timeout(timeout: float | None) -> None:
-    """Raise HookError unless this is None or a valid number of seconds for a receiver."""
+    """Raise HookError if the value is not None and not a valid number of seconds for a receiver."""
     if timeout is None:
         return
     if not is_number(timeout) or not 0 < timeout < float("inf"):

@@ -1,4 +1,4 @@
-"""The order in which receivers of one phase and role run."""
+"""Determine the order in which the receivers of one phase and role run."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .receiver import Connected
 
 
 def in_order(receivers: Iterable[tuple[float, Connected]]) -> list[Connected]:
-    """Return the receivers of one role in the order in which they run. Each is passed with the
-    distance of its scope. Higher priority comes first, then nearer scope, then earlier connection.
-    `before=` and `after=` take precedence: the next receiver is always the first one whose
-    predecessors have all been placed. If a receiver has several connections with the same
-    options, only the first is returned.
+    """Return the receivers of one role in the order in which they run. Each receiver is passed
+    together with the distance of its scope. Receivers with a higher priority come first, then
+    receivers with a nearer scope, then earlier connections. `before=` and `after=` take precedence:
+    the next receiver is always the first one whose predecessors have all been placed. If several
+    connections of one receiver have the same options, only the first is returned.
 
     Raises:
         HookError: if `before=` and `after=` form a cycle.
@@ -68,7 +68,8 @@ def _constrained(waiting: list[Connected]) -> list[Connected]:
 
 
 def check_constraints(new: Connected, others: list[Connected]) -> None:
-    """Reject an impossible order: a cycle, or a constraint against the order of the roles.
+    """Raise HookError for an impossible order: a cycle, or a constraint that contradicts the order
+    of the roles.
 
     Raises:
         HookError: with a message that names the receivers whose constraints conflict.

@@ -1,4 +1,4 @@
-"""The phases of a call, the parameters that receivers may have in each, and the names of
+"""The phases of a call, the parameters that receivers may have in each phase, and the names of
 signals.
 """
 
@@ -27,13 +27,13 @@ EXTRA_NAMES: Final[dict[str, tuple[str, ...]]] = {
 
 
 class Served(NamedTuple):
-    """The facts about a hookable that determine whether a receiver fits it.
+    """The facts about a hookable that determine whether a receiver suits it.
 
     Attributes:
         hook: the name of the hook.
-        kind: sync, async, generator or async generator.
+        kind: the kind of the function: sync, async, generator or async generator.
         arguments: the names that a receiver may have as parameters.
-        sender: the argument that is also the sender, or None.
+        sender: the name of the argument that is also the sender, or None.
         awaits: whether a call to a plain function waits for async receivers.
     """
 
@@ -45,6 +45,6 @@ class Served(NamedTuple):
 
 
 def split_signal_name(name: str) -> tuple[str, str] | None:
-    """Return the phase and the hook of a signal's name, or None if the name has no phase."""
+    """Return the phase and the hook in a signal's name, or None if the name contains no phase."""
     phase, _, hook = name.partition("_")
     return (phase, hook) if phase in PHASES and hook else None

@@ -1,5 +1,5 @@
-"""Types of the attributes of a signal that connections use, and of a bus that signals use. Only
-type checkers read this module.
+"""Types of signals and of the switchboard, for modules that cannot import these classes. Only type
+checkers read this module.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 
 class Signal(Protocol):
-    """A signal, for its connections, their checks and the switchboard."""
+    """A signal, as its connections, their checks and the switchboard use it."""
 
     name: str
     phase: str | None
@@ -21,7 +21,7 @@ class Signal(Protocol):
 
 
 class Events(Signal, Protocol):
-    """The signal of events, for the switchboard."""
+    """The signal of events, as the switchboard uses it."""
 
     @property
     def listened_kinds(self) -> frozenset[Any]: ...
@@ -29,7 +29,7 @@ class Events(Signal, Protocol):
 
 
 class Board(Protocol):
-    """The switchboard, for signals."""
+    """The switchboard, as signals use it."""
 
     def meet(self, new: Any) -> None: ...
     def changing(self, signal: Signal, sender: Any) -> None: ...

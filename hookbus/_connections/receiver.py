@@ -1,4 +1,4 @@
-"""One connected callable: its parameters, role, order and failure policy."""
+"""A connected callable: its parameters, role, order and failure policy."""
 
 from __future__ import annotations
 
@@ -43,29 +43,29 @@ _FIRST: Final = ("agent", "sender", "owner", "the_sender")
 """Suggested names for the sender: the first of these that is not an argument of the hook."""
 
 class Connected(Tally):
-    """One connection of one callable to one sender.
+    """The connection of one callable to one sender.
 
     Attributes:
-        signal: the signal that it is connected to.
-        sender: returns the sender without keeping it alive; None for ANY.
-        declared_options: those passed to `connect`; `options` also includes an operator's changes.
-        sequence: its position among the connections of its signal.
+        signal: the signal of the connection.
+        sender: a function that returns the sender without keeping it alive, or None for ANY.
+        declared_options: the options of `connect`. `options` also includes an operator's changes.
+        sequence: the position among the connections of the signal.
         place: the code of the callable, or the name of the module that defines it.
         role: modify, guard, observe, around or answer.
-        on_error: its failure policy.
+        on_error: the failure policy of the receiver.
         is_weak: whether the callable is weakly referenced.
-        held: the callable or, if it is weakly referenced, a function that returns it or None.
-        key: its identity; a bound method is a new object at each access.
-        entry: its key among the connections of its sender. It is `key`, unless it has a handle.
-        module_spec: the spec of its module when it was connected.
-        is_on: whether the program has enabled it. `is_switched_off` is set by the operator.
+        held: the callable, or for a weak reference, a function that returns the callable or None.
+        key: the identity of the callable. A bound method is a new object at each access.
+        entry: the key of this connection in its scope. It is `key` if the connection has no handle.
+        module_spec: the spec of the callable's module at the time of the connection.
+        is_on: whether the program has enabled the receiver. An operator sets `is_switched_off`.
         is_by_name: whether a listener takes the event only as a keyword argument.
-        lost_results: the number of times that it returned None as an around, and lost the result
-            that `call_next` had returned.
-        seals_broken: the number of blocked calls in which it ran and contents changed after a
-            verdict.
-        is_logged: whether a failure of it has been logged.
-        is_met: whether it was one of the receivers of any call so far, with any outcome.
+        lost_results: for an around, the number of times that it returned None although `call_next`
+            returned a result.
+        seals_broken: the number of blocked calls in which the receiver ran and contents changed
+            after a verdict.
+        is_logged: whether a failure of the receiver has been logged.
+        is_met: whether the receiver was part of any call so far, with any outcome.
     """
 
     is_on = True
@@ -79,11 +79,11 @@ class Connected(Tally):
         self, signal: Signal, function: Connectable, sender: Callable[[], Any] | None,
         options: Options, sequence: int,
     ) -> None:  # fmt: skip
-        """Check the connection, without registering it.
+        """Check the connection without registering it.
 
         Raises:
-            HookError: with a message that names the receiver, its location, and what to write
-                instead.
+            HookError: with a message that names the receiver and its location, and says what to
+                write instead.
         """
         if not callable(function):
             raise HookError(
@@ -122,14 +122,15 @@ class Connected(Tally):
             self.when = When.of(options.when)
 
     def hold(self, weak: bool | None, drop_dead: Callable[[ReceiverKey], None]) -> None:
-        """Reference the callable weakly, if this is requested or if it is a method of the sender.
+        """Reference the callable weakly if this is requested, or if the callable is a method of the
+        sender.
 
-        `drop_dead` is called when the callable is freed. It must not reference this connection,
-        because that would create a cycle.
+        `drop_dead` is called when the callable is freed. The function must not reference this
+        connection, because that would create a reference cycle.
 
         Raises:
-            HookError: if the receiver fails closed, because calls would be unguarded once it is
-                freed.
+            HookError: if the receiver fails closed, because calls would be unguarded after the
+                receiver is freed.
         """
         function, sender = self.held, self.sender
         # A class with a name may be redefined, and the new class may need its guards.
@@ -159,30 +160,29 @@ class Connected(Tally):
 
     @property
     def owner(self) -> Any:
-        """The sender of the connection, or `ANY`; None if the sender has been freed."""
+        """The sender of the connection, or `ANY`. None means that the sender has been freed."""
         return ANY if self.sender is None else self.sender()
 
     @property
     def where(self) -> str:
-        """`file:line` of the callable, or the module that defines it."""
+        """The `file:line` of the callable, or the name of the module that defines it."""
         return written(self.place)
 
     @property
     def binds(self) -> bool:
-        """Whether it guards every call of its sender: it is an enforced guard without a condition.
+        """Whether the receiver guards every call of its sender, because it is an enforced guard
+        without a condition.
         """
         return self.role == "guard" and not self.options.shadow and self.options.when is None
 
     @property
     def closes(self) -> bool:
-        """Whether a failure of it blocks the call."""
+        """Whether a failure of the receiver blocks or ends the call."""
         return self.on_error != "isolate"
 
     @property
     def is_unmet_guard(self) -> bool:
-        """Whether it is meant to block calls, but was not one of the receivers of any call so
-        far.
-        """
+        """Whether the receiver is meant to block calls, but was not part of any call so far."""
         is_guard = self.role == "guard" or self.on_error == "block"
         return is_guard and not (self.is_met or self.has_fired)
 
@@ -192,7 +192,7 @@ class Connected(Tally):
 
     @property
     def names(self) -> tuple[str, str]:
-        """Its names in `before=` and `after=`: its name, and the last part of its name."""
+        """The names for `before=` and `after=`: the name, and the last part of the name."""
         return self.name, self.name.rpartition(".")[2]
 
     @property
@@ -200,8 +200,8 @@ class Connected(Tally):
         return f"{self.label} on {self.signal.name}"
 
     def become_answer(self) -> None:
-        """Turn this into a receiver of a question. When it was connected, the hookspec of its
-        signal was unknown. Options that do not fit are a problem.
+        """Turn this receiver into a receiver of a question, because its hookspec was declared after
+        the connection. Options that a question does not allow are reported later.
         """
         self.role = "answer"
         if self.options.role == "guard":
@@ -229,7 +229,7 @@ class Connected(Tally):
         return log(WARNING if is_open else ERROR, message)
 
     def problem_with(self, served: Served) -> str | None:
-        """Return why this receiver does not fit a hookable, or None."""
+        """Return the reason why this receiver does not suit a hookable, or None."""
         phase, (hook, kind, arguments, sender, awaits) = self.signal.phase, served
         problem = self._lacks(hook, _available(arguments, phase), sender)
         if phase == ANSWER and self.sender is not None:
@@ -278,15 +278,15 @@ _ANSWERING: Final = ("pre", "item", "post", "error", "finally")
 
 @lru_cache(maxsize=1024)
 def _available(arguments: tuple[str, ...], phase: str | None) -> frozenset[str]:
-    """Return the names that a receiver of a hook with these arguments may have as parameters in a
-    phase.
+    """Return the names that a receiver may have as parameters in a phase, for a hook with these
+    arguments.
     """
     return frozenset((*arguments, *EXTRA_NAMES.get(phase or "", ())))
 
 
 def _weakly(function: Connectable, on_death: Callable[[Any], None] | None) -> Callable[[], Any]:
-    """Reference a callable weakly. For a method, reference only its object, because its class may
-    change.
+    """Reference a callable weakly. For a method, reference only its object, because the class of
+    the object may change.
     """
     try:
         if not inspect.ismethod(function):

@@ -1,8 +1,8 @@
 """The connections of a signal: found by sender, and removed when a sender or receiver is freed.
 
-With a GIL, no lock is needed. Every change is one atomic operation on a dict, because a signal
-handler, a `__del__` or another thread may run at any time. Readers copy the data first. Without a
-GIL, operations that read before they write take a lock that all writers share.
+With a GIL, no lock is needed. A signal handler, a `__del__` or another thread may run at any time,
+so every change is one atomic operation on a dict. Code that reads the data copies it first. Without
+a GIL, all writers share a lock for operations that read before they write.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Scope(dict[tuple[Any, ...], Connected]):
     """The connections to one sender.
 
     Attributes:
-        sender: returns the sender without keeping it alive; None for `ANY`.
-        is_ending: whether the sender is being freed, and only its `__del__` may still make calls.
-        checked: the pairs of a receiver and a generation of hookables that were found to fit.
+        sender: a function that returns the sender without keeping it alive, or None for `ANY`.
+        is_ending: whether the sender is being freed. Only its `__del__` may still make calls then.
+        checked: the check keys of connections that need no second check for this sender.
     """
 
     sender: Callable[[], Any] | None = None
@@ -37,8 +37,8 @@ class Scope(dict[tuple[Any, ...], Connected]):
     checked: frozenset[Any] = frozenset()
 
     def is_of(self, sender: Any) -> bool:
-        """Return whether this is the sender. Comparing ids is not enough: after an object is freed,
-        its id may belong to another one.
+        """Return whether this scope belongs to a sender. A comparison of ids is not enough, because
+        a new object may have the id of a freed object.
         """
         return self.sender is None or self.is_ending or self.sender() is sender
 
@@ -46,7 +46,7 @@ class Scope(dict[tuple[Any, ...], Connected]):
         return [each for each in list(self.values()) if each.key == key]
 
     def earlier(self, new: Connected) -> Connected | None:
-        """Return the connection of the receiver's earlier definition, or None."""
+        """Return the connection of an earlier definition of the receiver, or None."""
         function = new.held() if new.is_weak else new.held
         origin = origin_of(function)
         if origin is None:
@@ -59,7 +59,9 @@ class Scope(dict[tuple[Any, ...], Connected]):
         return min(made, key=lambda each: each.sequence, default=None)
 
     def add(self, new: Connected) -> None:
-        """Add a connection. It replaces the one of the same receiver, unless it has a handle."""
+        """Add a connection. A connection without a handle replaces the existing connection of the
+        same receiver.
+        """
         old = self.get(new.entry)
         if old is not None:
             new.sequence = old.sequence
@@ -67,7 +69,7 @@ class Scope(dict[tuple[Any, ...], Connected]):
 
     @serialize_writers
     def drop(self, connected: Connected) -> bool:
-        """Remove exactly this connection. Return False if it was removed or replaced before."""
+        """Remove exactly this connection. Return False if it was already removed or replaced."""
         entry = connected.entry
         with suppress(KeyError):
             # Compare and delete in one line without a call, so that no other code can run in
@@ -77,8 +79,8 @@ class Scope(dict[tuple[Any, ...], Connected]):
 
 
 class NamedScope(Scope):
-    """The connections to a named class or function. They are kept after the class or
-    function is freed, because a redefinition may need them.
+    """The connections to a class or function with a name. They remain after the class or function
+    is freed, because a redefinition may need them.
     """
 
     named_sender: NamedSender
@@ -86,16 +88,18 @@ class NamedScope(Scope):
 
 @serialize_writers
 def _replace(scopes: dict[int, Scope], sender_id: int, old: Scope, new: Scope) -> None:
-    """Replace a scope with another one, unless it has been replaced or removed since."""
+    """Replace a scope with another scope, unless other code has replaced or removed it in the
+    meantime.
+    """
     with suppress(KeyError):
         if scopes[sender_id] is old: scopes[sender_id] = new  # noqa: E701
 
 
 class Registry:
-    """The connections of one signal. A sender's scope remains until the sender is freed, even if it
-    is empty.
+    """The connections of one signal. The scope of a sender remains until the sender is freed, even
+    if the scope is empty.
 
-    If an empty scope were removed earlier, a connection made at that time could be lost.
+    If it were removed earlier, a connection that is made at the same time could be lost.
     """
 
     def __init__(self, on_death: Callable[[list[Connected], list[Connected]], None]) -> None:
@@ -106,7 +110,7 @@ class Registry:
         self._on_death = on_death
 
     def scope_of(self, sender: Any) -> Scope:
-        """Return the scope of a sender, and create it if necessary."""
+        """Return the scope of a sender. Create the scope if necessary."""
         if sender is ANY:
             return self._shared[ANY_ID]
         scopes, sender_id = self._shared if is_shared(sender) else self._own, id(sender)
@@ -123,8 +127,8 @@ class Registry:
         return scopes.setdefault(sender_id, new)
 
     def _named_scope(self, sender: Any) -> NamedScope | None:
-        """Return the scope for the name of this class or function, and create it if necessary.
-        Return None if the module does not contain it under its name.
+        """Return the scope for the name of this class or function. Create the scope if necessary.
+        Return None if the module does not contain the class or function under its name.
         """
         name = name_of_sender(sender)
         scope = self._named.get(name)
@@ -150,10 +154,11 @@ class Registry:
             self._on_death([], [r for r in list(ended.values()) if is_own and r.is_unmet_guard])
 
     def add(self, scope: Scope, new: Connected) -> None:
-        """Activate a connection. If it replaces a connection, it keeps the position in the order.
+        """Activate a connection. If it replaces another connection, it keeps the position of that
+        connection in the order.
 
         Raises:
-            HookError: if the constraints `before=` and `after=` of receivers form a cycle with it.
+            HookError: if the connection creates a cycle of `before=` and `after=` constraints.
         """
         mentioned = new.options.before + new.options.after
         if mentioned or (self._mentioned and not self._mentioned.isdisjoint(new.names)):
@@ -168,8 +173,8 @@ class Registry:
             log(INFO, f"{anew}, and replaces the earlier definition")
 
     def remove(self, key: ReceiverKey, sender: Any) -> list[Any]:
-        """Remove a receiver from one sender, or from all senders if it is ANY. Return the affected
-        senders that are single objects.
+        """Remove a receiver from one sender. If the sender is ANY, remove it from all senders.
+        Return the affected senders that are single objects.
         """
         had = []
         for scope in self.scopes() if sender is ANY else self._of(id(sender), sender):
@@ -179,7 +184,9 @@ class Registry:
         return had
 
     def drop(self, connected: Connected) -> bool:
-        """Remove exactly this connection from its scope. Return False if it was removed before."""
+        """Remove exactly this connection from its scope. Return False if the connection was removed
+        before.
+        """
         owner = connected.sender
         if isinstance(owner, NamedSender):
             return self._named[owner.name].drop(connected)
@@ -203,7 +210,7 @@ class Registry:
         return [each for scope in self.scopes() for each in list(scope.values())]
 
     def matching(self, sender: Any) -> list[tuple[float, Connected]]:
-        """Return the active connections for this sender, each with the distance of its scope."""
+        """Return the active connections for a sender, each with the distance of its scope."""
         found: list[tuple[float, Connected]] = []
         seen: set[int] = set()
         for distance, scope_id, scoped in scopes_of(sender):
@@ -228,19 +235,19 @@ class Registry:
         return any(list(self._shared.values())) or any(list(self._named.values()))
 
     def own_senders(self) -> list[Any]:
-        """Return the single objects that receivers are connected to."""
+        """Return the single objects that have connected receivers."""
         references = [scope.sender for scope in list(self._own.values()) if scope]
         owners = [reference() for reference in references if reference is not None]
         return [owner for owner in owners if owner is not None]
 
     def _at(self, sender_id: int) -> list[Scope]:
-        """Return the scopes with this id. An object and a class never have the same id at the same
-        time.
+        """Return the scopes whose sender has this id. A class and another object never have the
+        same id at the same time.
         """
         return [scope for scope in (self._shared.get(sender_id), self._own.get(sender_id)) if scope]
 
     def _of(self, sender_id: int, sender: Any) -> list[Scope]:
-        """Return the scopes of exactly this sender, and the scope of its name."""
+        """Return the scopes of exactly this sender and of its name."""
         found = [scope for scope in self._at(sender_id) if scope.is_of(sender)]
         if self._named and sender is not ANY and is_shared(sender):
             named = self._named.get(name_of_sender(sender))

@@ -1,4 +1,4 @@
-"""Senders: which objects can be senders, how to reference them weakly, and how to describe them."""
+"""Determine which objects can be senders, reference them weakly, and describe them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Name = tuple[str, str]
 
 
 def scopes_of(sender: Any) -> list[tuple[float, int, Any]]:
-    """Return the scopes that include this sender, as tuples of distance, id and object, nearest
-    first.
+    """Return the scopes that include this sender, as tuples of distance, id and object. The nearest
+    scope is the first.
     """
     if sender is ANY or sender is None:
         return [(FAR, ANY_ID, None)]
@@ -38,7 +38,9 @@ def scopes_of(sender: Any) -> list[tuple[float, int, Any]]:
 
 
 def is_class(sender: object) -> TypeGuard[type]:
-    """Return whether this is a class, without reading `__class__`, which may run other code."""
+    """Return whether an object is a class. The function does not read `__class__`, which may run
+    other code.
+    """
     return issubclass(type(sender), type)
 
 
@@ -48,14 +50,16 @@ def own_class(sender: Any) -> type:
 
 
 def is_shared(sender: object) -> bool:
-    """Return whether several objects may share this sender: it is a class, a function or `ANY`."""
+    """Return whether several objects can share this sender, because it is a class, a function or
+    `ANY`.
+    """
     kind = type(sender)
     return sender is ANY or kind is FunctionType or issubclass(kind, type)
 
 
 def describe(sender: Any, *, is_named: bool = False) -> str:
-    """Describe a sender without running any code of its own. With `is_named`, include its attribute
-    `name`, for one of many tools or models.
+    """Describe a sender without running code of its class. With `is_named`, include its attribute
+    `name`, to identify one of many tools or models.
     """
     if is_class(sender):
         return f"class {sender.__qualname__}"
@@ -68,7 +72,7 @@ def describe(sender: Any, *, is_named: bool = False) -> str:
 
 
 def description_of(sender: Any, *, is_named: bool) -> Callable[[Any], str]:
-    """Return a description of this sender that applies to all senders of its class."""
+    """Return a function that describes this sender and all other senders of its class."""
     if is_named or is_class(sender) or type(sender) is FunctionType:
         return partial(describe, is_named=is_named)
     return _describe_instance
@@ -79,7 +83,7 @@ def _describe_instance(sender: Any) -> str:
 
 
 def attributes_of(sender: Any) -> dict[str, Any]:
-    """Return the `__dict__` of an object, without running any code of its own."""
+    """Return the `__dict__` of an object without running code of its class."""
     try:
         found = object.__getattribute__(sender, "__dict__")
     except AttributeError:
@@ -93,7 +97,7 @@ _QUALNAME: Final = type.__dict__["__qualname__"].__get__
 
 
 def name_of_sender(sender: Any) -> Name | None:
-    """Return the name under which a module may hold a class or a function, or None."""
+    """Return the name under which a module may contain a class or a function, or None."""
     if issubclass(type(sender), type):
         module, name = _MODULE(sender), _QUALNAME(sender)
     else:
@@ -103,11 +107,11 @@ def name_of_sender(sender: Any) -> Name | None:
 
 
 class NamedSender:
-    """A class or function identified by its name: the object that its module currently has under
-    the name.
+    """A class or function that is identified by its name. It is the object that its module
+    currently contains under this name.
 
-    If its source runs again (a cell, a reload, a script), another object gets the name. Connections
-    to the earlier object must not be lost.
+    If the source runs again, as in a notebook cell, a reload or a script, another object gets the
+    name. The connections to the earlier object must not be lost.
     """
 
     _by_name: Final[dict[Name, NamedSender]] = {}
@@ -117,8 +121,9 @@ class NamedSender:
 
     @classmethod
     def of(cls, sender: Any, name: Name) -> NamedSender | None:
-        """Return the `NamedSender` for the name of a class or function. Return None if its module
-        does not contain it under its name, because another object may have taken the name.
+        """Return the `NamedSender` for the name of a class or function. Return None if the module
+        does not contain the class or function under its name, because another object may have taken
+        the name.
         """
         for held in _held_as(name):
             if held is sender:
@@ -129,8 +134,8 @@ class NamedSender:
         return cls._by_name.setdefault(name, cls(name, sender))
 
     def __call__(self) -> Any:
-        """Return the class or function that currently has the name, or else the latest known
-        one.
+        """Return the class or function that currently has the name, or else the latest known class
+        or function with this name.
         """
         for held in _held_as(self.name):
             if isinstance(held, (type, FunctionType)) and name_of_sender(held) == self.name:
@@ -139,7 +144,7 @@ class NamedSender:
 
     def note_redefinition(self, sender: Any, *, inherits: bool = True) -> None:
         """Record a class or function with this name. If it takes over the connections of an earlier
-        definition, log that once.
+        definition, log this fact once.
         """
         before = self.latest()
         if sender is before or (before is not None and self() is not sender):
@@ -151,7 +156,9 @@ class NamedSender:
 
 
 def _held_as(name: Name) -> list[Any]:
-    """Return the object that a module has under a name, and the functions that it wraps."""
+    """Return the object that a module contains under a name, and the functions that this object
+    wraps.
+    """
     held: Any = sys.modules.get(name[0])
     for part in name[1].split("."):
         held = getattr(held, "__dict__", {}).get(part)
@@ -160,7 +167,9 @@ def _held_as(name: Name) -> list[Any]:
 
 
 def weak(sender: Any, on_death: Callable[[Any], None]) -> weakref.ref[Any]:
-    """Return a weak reference, or raise HookError if the sender cannot be referenced safely."""
+    """Return a weak reference to a sender. Raise HookError if the sender cannot be referenced
+    safely.
+    """
     if inspect.ismethod(sender):
         raise HookError(
             f"the method {sender.__qualname__} is a new object each time it is looked up, so it "

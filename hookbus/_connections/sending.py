@@ -1,4 +1,4 @@
-"""The parts of a blinker signal that hookbus replaces: `muted`, `send` and `send_async`."""
+"""Replace parts of a blinker signal: `muted`, `send` and `send_async`."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Pairs = list[tuple[Callable[..., Any], Any]]
 
 
 class Sending(NamedSignal):
-    """A named signal that can be muted per task, with `send` and `send_async` as in blinker. Calls
-    of hookables do not use `send`.
+    """A named signal that can be muted for one task, with `send` and `send_async` as in blinker.
+    Calls of hookables do not use `send`.
     """
 
     _bus: Any
@@ -36,8 +36,8 @@ class Sending(NamedSignal):
     # blinker has a plain attribute here, which applies to every task.
     @property
     def is_muted(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether the running task (or thread, outside of tasks) is inside a `muted()` block of
-        this signal.
+        """Whether the running task is inside a `muted()` block of this signal. Outside of tasks,
+        the thread counts instead.
         """
         return bool(self._muted_by) and _current_owner() in list(self._muted_by.values())
 
@@ -50,8 +50,8 @@ class Sending(NamedSignal):
 
     @contextmanager
     def muted(self) -> Generator[None, None, None]:
-        """Mute the receivers of this signal in the current task (or thread) while the block is
-        open. Guards are never muted.
+        """Mute the receivers of this signal in the current task or thread while the block is open.
+        Guards are never muted.
         """
         block = object()
         try:
@@ -71,22 +71,21 @@ class Sending(NamedSignal):
         | None = None,
         **kwargs: Any,
     ) -> Pairs:  # fmt: skip
-        """Call the receivers of a sender, in order, each as `receiver(sender, **kwargs)`. A
-        receiver is skipped if its `when=` returns false. A receiver with `once=True` is called only
-        once.
+        """Call the receivers of a sender in order, each as `receiver(sender, **kwargs)`. A receiver
+        is skipped if its `when=` returns false. A receiver with `once=True` is called only once.
 
         Args:
-            sender: the sender whose receivers are called, including those of its class and of
+            sender: the sender whose receivers are called, including receivers of its class and of
                 `ANY`.
             _async_wrapper: converts a coroutine function to a plain callable.
             kwargs: the keyword arguments for the receivers.
 
         Returns:
-            Each receiver that was called, with its return value.
+            A list of pairs: each receiver that was called, and its return value.
 
         Raises:
             HookError: if a `when=` needs an argument that was not sent.
-            RuntimeError: if a receiver is a coroutine function and there is no `_async_wrapper`.
+            RuntimeError: if a receiver is a coroutine function and `_async_wrapper` is missing.
         """
         called = self._callees(sender, kwargs, _async_wrapper, is_async=False)
         return [(function, call(sender, **kwargs)) for function, call in called]
@@ -97,11 +96,11 @@ class Sending(NamedSignal):
         | None = None,
         **kwargs: Any,
     ) -> Pairs:  # fmt: skip
-        """Await the receivers of a sender, one after the other. `sender` and `kwargs` are those of
-        `send`.
+        """Await the receivers of a sender, one after the other. `sender` and `kwargs` are the same
+        as in `send`.
 
-        `_sync_wrapper` converts a plain callable to a coroutine function. Without it,
-        `send_async` raises RuntimeError if a connected receiver is a plain callable.
+        `_sync_wrapper` converts a plain callable to a coroutine function. Without it, `send_async`
+        raises RuntimeError if a connected receiver is a plain callable.
         """
         called = self._callees(sender, kwargs, _sync_wrapper, is_async=True)
         return [(function, await call(sender, **kwargs)) for function, call in called]
@@ -109,8 +108,8 @@ class Sending(NamedSignal):
     def _callees(
         self, sender: Any, sent: dict[str, Any], wrap: Callable[..., Any] | None, *, is_async: bool
     ) -> Iterator[tuple[Callable[..., Any], Callable[..., Any]]]:
-        """Yield the receivers of a sender whose `when=` is true, in order, each with the
-        function to call.
+        """Yield the receivers of a sender whose `when=` is true, in order. Each is a pair: the
+        receiver, and the function to call for it.
         """
         self._was_asked = True
         for connected, function in self._in_order(sender):
@@ -126,7 +125,7 @@ class Sending(NamedSignal):
                 yield function, call
 
     def _in_order(self, sender: Any) -> Iterator[tuple[Connected, Callable[..., Any]]]:
-        """Yield the receivers that run for a sender, in order, except muted ones."""
+        """Yield the receivers that run for a sender in order, without muted receivers."""
         found = self._matching(sender)
         for role in ("around", ANSWER, "modify", "guard", "observe"):
             if role != "guard" and self.is_muted:
@@ -136,8 +135,8 @@ class Sending(NamedSignal):
                     yield connected, function
 
     def _take_turn(self, connected: Connected) -> bool:
-        """Record the call to a receiver. Return False if it has `once=True` and was called
-        before.
+        """Record the call of a receiver. Return False if the receiver has `once=True` and was
+        called before.
         """
         if connected.options.once:
             if not connected.claim():
@@ -165,6 +164,6 @@ def _holds(connected: Connected, sent: dict[str, Any]) -> bool:
 
 
 def _current_owner() -> object:
-    """Return the running task, or the thread if no task is running."""
+    """Return the running task, or the id of the thread if no task is running."""
     task = running_task()
     return task if task is not None else threading.get_ident()

@@ -1,4 +1,4 @@
-"""HookSignal: a blinker signal whose receivers have an order, a scope and a handle."""
+"""The class HookSignal: a blinker signal whose receivers have an order, a scope and a handle."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ G = TypeVar("G", bound="Guard")
 
 
 class HookSignal(Sending):
-    """A named signal with ordered, scoped receivers, created by `bus.signal(name)` or
-    `hookbus.signal(name)`.
+    """A named signal with ordered, scoped receivers. `bus.signal(name)` and `hookbus.signal(name)`
+    create it.
 
     It has the methods of a blinker signal: `connect`, `connect_via`, `connected_to`, `muted`,
-    `send`, `receivers_for`. Unlike in blinker, receivers are strongly referenced and run in a
-    defined order, and a class as sender includes its instances.
+    `send` and `receivers_for`. In contrast to blinker, it references receivers strongly and calls
+    them in a defined order, and a class as sender includes its instances.
     """
 
     def __init__(self, name: str, bus: Any, doc: str | None = None) -> None:
@@ -67,7 +67,7 @@ class HookSignal(Sending):
     # blinker has its own dict here.
     @property
     def receivers(self) -> dict[Any, Any]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The active connections. The mapping is true if any receiver is connected."""
+        """The active connections. The mapping is not empty if any receiver is connected."""
         return {id(each): each for each in self.connections()}
 
     @receivers.setter
@@ -92,40 +92,43 @@ class HookSignal(Sending):
     def connect(
         self, receiver: F, sender: Any = ANY, weak: bool | None = None, **options: Any
     ) -> F:
-        """Connect a receiver to a sender and return the receiver.
+        """Connect a receiver to a sender, and return the receiver.
 
-        Connecting the same receiver and sender again replaces the options and keeps the position in
-        the order. The same applies if a reload or a notebook cell defines the function again. If a
-        module-level class is defined again, the new class takes over its connections.
+        A second connection of the same receiver and sender replaces the options and keeps the
+        position in the order. The same applies if a reload or a notebook cell defines the function
+        again. If a module-level class is defined again, the new class takes over its connections.
 
         Args:
-            receiver: a callable, called as `receiver(sender, ...)` with the arguments that its
-                parameters name.
-            sender: an instance, a class (with its instances and subclasses), a function, or `ANY`.
-            weak: None keeps a strong reference, except for a bound method whose object is the
-                sender, which is freed with the sender. True keeps a weak reference, and `Lost` is
-                emitted when the receiver is freed. True is not allowed for receivers that fail
-                closed.
-            priority: higher runs first.
-            role: `"modify"` (the default), `"guard"`, or `"observe"` (the only role in `finally`).
-            on_error: what happens if the receiver fails: `"isolate"`, `"block"` or `"raise"`. None
-                means the default of its role.
+            receiver: a callable, called as `receiver(sender, ...)`. Its other parameters select the
+                arguments that it gets.
+            sender: an instance, a class (including its instances and subclasses), a function, or
+                `ANY`.
+            weak: None keeps a strong reference, except for a bound method of the sender, which is
+                freed together with the sender. True keeps a weak reference, and `Lost` is emitted
+                when the receiver is freed. Receivers that fail closed do not allow True.
+            priority: receivers with a higher priority run first.
+            role: `"modify"` (the default), `"guard"` or `"observe"`. `finally` allows only
+                `"observe"`.
+            on_error: the failure policy: `"isolate"`, `"block"` or `"raise"`. None means the
+                default of the role.
             timeout: the time limit in seconds. None means the default of the bus. A sync receiver
                 with a timeout runs in a daemon thread.
-            when: a condition: a predicate whose parameters name arguments, or a mapping of argument
-                names to globs.
-            once: call the receiver only once; not allowed for guards.
-            name: its name in events, errors, `before=` and `after=`. None means its `__qualname__`.
-            before: names of receivers of the same role that must run after it.
-            after: names of receivers of the same role that must run before it.
+            when: a condition for the call of the receiver: a predicate whose parameters name
+                arguments, or a mapping from argument names to globs.
+            once: whether to call the receiver only once. Guards do not allow this.
+            name: the name of the receiver in events, errors, `before=` and `after=`. None means its
+                `__qualname__`.
+            before: the names of receivers of the same role that must run later.
+            after: the names of receivers of the same role that must run earlier.
             kinds: for `bus.events` only: one or more classes of events to listen for. None means
-                all except `Invoked`, which you must list.
-            shadow: for guards only: True puts the guard in shadow mode. It is called, but if it
-                blocks or fails, the event has `enforced=False` and the call continues.
-            background: for observers only: start the observer without waiting for it;
-                `bus.drain(seconds)` waits. Its only deadline is its own `timeout=`.
-            locked: for guards only: an operator cannot switch the guard off with `bus.switch` or
-                `hookbus attach`.
+                all classes except `Invoked`, which you must list.
+            shadow: for guards only: whether the guard runs in shadow mode. If such a guard blocks
+                or fails, the event has `enforced=False` and the call continues.
+            background: for observers only: whether the call continues without waiting for the
+                observer. `bus.drain(seconds)` waits for it. Such an observer has no deadline except
+                its own `timeout=`.
+            locked: for guards only: whether to prevent operators from switching the guard off with
+                `bus.switch` or `hookbus attach`.
 
         Raises:
             HookError: if the receiver, the sender or an option is invalid. In that case, nothing
@@ -149,8 +152,8 @@ class HookSignal(Sending):
     def connect_via(
         self, sender: Any = ANY, weak: bool | None = None, **options: Any
     ) -> Callable[[F], F]:
-        """Return a decorator that connects the decorated function. Its `sender`, `weak` and
-        `options` are those of `connect`.
+        """Return a decorator that connects the decorated function. `sender`, `weak` and `options`
+        are the same as in `connect`.
         """
         check_weak(weak)
         if sender is not ANY:
@@ -174,13 +177,13 @@ class HookSignal(Sending):
     def connected_to(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, receiver: Connectable, sender: Any = ANY, weak: bool | None = None, **options: Any
     ) -> Connection:
-        """Connect immediately and return the handle of the connection. You can use the handle in a
+        """Connect immediately, and return the handle of the connection. You can use the handle in a
         `with` statement.
 
         At the end of the block, only this connection is removed. It is separate from other
-        connections of the same receiver and sender: with the same options the receiver runs once,
-        and with other options it runs again. `sender`, `weak`, `options` and errors are those of
-        `connect`.
+        connections of the same receiver and sender. If their options are equal, the receiver runs
+        once; otherwise, it runs once for each connection. `sender`, `weak`, `options` and errors
+        are the same as in `connect`.
         """
         added = self._connect(receiver, sender, weak, options_of(**options), has_handle=True)
         return Connection(added)
@@ -230,8 +233,8 @@ class HookSignal(Sending):
         )
 
     def disconnect(self, receiver: Connectable, sender: Any = ANY) -> None:
-        """Disconnect a receiver from one sender, or from all senders if none is given. If it is not
-        connected, nothing happens.
+        """Disconnect a receiver from one sender, or from all senders if no sender is given. If the
+        receiver is not connected, nothing happens.
         """
         self._board.changing(self, sender)
         for owner in self._registry.remove(key_of(receiver), sender):
@@ -245,7 +248,8 @@ class HookSignal(Sending):
         """Remove one connection of any sender.
 
         Args:
-            connected: one of `connections()`. If it was removed before, nothing happens.
+            connected: a connection of this signal. If the connection was removed before, nothing
+                happens.
         """
         sender = connected.owner
         self._board.changing(self, sender)
@@ -253,15 +257,15 @@ class HookSignal(Sending):
             self._board.changed(self, sender)
 
     def _clear_state(self) -> None:
-        """Disconnect all receivers, as blinker's method with this name does for tests."""
+        """Disconnect all receivers. Like blinker's method with this name, it is meant for tests."""
         owners = self._registry.own_senders()
         self._registry.clear()
         for owner in (ANY, *owners):
             self._board.changed(self, owner)
 
     def _drop_dead(self, lost: list[Connected], orphans: list[Connected]) -> None:
-        """Report freed objects: weakly referenced receivers, or a sender whose guards were never
-        among the receivers of a call.
+        """Report freed objects: weakly referenced receivers, or a sender whose guards were not part
+        of any call.
         """
         self._board.changed(self, None)
         from ..events import Lost
@@ -281,7 +285,7 @@ class HookSignal(Sending):
 
     @property
     def _count(self) -> int:
-        """The number of connected receivers, each counted once for each of its senders."""
+        """The number of connected receivers. A receiver is counted once for each of its senders."""
         return sum(map(len, self._registry.scopes()))
 
     @property

@@ -1,4 +1,4 @@
-"""The counts of a receiver for `report`: failures, slow calls and unusual answers."""
+"""Count the failures, slow calls and unusual answers of a receiver for `report`."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ class Tally:
     """The counts of one receiver.
 
     Attributes:
-        failures: the number of its failures.
-        fail_opens: the number of its failures after which the call continued.
-        watched: the number of further calls to time, for an observer without a deadline. The number
-            is limited, because timing costs as much as a receiver.
-        held_up: the number of timed calls that took long. `longest` is the longest time in seconds.
-        remarks: descriptions of unusual answers, with the number of occurrences of each.
+        failures: the number of failures.
+        fail_opens: the number of failures after which the call continued.
+        watched: the number of calls that are still to be timed, for an observer without a deadline.
+            The number is limited, because timing costs as much as a receiver.
+        held_up: the number of timed calls that took too long. `longest` is the longest duration in
+            seconds.
+        remarks: descriptions of unusual answers, each with the number of occurrences.
     """
 
     role: str
@@ -54,7 +55,9 @@ class Tally:
             self.longest = max(self.longest, seconds)
 
     def remark(self, message: str) -> bool:
-        """Count a remark about its answers for `report`. Return True if the remark is new."""
+        """Count a remark about the receiver's answers for `report`. Return True if the remark is
+        new.
+        """
         with _tally:
             remarks = self.remarks = self.remarks or {}
             if message in remarks or len(remarks) < MOST_REMARKS:
@@ -62,7 +65,9 @@ class Tally:
             return remarks.get(message) == 1
 
     def claim(self) -> bool:
-        """Claim the only call of a `once=True` receiver. Return False if it is already claimed."""
+        """Claim the only call of a `once=True` receiver. Return False if another call has claimed
+        it.
+        """
         with _tally:
             is_first, self.is_spent = not self.is_spent, True
         return is_first
@@ -70,8 +75,8 @@ class Tally:
     def count_failure(
         self, error: BaseException, *, is_open: bool, sentence: str | None = None
     ) -> str:
-        """Count a failure, with a `sentence` that describes it if there is one. Return its
-        `file:line`.
+        """Count a failure. `sentence` describes the failure, or is None. Return the `file:line` of
+        the failure.
         """
         place = place_of_failure(error, self.place)
         is_raised = self.role == "guard" and is_raised_by(error, self.place)
@@ -84,7 +89,9 @@ class Tally:
 
     @property
     def last_failure(self) -> str | None:
-        """Its last failure: a sentence of hookbus, or the exception's type and location."""
+        """The last failure of the receiver: a sentence of hookbus, or the exception's type and
+        location.
+        """
         if self._last is None:
             return None
         is_raised = self._raises and self._last[2] is None

@@ -1,4 +1,6 @@
-"""The verdicts that a receiver can return. Return an instance, never the class itself."""
+"""The verdicts that a receiver can return. A receiver must return an instance, never the class
+itself.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +31,13 @@ class Block:
     """A verdict: this call must not run, or its result must not be returned.
 
     Attributes:
-        reason: the reason, which the caller and possibly a model can read.
-        result: the value that the caller gets instead of `HookBlocked`; the call still counts as
-            blocked.
+        reason: the reason. The caller, and possibly a model, can read it.
+        result: the value that the caller gets instead of `HookBlocked`. The call is still reported
+            as blocked.
         code: a short identifier for programs.
-        details: additional data for events and journals; messages never contain it.
+        details: additional data for events and journals. Messages never contain this data.
         raises: the class of the exception that the caller gets if there is no `result`. Subclasses
-            set it.
+            can change it.
     """
 
     raises: ClassVar[type[HookBlocked]] = HookBlocked
@@ -53,8 +55,8 @@ def _names(bind: Any) -> tuple[str, ...] | None:
     if not all(isinstance(name, str) for name in names):
         example = bind if isinstance(bind, str) else "user"
         raise HookError(
-            f"Ask(bind={bind!r:.60}): bind= takes the names of baggage that the approval is for; "
-            f"write bind=({example!r},)"
+            f"Ask(bind={bind!r:.60}): bind= takes the names of baggage values, for which "
+            f"the approval is valid; write bind=({example!r},)"
         )
     return names
 
@@ -83,26 +85,27 @@ def _count(approvals: Any) -> int:
 @named_options
 @attrs.frozen
 class Ask:
-    """A verdict of a `pre` guard: this call requires approval. Without an approver, it is
+    """A verdict of a `pre` guard: this call requires approval. Without an approver, the call is
     blocked.
 
     Attributes:
         question: the question for the approver, such as `"pay 500 to Ada?"`. The approval is valid
             only for this question.
-        code: a short identifier for programs; the approval is valid only for this code.
-        details: additional data for the approver, for events and for journals; messages never
-            contain it.
+        code: a short identifier for programs. The approval is valid only for this code.
+        details: additional data for the approver, for events and for journals. Messages never
+            contain this data.
         bind: the names of the baggage values that the approval is bound to. `bind=("user",)` covers
-            identical calls of this user in any session; `bind=()` covers those of any user. None
-            means all of the baggage.
-        roles: the names of roles. Each approver must have one of them, in the people of the
+            equal calls of this user in any session. `bind=()` covers equal calls of any user. None
+            means all values in the baggage.
+        roles: the names of roles. Each approver must have one of these roles in the people of the
             `approvals.Store`.
         approvals: the number of different people that must approve the call. With `roles` or
-            several approvals, the user of the call never counts, and the name of each approver must
+            several approvals, the user of the call cannot approve it, and each approver's name must
             be proven.
 
     Raises:
-        HookError: if `bind` or `roles` is not a sequence of names, or `approvals` is not a number.
+        HookError: if `bind` or `roles` is not a sequence of names, or if `approvals` is not a valid
+            number.
     """
 
     question: str
@@ -116,10 +119,10 @@ class Ask:
 @named_options
 @attrs.frozen
 class Replace:
-    """A verdict: the call gets this result. In `pre`, the method does not run; in `error`, the call
-    recovers.
+    """A verdict: the caller gets this result. In `pre`, the method does not run. In `error`, the
+    call recovers.
 
-    For a stream, `pre` and `error` take an iterable of items.
+    For a stream, `pre` and `error` require an iterable of items.
     """
 
     result: Any
@@ -128,7 +131,7 @@ class Replace:
 @named_options
 @attrs.frozen
 class Drop:
-    """A verdict of an `item` receiver: this item of the stream does not reach the consumer."""
+    """A verdict of an `item` receiver: the consumer does not get this item of the stream."""
 
 
 VERDICTS: Final = (Ask, Block, Replace, Drop)

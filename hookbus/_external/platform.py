@@ -1,4 +1,4 @@
-"""Processes, accounts and locks of files, on every operating system."""
+"""Inspect processes and accounts, and lock files, on every operating system."""
 
 from __future__ import annotations
 

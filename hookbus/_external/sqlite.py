@@ -142,7 +142,7 @@ def is_new(
     if found == schema == 0 and not db.execute("SELECT 1 FROM sqlite_master").fetchone():
         return True
     if found != application:
-        raise HookError(f"{path} is a database of another program: pass {owner} a file of its own")
+        raise HookError(f"{path} is a database of another program: pass {owner} another file")
     if not (version if oldest is None else oldest) <= schema <= version:
         raise HookError(
             f"{path} has schema {schema}, but this hookbus reads schema {version}: open it with "
@@ -247,7 +247,7 @@ def message_of(path: Path, error: Exception) -> str:
         sqlite3.SQLITE_READONLY: "cannot be written: allow writing to the file and its folder",
         sqlite3.SQLITE_FULL: "cannot grow because the disk is full: free some space",
         sqlite3.SQLITE_CORRUPT: "is damaged: restore it from a backup, or start with a new file",
-        sqlite3.SQLITE_NOTADB: "is not an SQLite database: pass hookbus a file of its own",
+        sqlite3.SQLITE_NOTADB: "is not an SQLite database: pass hookbus another file",
         sqlite3.SQLITE_CANTOPEN: "cannot be opened: check the permissions of file and folder",
         sqlite3.SQLITE_IOERR: "cannot be read or written: check the disk",
     }.get(code_of(error), f"cannot be used: {error}")

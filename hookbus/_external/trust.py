@@ -90,8 +90,8 @@ def check_trust(file: Path, status: os.stat_result) -> None:
     file are trusted.
 
     Raises:
-        HookError: if another user owns the file, a symbolic link in its path, or the folder of
-            either, or if every user can write to one of them.
+        HookError: if another user owns the file, a symbolic link in its path, or the folder of the
+            file or link. The error is also raised if every user can write to one of them.
     """
     real = Path(os.path.realpath(file))
     try:

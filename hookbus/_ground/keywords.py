@@ -16,7 +16,7 @@ from .signatures import signature_of
 __tracebackhide__: Final = True
 
 def check_bus(bus: Any) -> None:
-    """Raise HookError if this is not a `Bus` object."""
+    """Raise HookError if the value is not a `Bus` object."""
     if not callable(getattr(type(bus), "hook_names", None)):
         made = "Bus() to create one" if isinstance(bus, type) else "bus=Bus(), or leave it out"
         raise HookError(f"bus={bus!r:.60} is not a bus: write {made}")
@@ -29,7 +29,7 @@ def named_options(made: T) -> T:
     """Wrap a class or function to reject unknown options with a `HookError` that lists the known
     options. The wrapper also rejects positional values for keyword-only options.
 
-    It passes correct calls on unchanged. It does not change any other `TypeError`.
+    The wrapper passes correct calls on unchanged. It does not change any other `TypeError`.
     """
     named: Any = made
     if not isinstance(made, type):

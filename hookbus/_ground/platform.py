@@ -1,4 +1,4 @@
-"""Functions to call when the process forks or exits, on every operating system."""
+"""Register functions that are called when the process forks or exits, on every system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One hook: its function, its plans, and its position in a class."""
+"""A hook: its function, its plans, and its position in a class."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ class Hook:
     """A hook: a hookable function (`Hookable`), or a hookspec (`Spec`).
 
     Attributes:
-        name: the name of the hook, with which the names of its signals end.
-        bus: the bus of its signals.
+        name: the name of the hook. The names of its signals end with it.
+        bus: the bus of the hook's signals.
         body: the original function.
         shell: the function that replaces the original.
-        kind: sync, async, generator or async generator.
-        looks_like_method: whether its qualified name is that of a method. Only a call shows whether
-            it is one.
+        kind: the kind of the function: sync, async, generator or async generator.
+        looks_like_method: whether the qualified name looks like the name of a method. Only a call
+            shows whether the function is a method.
         is_question: whether it is a hookspec, which has receivers instead of a body.
         settings: the options of `@hookable`.
-        parameters: its parameters.
-        is_async, is_stream: whether its kind is async, and whether it is a generator.
-        is_looked_at: whether it has been compared with all misplaced guards.
-        seen_dicts: the arguments that were dicts when a plan was created, or are annotated as
+        parameters: the parameters of the function. is_async, is_stream: whether the function is
+            async, and whether it is a generator.
+        is_looked_at: whether the hook was compared with all misplaced guards.
+        seen_dicts: the arguments that were dicts when a plan was created, or that are annotated as
             dicts.
     """
 
@@ -91,21 +91,21 @@ class Hook:
         self.routes.give(find=self.find, runs=RunTable().get, own=Unshipped().get)
 
     def served(self, *, as_method: bool) -> Served:
-        """Return the facts that receivers must fit, for a method or for a function."""
+        """Return the facts that receivers must suit, for a method or for a function."""
         signature = self.method_signature if as_method else self.function_signature
         sender, async_receivers = self.settings.sender, self.settings.async_receivers
         return Served(self.name, self.kind, signature.names, sender, async_receivers)
 
     @property
     def is_alone(self) -> bool:
-        """Whether no other hook of its bus has its name, so that it overrides none."""
+        """Whether this bus has no other hook with the same name, which this hook could override."""
         return len(self.bus._switchboard.declared(self.name)) == 1
 
     @property
     def whole(self) -> Any:
-        """The class of the last item of its stream, if this item contains the whole result and is
-        not passed to the caller; else None. A replacement for such a result is one item, not an
-        iterable of items.
+        """The class of a stream's last item, if this item contains the whole result and is not
+        passed to the caller. Otherwise None. Otherwise None. A replacement for such a result is one
+        item and not an iterable of items.
         """
         return getattr(self.body, "__hookbus_whole__", None) if self.is_stream else None
 
@@ -113,28 +113,30 @@ class Hook:
 
     @property
     def table(self) -> RunTable:
-        """The functions that run the calls of objects without their own receivers. The shell has
-        the only reference.
+        """The functions that run the calls of objects without their own receivers. Only the shell
+        references this table.
         """
         table: RunTable = self.routes.value_of("runs").__self__
         return table
 
     @property
     def own_runs(self) -> dict[int, Any]:
-        """The functions that run the calls of single objects with their own receivers. Here, too,
-        the shell has the only reference, because a pickler restores the shell last.
+        """The functions that run the calls of single objects with their own receivers. Only the
+        shell references this dict, because a pickler restores the shell last.
         """
         own: dict[int, Any] = self.routes.value_of("own").__self__
         return own
 
     def find(self, values: tuple[Any, ...]) -> Run:
-        """Return the function that runs a call with these values, and takes the arguments of the
+        """Return the function that runs a call with these values. It takes the arguments of the
         body.
         """
         raise NotImplementedError
 
     def see(self, values: tuple[Any, ...]) -> None:
-        """When a plan is created, record the arguments that are dicts by value or annotation."""
+        """Record the arguments that are dicts by value or annotation. hookbus calls this method
+        when it creates a plan.
+        """
         seen = set(self.seen_dicts)
         for parameter, value in zip(self.parameters, values):
             if issubclass(type(value), dict) or _DICT.search(str(parameter.annotation)):
@@ -142,22 +144,21 @@ class Hook:
         self.seen_dicts = frozenset(seen)
 
     def retire(self) -> None:
-        """Remove this hook from its bus. From now on, its calls run the original function."""
+        """Remove this hook from its bus. From then on, calls run the original function."""
         self.bus._switchboard.retire(self)
 
     def is_named_in(self, cls: type) -> bool:
-        """Return whether this is the class in the qualified name of the hook."""
+        """Return whether the qualified name of the hook contains the name of this class."""
         return place_of_class(cls) == self.named_place
 
     @property
     def named_place(self) -> tuple[str, str]:
-        """The module and the qualified name of the class in the qualified name of the hook.
-        """
+        """The module and qualified name of the class in the qualified name of the hook."""
         return self.body.__module__, self.body.__qualname__.rpartition(".")[0]
 
 
 def held_in(mro: tuple[type, ...]) -> Iterator[tuple[str, Hook, type]]:
-    """Yield the attribute and the hook of every hookable in these classes, and the type of the
+    """Yield every hookable in these classes: its attribute, its hook, and the type of the
     attribute: `classmethod`, `staticmethod`, or the type of a method or property.
     """
     for cls in mro:
@@ -180,8 +181,8 @@ def held_in(mro: tuple[type, ...]) -> Iterator[tuple[str, Hook, type]]:
 def hooks_in(
     mro: tuple[type, ...], as_class: bool | None = None
 ) -> Iterator[tuple[str, Hook]]:
-    """Yield the attribute and the hook of hookable methods: only class methods, only others, or
-    all.
+    """Yield the attributes and the hooks of hookable methods: only class methods, only other
+    methods, or all.
     """
     for attribute, hook, kind in held_in(mro):
         if kind is not staticmethod and as_class in (None, kind is classmethod):
@@ -189,8 +190,7 @@ def hooks_in(
 
 
 def hook_of(function: object) -> Hook | None:
-    """Return the hook of a hookable function, even through a bound method, staticmethod or
-    classmethod.
+    """Return the hook of a hookable function, also for a bound method, staticmethod or classmethod.
     """
     if issubclass(type(function), (MethodType, staticmethod, classmethod)):
         function = function.__func__  # type: ignore[attr-defined]

@@ -1,5 +1,5 @@
-"""Mappings that do not keep their keys alive: by identity, and from classes to compiled
-functions.
+"""Mappings that do not keep their keys alive: from objects by identity, and from classes to
+compiled functions.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ class Unshipped(dict[Any, Any]):
 
 
 class IdentityMap(Generic[V]):
-    """A mapping from objects, by identity, to values. An entry is removed when its object is freed.
-    The objects may be equal to each other or unhashable, and may get the id of a freed object.
+    """A mapping whose keys are objects, compared by identity. An entry is removed when its object
+    is freed. The objects may be equal to each other or unhashable. A new object may have the id of
+    a freed object.
     """
 
     __slots__ = ("_entries",)
@@ -90,8 +91,8 @@ def with_subclasses(classes: Iterable[type]) -> list[type]:
 
 @serialize_writers
 def hold(cls: type, mro: tuple[type, ...], holder: object) -> bool:
-    """Keep an MRO of a class alive as long as the class, so that no other MRO gets its id after
-    `cls.__bases__ = ...`. Return False if the class does not accept attributes.
+    """Keep an MRO of a class alive as long as the class. Otherwise, another MRO could get its id
+    after `cls.__bases__ = ...`. Return False if the class does not allow new attributes.
     """
     if cls.__flags__ & _IMMUTABLE:
         return True  # the bases of a built-in class never change
@@ -107,17 +108,17 @@ def hold(cls: type, mro: tuple[type, ...], holder: object) -> bool:
 
 
 def write_checks(name: str, first: Any) -> tuple[list[str], tuple[int, ...]]:
-    """Generate conditions that are false once a class of the first argument has changed. They
-    check that the MRO is the same, and that each class in it has the same number of attributes and
-    the same value under the name. They run at every call, so they are inlined and call few
-    functions.
+    """Generate conditions that become false when a class of the first argument changes. They check
+    that the MRO is the same, that each class in it has the same number of attributes, and that the
+    attribute `name` is the same. The conditions are part of every call, so they are inlined and
+    call few functions.
 
     Args:
         name: the name of the called function.
         first: the first argument of the call, an object or a class.
 
     Returns:
-        Python expressions with names in braces to fill in, and the value of `{had}`.
+        The Python expressions, with names in braces to fill in, and the value of `{had}`.
     """
     checks: list[str] = []
     had: list[int] = []
@@ -145,7 +146,7 @@ def write_checks(name: str, first: Any) -> tuple[list[str], tuple[int, ...]]:
 
 @serialize_writers
 def release(cls: type, holder: object) -> None:
-    """Release the MROs that were kept alive for a hook that no longer exists."""
+    """Release the MROs that a class keeps alive for a hook that no longer exists."""
     held = vars(cls).get(_MROS, ())
     if left := tuple(entry for entry in held if entry[0] != id(holder)):
         _in_c(cls, "__setattr__")(cls, _MROS, left)
@@ -154,8 +155,8 @@ def release(cls: type, holder: object) -> None:
 
 
 def _in_c(cls: type, name: str) -> Any:
-    """Return the function that sets or deletes attributes of a class, bypassing a metaclass written
-    in Python.
+    """Return the C function that sets or deletes attributes of a class, regardless of overrides in
+    a metaclass.
     """
     kinds = iter(mro_of(type(cls)))
     while type(found := vars(next(kinds)).get(name)) is not WrapperDescriptorType:
@@ -164,7 +165,9 @@ def _in_c(cls: type, name: str) -> Any:
 
 
 class Ended(weakref.ref[type]):
-    """A weak reference to a class. It is falsy, so a cache entry with this value runs no calls."""
+    """A weak reference to a class. The reference is falsy, so a cache entry with this value runs no
+    calls.
+    """
 
     __slots__ = ()
 
@@ -173,10 +176,10 @@ class Ended(weakref.ref[type]):
 
 
 class RunMap(Unshipped):
-    """The functions that run calls, by the id of the MRO of the first argument's class. When a
-    class is freed, its entry is removed.
+    """The functions that run calls. The key is the id of the MRO of the first argument's class.
+    When a class is freed, its entry is removed.
 
-    The key is the MRO and not the class: a metaclass may make classes equal or unhashable, and a
+    The MRO is the key, because a metaclass may make classes equal or unhashable, and because a
     class has a new MRO after its bases change. This mapping does not keep classes alive.
     """
 
@@ -187,8 +190,8 @@ class RunMap(Unshipped):
 
     @serialize_writers
     def mark_used(self) -> None:
-        """Record that a plan for this table is being created. From now on, `discard_plans` replaces
-        the table.
+        """Record that a plan for this table is being created. From then on, `discard_plans`
+        replaces the table.
         """
         self.is_used = True
 
@@ -200,8 +203,8 @@ class RunMap(Unshipped):
             self._forget_ends()
 
     def _at_end(self, key: int) -> Callable[[Ended], Any]:
-        """Return the callback that runs when the class of an entry is freed. It is not Python code,
-        because Python code could swallow a Ctrl-C.
+        """Return the callback that runs when the class of an entry is freed. The callback is not
+        Python code, because Python code could suppress a KeyboardInterrupt.
         """
         return partial(self.pop, key)
 
@@ -214,7 +217,7 @@ class RunMap(Unshipped):
                     ends.setdefault(number, gone)
 
     def end(self) -> None:
-        """Release all entries, because a new table is in use."""
+        """Release all entries after a new table has replaced this one."""
         self._ends.clear()
         self.clear()
 
@@ -230,9 +233,9 @@ class RunTable(RunMap):
     def keep_of_class(
         self, run: Run, by_class: Callable[[Any], Run], kind: Line, line: Line
     ) -> None:
-        """Cache the function that runs calls whose first argument is a class. `by_class` creates
-        the function that looks it up. `kind` is the metaclass with its MRO, and `line` the class
-        with its MRO.
+        """Cache the function that runs calls whose first argument is a class. `by_class` creates a
+        function that looks up the cached function. `kind` is the metaclass with its MRO. `line` is
+        the class with its MRO.
         """
         found = self._of_classes.get(kind[0])
         if found is None:
@@ -244,7 +247,7 @@ class RunTable(RunMap):
 
 class InstanceRuns(RunMap):
     """The functions that run the calls of one object with its own receivers. When the receivers
-    change, a new instance replaces this one, so that code that is still building a plan stores it
+    change, a new instance replaces this instance. Code that is still building a plan then stores it
     in the old instance.
     """
 

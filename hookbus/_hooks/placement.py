@@ -1,4 +1,4 @@
-"""Determine the sender and the settings of a call, once, before its plan is created."""
+"""Determine the sender and the settings of a call once, before its plan is created."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Placement:
         self.sender: Any = hook.shell if is_function else self._first[0]
 
     def keep(self, run: Run) -> None:
-        """If possible, cache `run` for similar calls until connections change."""
+        """Cache `run` for similar calls until connections change, if possible."""
         hook, table = self._hook, self._table
         if not self._first:
             table[NO_SENDER] = run
@@ -77,8 +77,9 @@ class Placement:
             table.keep(cls, mro, run)
 
     def below(self) -> Iterator[Hook]:
-        """Yield the hookable methods with this hook's name, later in the MRO, that have cached
-        calls. Each of them may have been the first in the MRO before a class got this method.
+        """Yield the hookable methods with this hook's name that are later in the MRO and have
+        cached calls. Each of these may have been the first in the MRO before a class got this
+        method.
         """
         for _, line in () if self._hook.is_alone or self.site.attribute is None else self._mros:
             for _, other in hooks_in(line):
@@ -99,8 +100,8 @@ def first_of(hook: Hook, values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def lines_of(first: tuple[Any, ...]) -> list[Line]:
-    """Return the class of the first argument with its MRO, and the argument itself if it is a
-    class.
+    """Return the class of the first argument with its MRO. If the argument is a class, also return
+    it with its MRO.
     """
     lines: list[Line] = []
     for each in first:
@@ -111,9 +112,7 @@ def lines_of(first: tuple[Any, ...]) -> list[Line]:
 
 
 def _has_runs(hook: Hook, first: Any) -> bool:
-    """Return whether a function that runs receivers is cached for calls with this first
-    argument.
-    """
+    """Return whether calls with this first argument have a cached function that runs receivers."""
     key, own = id(type(first).__mro__), hook.own_runs.get(id(first), dict[int, Run]().get)
     kept = own(key), hook.table.get(key)
     return is_class(first) or any(each not in (None, hook.body) for each in kept)
@@ -162,8 +161,8 @@ def _find_site(hook: Hook, mro: tuple[type, ...], class_mro: tuple[type, ...]) -
 
 
 def site_as(hook: Hook, attribute: str | None, kin: list[Hook] | None = None) -> Site:
-    """Return the site of a hookable under this name, among the hookables with that name in an
-    MRO.
+    """Return the site of a hookable with this attribute name. `kin` are the hookables with this
+    name in an MRO.
     """
     kin = kin or [hook]
     is_required = hook.name in hook.bus._switchboard.required

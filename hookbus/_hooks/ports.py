@@ -1,4 +1,4 @@
-"""Ports of the bus: attributes that other packages provide when they are first needed."""
+"""Ports of the bus: attributes that other packages provide on first use."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ T = TypeVar("T")
 
 
 class Port(Generic[T]):
-    """An attribute of the bus that is created when it is first read. Its package, which may be in a
-    layer above the bus, is loaded at that time.
+    """An attribute of the bus that is created on first access. Its package may be in a layer above
+    the bus. The package is loaded at the same time.
 
     Args:
-        module: the module of its class.
-        made: the name of the class. It is called with the bus.
+        module: the module that contains the class of the attribute.
+        made: the name of the class. The port calls the class with the bus.
     """
 
     def __init__(self, module: str, made: str) -> None:

@@ -1,4 +1,6 @@
-"""The shell of a hookable: the function that replaces it, and the compiler of generated code."""
+"""The shell of a hookable: the function that replaces the original, and the compiler of generated
+code.
+"""
 
 from __future__ import annotations
 
@@ -56,20 +58,20 @@ HIDDEN: Final = {"__tracebackhide__": True, "__builtins__": builtins}
 
 
 class Shell:
-    """The function that replaces a hookable, and its routes.
+    """The function that replaces a hookable, and the routes of its calls.
 
-    Its code is one generated line. Without receivers, it calls the body. Otherwise, it looks up the
-    function that runs the call. Replacing the code of a function is one atomic operation, so a call
-    takes either the old route or the new one. The code is a plain `def` for every kind of function,
-    so that a call creates one coroutine or generator instead of two. Only the flags of the code
-    show the kind.
+    The code of the function is one generated line. Without receivers, it calls the body. Otherwise,
+    it looks up the function that runs the call. The replacement of a function's code is one atomic
+    operation, so a call takes either the old route or the new route. For every kind of function,
+    the code is a plain `def`, so that a call creates one coroutine or generator and not two. Only
+    the flags of the code show the kind.
 
-    The objects that the code needs are its globals, because the garbage collector does not see the
-    constants of a code object.
+    The objects that the code needs are globals of the function, because the garbage collector does
+    not see the constants of a code object.
 
     Attributes:
         function: the function that callers call.
-        parameters: its parameters.
+        parameters: the parameters of the function.
     """
 
     def __init__(
@@ -105,9 +107,9 @@ class Shell:
         functools.update_wrapper(self.function, body)
 
     def give(self, **given: Any) -> None:
-        """Set the functions that the code calls: `find` (with the values of all parameters), `runs`
-        and `own` (with ids). Each returns the function that runs a call and takes the arguments of
-        the body.
+        """Set the functions that the code calls: `find` with the values of all parameters, `runs`
+        and `own` with ids. Each of them returns the function that runs a call. That function takes
+        the arguments of the body.
         """
         # Set all of them, because a pickler that serializes a function by value includes only
         # globals that the current code reads.
@@ -118,8 +120,8 @@ class Shell:
         return self.function.__globals__[self._names[name]]
 
     def code(self, *, is_on: bool, has_own: bool) -> CodeType:
-        """Return the code for the current receivers: of classes and `ANY` (`is_on`), and of single
-        objects (`has_own`).
+        """Return the code for the current receivers. `is_on` means receivers of classes and `ANY`,
+        `has_own` means receivers of single objects.
         """
         code = self._codes.get((is_on, has_own))
         if code is None:
@@ -139,15 +141,15 @@ class Shell:
         return code
 
     def by_class(self, runs: Callable[[int], Any]) -> Callable[..., Any]:
-        """Return a function that runs the calls whose first argument is a class, with the function
-        that `runs` returns for the id of its MRO.
+        """Return a function that runs the calls whose first argument is a class. `runs` looks up
+        the function for the id of the class's MRO.
         """
         way = "({run}({id}({first}.__mro__)) or {find}({values}))({passed})"
         return self._forward(way, run=runs)
 
     def while_function(self, run: Callable[..., Any], first: Any) -> Callable[..., Any]:
         """Return a function that runs the calls to a function until a class of the first argument
-        changes. After the change, the function may be a method of that class.
+        changes. After such a change, the function may be a method of that class.
         """
         checks, had = write_checks(self._body.__name__, first)
         way = "({run} if " + " and ".join(checks) + " else {find}({values}))({passed})"
@@ -160,8 +162,8 @@ class Shell:
         return forward
 
     def _text(self, way: str, free: list[str]) -> str:
-        """Generate a function that returns `way`. The names in braces in `way` refer to the given
-        objects.
+        """Generate a function that returns the expression `way`. The names in braces in `way` refer
+        to given objects.
         """
         text = "return " + way.format(
             **self._names, values=self._values, passed=self._passed, first=self._first or ""
@@ -181,8 +183,8 @@ _texts: Final[dict[str, None]] = {}
 
 
 def maker(source: str) -> Callable[..., Any]:
-    """Return the function `make` that a source defines. It takes objects and returns a function
-    with these in its closure. Equal sources are compiled only once.
+    """Compile a source, and return its function `make`. `make` takes objects, and returns a
+    function with these objects in its closure. Equal sources are compiled only once.
     """
     namespace: dict[str, Any] = {**HIDDEN}
     exec(compiled(source), namespace)
@@ -192,8 +194,8 @@ def maker(source: str) -> Callable[..., Any]:
 
 @functools.lru_cache(maxsize=1024)
 def compiled(source: str) -> CodeType:
-    """Compile a source and register it for tracebacks and debuggers. If there are very many
-    sources, the oldest are not shown.
+    """Compile a source, and register it for tracebacks and debuggers. Only the latest sources stay
+    registered.
     """
     from zlib import crc32
 
@@ -207,8 +209,8 @@ def compiled(source: str) -> CodeType:
 
 
 def with_text(parameter: Parameter) -> Parameter:
-    """Return a parameter with its annotation as a string. An annotation may reference classes and,
-    since Python 3.14, objects that cannot be pickled.
+    """Return a parameter with its annotation as a string. An annotation may refer to classes and,
+    since Python 3.14, to objects that cannot be pickled.
     """
     annotation = parameter.annotation
     if annotation is parameter.empty or type(annotation) is str:
@@ -220,8 +222,8 @@ def with_text(parameter: Parameter) -> Parameter:
 
 
 def declared(parameters: list[Parameter], mark: Callable[[str], str] = str) -> str:
-    """Generate the parameter list. Its defaults are placeholders; the real defaults are set on the
-    function.
+    """Generate a parameter list. Its defaults are placeholders. The function gets the real defaults
+    later.
     """
     parts: list[str] = []
     kinds = [p.kind for p in parameters]
@@ -240,8 +242,8 @@ def passed(
     parameters: list[Parameter], mark: Callable[[str], str] = str,
     value: Callable[[str], str] | None = None,
 ) -> str:  # fmt: skip
-    """Return the source code of the arguments of a call. Each is the parameter with its name, or
-    the code that `value` generates.
+    """Return the source code of the arguments of a call. Each argument is the parameter with its
+    name, or the code that `value` generates.
     """
     forms: dict[Any, str] = {
         Parameter.VAR_POSITIONAL: "*{1}", Parameter.VAR_KEYWORD: "**{1}",

@@ -1,4 +1,4 @@
-"""Convert positional arguments to a dict by parameter name, and back, without loss."""
+"""Convert positional arguments to a dict by parameter name, and back."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..exceptions import HookError
 
 
 class Signature(NamedTuple):
-    """The parameters of a function, grouped by the way in which a call passes them.
+    """The parameters of a function, grouped by how a call passes them.
 
     Attributes:
-        names: every parameter, in order.
-        positional: the parameters passed by position.
-        star: the name of `*args`, if there is one.
-        double_star: the name of `**kwargs`, if there is one.
-        reserved: names that `**kwargs` cannot contain, because they are parameters themselves.
+        names: all parameters in order.
+        positional: the parameters that are passed by position.
+        star: the name of `*args`, or None.
+        double_star: the name of `**kwargs`, or None.
+        reserved: the names that `**kwargs` cannot contain, because they are parameters.
     """
 
     names: tuple[str, ...]
@@ -31,7 +31,9 @@ class Signature(NamedTuple):
 
     @classmethod
     def of(cls, signature: inspect.Signature, hidden: Sequence[str] = ()) -> Signature:
-        """Return the parameters without the hidden ones, which receivers neither see nor change."""
+        """Return the parameters without the hidden parameters, which receivers neither see nor
+        change.
+        """
         seen = {name: each for name, each in signature.parameters.items() if name not in hidden}
         only, either, star, keyword_only, double_star = by_kind(seen.values())
         reserved = frozenset(either + keyword_only)
@@ -41,21 +43,21 @@ class Signature(NamedTuple):
         )  # fmt: skip
 
     def without_first(self) -> Signature:
-        """Return the signature of the bound method, without its first parameter. If there is only
-        `*args`, it takes the first argument and stays.
+        """Return the signature of the bound method, without its first parameter. If the function
+        has only `*args`, `*args` takes the first argument and stays.
         """
         if not self.positional:
             return self
         return self._replace(names=self.names[1:], positional=self.positional[1:])
 
     def bind(self, values: tuple[Any, ...]) -> dict[str, Any]:
-        """Return the values by name. They are passed in the order of `names`, with defaults
-        applied.
+        """Return the values by name. `values` must be in the order of `names` and include the
+        defaults.
         """
         return dict(zip(self.names, values, strict=True))
 
     def check(self, bindings: Mapping[str, Any]) -> None:
-        """Raise HookError unless the function can be called with these bindings."""
+        """Raise HookError if the function cannot be called with these bindings."""
         for name in bindings:
             if name not in self.names:
                 raise HookError(

@@ -11,21 +11,19 @@ from ..exceptions import HookBlocked, HookError
 
 
 class Site(NamedTuple):
-    """The settings and the position of a hookable for the class of one first argument.
+    """The settings and the position of a hookable, for the class of one first argument. An override
+    inherits each setting for which it has no value of its own.
 
     Attributes:
-        attribute: its attribute name in the class; None for a function or staticmethod.
-        is_owner: whether it is the first hookable with its name in the MRO. Only the first one runs
-            receivers; the others run their bodies directly.
-        is_guarded: whether a call is blocked if no guard covers it. An override inherits this
-            setting unless it has its own.
-        on_block: returns the value that the caller of a blocked call gets; inherited in the same
-            way.
-        is_sealed: whether a call is blocked if contents of arguments change after the guards;
-            inherited in the same way.
-        passes: exceptions of the body that pause the call and are not failures; also inherited.
-        identity: returns the string by which approvals identify a sender; inherited in the same
-            way.
+        attribute: the attribute name of the hookable in the class, or None for a function or
+            staticmethod.
+        is_owner: whether the hookable is the first with its name in the MRO. Only the first
+            hookable runs receivers. The others run their bodies directly.
+        is_guarded: whether a call is blocked if no guard covers it.
+        on_block: a function that returns the value for the caller of a blocked call.
+        is_sealed: whether a call is blocked if contents of arguments change after the guards.
+        passes: the exceptions of the body that pause the call and are not failures.
+        identity: a function that returns the string by which approvals identify a sender.
     """
 
     attribute: str | None
@@ -38,22 +36,24 @@ class Site(NamedTuple):
 
 
 class HookSettings(NamedTuple):
-    """The settings of a hookable besides its name and its bus. None inherits a setting.
+    """The settings of a hookable, except for its name and its bus. None means that the setting is
+    inherited.
 
     Attributes:
         require_guard: whether a call is blocked if no guard covers it.
-        on_block: returns the value that the caller of a blocked call gets.
-        sender: the argument of a function that is the sender of its calls. None means the function
-            itself.
-        async_receivers: whether a plain function waits for its async receivers, on an event loop.
+        on_block: a function that returns the value for the caller of a blocked call.
+        sender: the name of the argument that is the sender of a function's calls. None means the
+            function itself.
+        async_receivers: whether a plain function waits for async receivers on an event loop.
         sealed: whether a call is blocked if contents of arguments change after the guards.
-        passes: exceptions with which the body hands control back to its framework.
-        labels: arguments that identify a call; `Started` and `Finished` always contain them.
-        read_only: arguments whose plain containers are replaced with read-only ones for receivers.
-        sealed_fields: arguments in which the fields of objects are also sealed. `"result"` means
-            the result and each item.
-        hidden: the last parameters, if receivers must not see them. The body gets them unchanged.
-        identity: returns the string by which approvals identify a sender.
+        passes: the exceptions with which the body hands control back to its framework.
+        labels: the arguments that identify a call. `Started` and `Finished` always contain them.
+        read_only: the arguments whose plain containers are read-only for receivers.
+        sealed_fields: the arguments in which fields of objects are also sealed. `"result"` stands
+            for the result and each item.
+        hidden: the last parameters, if receivers must not see them. The body gets their values
+            unchanged.
+        identity: a function that returns the string by which approvals identify a sender.
     """
 
     require_guard: bool | None = None
@@ -73,7 +73,7 @@ DEFAULTS: Final = HookSettings()
 
 
 class HookOptions(TypedDict, total=False):
-    """The keyword options of `hookable` and `instrument`, besides the bus."""
+    """The keyword options of `hookable` and `instrument`, except for the bus."""
 
     require_guard: bool | None
     on_block: Callable[[HookBlocked], Any] | None
@@ -93,10 +93,10 @@ _LISTS: Final = frozenset({"passes", "labels", "read_only", "sealed_fields", "hi
 
 
 def settings_of(**options: Unpack[HookOptions]) -> HookSettings:
-    """Check the settings of a hookable and return them.
+    """Check the settings of a hookable, and return them.
 
     Raises:
-        HookError: if an option is unknown, or a value has the wrong type.
+        HookError: if an option is unknown or has a value of the wrong type.
     """
     for name in options.keys() - _OPTIONS:
         known = {*_OPTIONS, "bus", "subclasses"}
@@ -137,7 +137,9 @@ def _listed(name: str, value: Any) -> tuple[Any, ...] | None:
 
 
 def _check_pause(cls: Any) -> None:
-    """Reject exception classes that would turn every failure, or a block, into a pause."""
+    """Raise HookError for exception classes that would turn every failure, or a block, into a
+    pause.
+    """
     if not isinstance(cls, type) or not issubclass(cls, BaseException):
         raise HookError(f"passes= takes exception classes, not {cls!r:.60}")
     if issubclass(HookBlocked, cls) or issubclass(cls, HookError):

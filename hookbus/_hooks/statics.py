@@ -1,5 +1,5 @@
-"""Hookable static methods. Calls of static methods have no object, so their class is found from the
-function.
+"""Find the classes of hookable static methods. A call of a static method has no object, so its
+class is found from the function.
 """
 
 from __future__ import annotations
@@ -27,9 +27,7 @@ _one_walk: Final = ContextVar[tuple[frozenset[Hook], Callable[[], _Holders]] | N
 
 @contextmanager
 def one_walk(hooks: Iterable[Hook]) -> Iterator[None]:
-    """Until the block ends, search all classes at most once for these hookables, and not once for
-    each question about them.
-    """
+    """Search all classes at most once for these hookables until the block ends."""
     searched = frozenset(hooks)
     token = _one_walk.set((searched, cache(lambda: list(_search(searched)))))
     try:
@@ -39,7 +37,7 @@ def one_walk(hooks: Iterable[Hook]) -> Iterator[None]:
 
 
 def static_holders(hooks: Iterable[Hook]) -> Iterator[tuple[Hook, type]]:
-    """Yield each of these hookables with every class that has it as a static method."""
+    """Yield each of these hookables with each class that has it as a static method."""
     wanted = frozenset(hooks)
     searched, find = _one_walk.get() or (frozenset(), list)
     if wanted <= searched:
@@ -85,8 +83,8 @@ def _place_of(hook: Hook) -> tuple[type | None, str]:
 
 
 def _places_below(hook: Hook) -> Iterator[tuple[type, str]]:
-    """Yield the classes that have a function from outside as a static method that overrides an
-    inherited hookable with this name, and the attribute names.
+    """Yield the classes in which a function from outside overrides an inherited hookable as a
+    static method, each with the attribute name.
     """
     board = hook.bus._switchboard
     others = [each for each in board.declared(hook.name) if each.looks_like_method]
@@ -98,8 +96,8 @@ def _places_below(hook: Hook) -> Iterator[tuple[type, str]]:
 
 
 def class_of(hook: Hook, looked_at: Callable[[], list[type]]) -> type | None:
-    """Return the class that has a hookable as a method: one of these, or one found by its qualified
-    name.
+    """Return the class that has a hookable as a method. The class is one of the classes from
+    `looked_at`, or is found by its qualified name.
     """
     for cls in (_named_class(hook), *looked_at()):
         if cls is not None and any(held is hook for _, held in hooks_in((cls,))):
@@ -113,12 +111,12 @@ def is_method(hook: Hook) -> bool:
 
 
 def inherited(hook: Hook, site: Site, sender: Any) -> tuple[Site, list[Any]]:
-    """Return the site of a hookable, and further senders whose receivers apply to it. If it
-    overrides a static method, or is static and overrides a method, the site includes the settings
-    of the overridden hookables.
+    """Return the site of a hookable, and other senders whose receivers also apply to it. If the
+    hookable overrides a static method, or is a static method that overrides a method, the site
+    includes the settings of the overridden hookables.
 
-    The further senders are the static methods that it overrides. For a static method that overrides
-    a method, they are the classes that have the method.
+    The other senders are the static methods that the hookable overrides. For a static method that
+    overrides a method, they are the classes that have the method.
     """
     if site.attribute is not None:
         line, attribute = own_class(sender).__mro__, site.attribute
@@ -141,7 +139,9 @@ def inherited(hook: Hook, site: Site, sender: Any) -> tuple[Site, list[Any]]:
 
 
 def _held_under(cls: type, attribute: str, hook: Hook) -> Iterator[tuple[Hook, bool]]:
-    """Yield the hookables with a hook's name in a class, and whether each is a static method."""
+    """Yield the hookables with a hook's name in a class, and whether each hookable is a static
+    method.
+    """
     raw = attributes_of_class(cls).get(attribute)
     is_static = issubclass(type(raw), staticmethod)
     for function in layers(getattr(raw, "__func__", raw)):
@@ -151,8 +151,8 @@ def _held_under(cls: type, attribute: str, hook: Hook) -> Iterator[tuple[Hook, b
 
 
 def _attribute_in(cls: type, hook: Hook) -> str | None:
-    """Return the attribute of a class that has a hookable as a static method, or None. It is the
-    hookable's own name, or any name in the class where it was defined.
+    """Return the attribute under which a class has a hookable as a static method, or None. The
+    attribute has the hookable's own name, or any name in the class that defines the hookable.
     """
     names = [hook.body.__name__, *(attributes_of_class(cls) if hook.is_named_in(cls) else ())]
     return next((name for name in names if _is_held_as(hook, cls, name)), None)

@@ -1,5 +1,6 @@
-"""Discard outdated plans. Signals and the bus report every change of connections, hooks and classes
-to the switchboard, which discards the affected plans and switches the shells of hooks.
+"""Discard plans that are outdated. Signals and the bus report every change of connections, hooks
+and classes to the switchboard. It then discards the affected plans, and switches the shells of
+hooks.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ class Switchboard:
     """The hooks of one bus, and the routes of their calls.
 
     Attributes:
-        events: the signal of events.
+        events: the signal that delivers events.
         signals: the signals of hooks, by hook and phase.
-        looked_at: the classes that receivers were connected to or whose methods were called, each
-            with the hooks whose overrides were searched for in it.
+        looked_at: the classes that receivers were connected to, or whose methods were called. The
+            value for a class is the set of hooks whose overrides were already searched.
         required: the hooks whose calls are blocked if no guard covers them, as set by an operator.
-        apply_switches: applies an operator's settings to a new connection. It is None without
-            settings.
-        names: the names of the latest connections, including removed ones.
+        apply_switches: a function that applies an operator's settings to a new connection. It is
+            None if there are no settings.
+        names: the names of the latest connections, including removed connections.
     """
 
     events: Events
@@ -60,7 +61,7 @@ class Switchboard:
         self._hooks: dict[str, dict[int, weakref.ref[Hook]]] = {}
 
     def emit_to(self, events: Events) -> None:
-        """Set the signal on which events are emitted. This completes a bus."""
+        """Set the signal that delivers events. This completes the initialization of a bus."""
         self.events = events
         _all.add(self)
 
@@ -81,18 +82,18 @@ class Switchboard:
             yield from self.declared(name)
 
     def signals_of(self, hook: str) -> list[HookSignal]:
-        """Return the existing signals of a hook, in the order of the phases."""
+        """Return the existing signals of a hook, in phase order."""
         by_phase = self.signals.get(hook)
         return [*filter(None, map(by_phase.get, PHASES))] if by_phase else []
 
     def look_at(self, cls: type) -> set[str]:
-        """Record a class. Return the hooks whose overrides were already searched for in it."""
+        """Record a class. Return the hooks whose overrides were already searched in this class."""
         if (found := self.looked_at.get(cls)) is None:
             self.looked_at.set(cls, found := set())
         return found
 
     def has_own(self, name: str, sender: object) -> bool:
-        """Return whether receivers of a hook are connected to exactly this sender."""
+        """Return whether a receiver of a hook is connected to exactly this sender."""
         return any(signal._has_own(sender) for signal in self.signals_of(name))
 
     # -- changes of hooks --------------------------------------------------------------------------
@@ -101,7 +102,7 @@ class Switchboard:
         """Add a hook.
 
         Raises:
-            HookError: if a hookspec and another hook would have the same name.
+            HookError: if the name is already used and one of the two hooks is a hookspec.
         """
         for other in self.declared(hook.name):
             bodies = hook.body, other.body
@@ -117,7 +118,7 @@ class Switchboard:
         self.discard(hook.name)
 
     def retire(self, hook: Hook) -> None:
-        """Remove a hook. From now on, its calls run the original function."""
+        """Remove a hook. From then on, its calls run the original function."""
         self._hooks.get(hook.name, {}).pop(id(hook), None)
         self.discard(hook.name)
         hook.is_retired = True
@@ -153,14 +154,14 @@ class Switchboard:
             self.apply_switches(new)
 
     def changing(self, signal: Signal, sender: Any) -> None:
-        """Record that a connection of this signal is about to be added or removed."""
+        """Record that a connection of this signal is about to change."""
         if not is_shared(sender):
             for hook in self.declared(signal.hook):
                 hook.own_changed = object()  # plans that are currently being created are not cached
 
     def changed(self, signal: Signal, sender: Any, *, is_more: bool = False) -> None:
         """Discard the plans and switch the shells that a changed connection affects. `sender` is
-        the sender of the connection, or None if it has been freed together with its plan.
+        the sender of the connection, or None if the sender was freed together with its plan.
         """
         if signal is self.events:
             self.events.forget()
@@ -177,8 +178,7 @@ class Switchboard:
                 self.route(hook)
 
     def muting(self, signal: HookSignal) -> None:
-        """Make every call check again whether the signal is muted, because muting began or
-        ended.
+        """Make every call check again whether the signal is muted, because muting began or ended.
         """
         for hook in self.declared(signal.hook):
             self.discard_plans(hook)
@@ -200,11 +200,11 @@ class Switchboard:
 
     @serialize_writers
     def route(self, hook: Hook, sender: object = None) -> None:
-        """Update the code of a shell for the current connections, and the cache of `sender`'s own
-        plan. If a thread or signal handler changes connections in the meantime, this starts again,
-        because an outdated decision could let a call bypass a connected guard. Therefore the
-        decision is checked and stored in one line that calls none of our functions. Without a GIL,
-        other threads wait.
+        """Update the code of a shell for the current connections, and update the cache for the plan
+        of `sender`. If a thread or signal handler changes connections in the meantime, the update
+        starts again. An outdated update could let a call bypass a connected guard. Therefore, one
+        line of code checks and stores the result, and this line calls no Python function. Without a
+        GIL, a lock also makes other threads wait.
         """
         own, shell, now = hook.own_runs, hook.routes.function, None
         while hook.routing is not now:
@@ -218,8 +218,8 @@ class Switchboard:
 
     @serialize_writers
     def _is_surely_on(self, hook: Hook) -> bool:
-        """Return whether calls must look up receivers of classes and `ANY`, and make this
-        permanent.
+        """Make calls look up receivers of classes and `ANY` permanently, and return whether they
+        already did so.
         """
         hook.routing = object()  # concurrent code that is making this decision starts again
         code = hook.routes.code(is_on=True, has_own=bool(hook.own_runs))

@@ -81,8 +81,8 @@ def read_settings(file: Path) -> Settings:
 
     Raises:
         HookError: if the file cannot be read, has an unknown key, or has a value of the wrong type.
-            Also if another user could have written the file, because settings can put guards in
-            shadow mode.
+            The error is also raised if another user could have written the file, because settings
+            can put guards in shadow mode.
     """
     table, status = read_toml(file)
     where = f"{file}"

@@ -214,7 +214,8 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
         for other in (*receiver.options.before, *receiver.options.after):
             if not any(other in r.names for r in receivers):
                 hint = did_you_mean(other, [r.name for r in receivers if r is not receiver])
-                yield f"{it} names {other!r} in before= or after=, but no receiver has it{hint}"
+                where = f"{it} names {other!r} in before= or after="
+                yield f"{where}, but no receiver has this name{hint}"
         if receiver.options.shadow:
             yield findings.Note(f"in shadow mode, so it blocks nothing: {it}")
         if not receiver.has_fired:

@@ -119,7 +119,7 @@ def verb_of_block(is_enforced: bool, is_asked: bool) -> str:
 
     Args:
         is_enforced: whether the call was blocked.
-        is_asked: whether a guard in shadow mode would have required an approval.
+        is_asked: whether a guard in shadow mode would have required approval.
     """
     if is_enforced:
         return "blocked"

@@ -88,7 +88,7 @@ def waterfall(events: Sequence[Event]) -> list[Line]:
 
 def _stream_of(event: Event) -> tuple[Any, ...]:
     """Return the key of a line. Actions of one receiver on the items of one stream have the same
-    key if their kind is the same.
+    key if they are of the same kind.
     """
     if isinstance(event, Mutated) and event.index is not None:
         return event.call_id, event.receiver, event.dropped

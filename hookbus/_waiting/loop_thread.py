@@ -33,8 +33,8 @@ class Loop:
         a future.
 
         Raises:
-            HookError: in the thread of the loop, because the loop would have to wait for itself.
-                Also if threads are greenlets, because the loop would block all of them.
+            HookError: in the thread of the loop, because the loop would have to wait for itself;
+                and if threads are greenlets, because the loop would block all greenlets.
         """
         import asyncio
 
@@ -73,8 +73,8 @@ run_at_fork(after_in_child=_loop.reset)
 def run_on_loop_thread(
     seat: Timed, function: Callable[..., Any], /, *args: Any, **kwargs: Any
 ) -> Any:
-    """Call a function, and await its answer on the shared event loop until the deadline, if there
-    is one.
+    """Call a function, and await its answer on the shared event loop. The wait ends at the
+    deadline, if there is one.
     """
     future = _loop.submit(lambda: _answer(seat, function, args, kwargs))
     try:

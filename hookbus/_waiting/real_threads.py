@@ -1,4 +1,4 @@
-"""Whether gevent or eventlet has replaced threads with greenlets."""
+"""Detect whether gevent or eventlet has replaced threads with greenlets."""
 
 from __future__ import annotations
 

@@ -53,12 +53,12 @@ _NO_PEOPLE: Final = (
 
 
 class Approvals(AskedInThread):
-    """An approver that keeps requests in the fleet until a person answers, as `approvals.Store`
-    keeps them in a file. `Fleet.make(people=...)` lists the people and their roles.
+    """An approver that keeps each request in the database of the fleet until a person answers.
+    `Fleet.make(people=...)` lists the people and their roles.
 
     Attributes:
-        program: the name that replaces `__main__` in what an approval is bound to, or None.
-        people: whether requests can need people with roles. Always True.
+        program: the name that replaces `__main__` in the digest of a request, or None.
+        people: whether a request can require people with roles. It is always True.
     """
 
     name = "Fleet"
@@ -106,19 +106,19 @@ class Approvals(AskedInThread):
         return found[0]
 
     def answer(self, id: str, answer: Approved | Denied, *, proof: Proof | None = None) -> None:
-        """Answer a request; the first answer is final. It is on the server's disk when this method
-        returns.
+        """Answer a request. The first answer is final. When this method returns, the server has
+        written the answer to disk.
 
-        A request that needs several approvals, or approvals by people with a role, keeps each
-        approval until it has all of them. One denial ends it.
+        A request may require several approvals, or approvals by people with a role. It then stays
+        open until it has all of them, or until a person denies it.
 
         Args:
-            proof: the proven name of the person, which such an approval and a rule need. Without
-                it, the role of this connection is the name. The role of a portal can prove others.
+            proof: the proven name of the person, which these approvals and rules require. None
+                means the role of this connection. A portal can prove the names of other people.
 
         Raises:
-            HookError: if the answer is invalid, the person may not approve the request, or this
-                role is not an operator's.
+            HookError: if the answer is invalid, if the person may not approve the request, or if
+                this role is not an operator.
             UnknownRequest: if the fleet has no request with this id.
             AlreadyAnswered: if the request already has an answer, or this person has already
                 approved it.
@@ -144,10 +144,10 @@ class Approvals(AskedInThread):
         self._refuse(id)
 
     def rules(self) -> list[StandingRule]:
-        """Return all standing approvals, oldest first, with the number of times each was used.
+        """Return all standing approvals, oldest first, each with the number of its uses.
 
         Raises:
-            HookError: if this role is not an operator's.
+            HookError: if this role is not an operator.
         """
         found: list[StandingRule] = []
         for row in self._call("read_rules"):
@@ -156,24 +156,24 @@ class Approvals(AskedInThread):
         return found
 
     def revoke(self, id: str, *, by: str) -> None:
-        """Revoke a standing approval. Calls that it has approved already are not affected.
+        """Revoke a standing approval. Calls that it has already approved are not affected.
 
         Args:
-            by: the name of the person who revokes it.
+            by: the name of the person who revokes the approval.
 
         Raises:
-            UnknownRequest: if there is no rule with this id, or it is already revoked.
-            HookError: if this role is not an operator's.
+            UnknownRequest: if no rule has this id, or if the rule is already revoked.
+            HookError: if this role is not an operator.
         """
         if not self._call("revoke", id, by)[0][0]:
             raise UnknownRequest(f"the fleet has no rule {id!r:.40} that can be revoked")
 
     @property
     def person(self) -> str:
-        """The name that the role of this connection proves.
+        """The name of the person that the role of this connection proves.
 
         Raises:
-            HookError: if this role is not an operator's.
+            HookError: if this role is not an operator.
         """
         return str(self._call("read_person")[0][0])
 
@@ -193,7 +193,9 @@ class Approvals(AskedInThread):
         return str(self._call("approve", id, *values)[0][0])
 
     def _is_first(self, id: str, answer: Approved | Denied, rule: Rule | None) -> bool:
-        """Record the answer, unless the request has one or has expired."""
+        """Record the answer, and return True. Return False if the request is already answered or
+        has expired.
+        """
         remembered = answer.remember if isinstance(answer, Approved) else None
         kind = "approved" if isinstance(answer, Approved) else "denied"
         text, seconds = json.dumps(attrs.asdict(answer)), float(remembered or self._expires)
@@ -251,7 +253,7 @@ class Approvals(AskedInThread):
         return self._call("ask", *values)[0]
 
     def _use_rule(self, request: Exact, rules: list[Any]) -> Kept | None:
-        """Count a use of the first rule that approves the call, or return None."""
+        """Count a use of the first rule that approves the call, and return its answer, or None."""
         for id, written in rules:
             is_for_call = False
             with _ignoring_unreadable():
@@ -283,5 +285,5 @@ class Approvals(AskedInThread):
 
 
 def _ignoring_unreadable() -> suppress:
-    """Skip a text that a bare client has stored. It must not hide the others."""
+    """Skip invalid text that an agent stored, because it must not hide other rows."""
     return suppress(HookError, ValueError, TypeError, KeyError, AttributeError, RecursionError)

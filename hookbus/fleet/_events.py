@@ -41,7 +41,7 @@ class Events:
         return next(self)
 
     def commit(self) -> None:
-        """Commit all events up to the last one returned.
+        """Commit all events up to the last event that this reader has returned.
 
         Raises:
             HookError: if the position cannot be written, or if this reader has no name.

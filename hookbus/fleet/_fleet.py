@@ -57,8 +57,7 @@ class Fleet:
     seconds for the server. After an outage, all functions resume automatically.
 
     Args:
-        url: the URL of the database, including the role:
-            `postgresql://USER:PASSWORD@HOST/DATABASE`.
+        url: the URL of the database with the role: `postgresql://USER:PASSWORD@HOST/DATABASE`.
         schema: the name of the schema that the owner has created with `Fleet.make`.
         member: the name of this process in the fleet. None means the host name and process id.
         program: the name of the program. It replaces `__main__` in requests for approval, so that
@@ -134,8 +133,7 @@ class Fleet:
                 seconds. Kills also apply to other hooks.
 
         Raises:
-            HookError: if an argument is invalid, or if the kills and switches in force cannot be
-                read.
+            HookError: if an argument is invalid, or if the kills and switches cannot be read.
         """
         check_bus(bus)
         names = [hooks] if isinstance(hooks, str) else list(hooks)
@@ -227,7 +225,7 @@ class Fleet:
             HookError: if the journal is closed or read-only.
         """
         if not isinstance(journal, Journal):
-            raise HookError(f"ship({journal!r:.40}): the argument must be a Journal")
+            raise HookError(f"ship({journal!r:.40}): pass a Journal")
         cursor = journal.cursor(name)
         shipping = Shipping(self._server, lambda: self.member, journal.path, cursor)
         self._shippings.append(shipping)

@@ -197,7 +197,7 @@ def _grant(
 def _write_people(
     connection: Connection[tuple[Any, ...]], schema: str, people: Iterable[Person]
 ) -> None:
-    """Replace the people and their roles. Their tokens and secrets stay in the file."""
+    """Replace the people and their roles. The server does not get their tokens and secrets."""
     from psycopg import sql
 
     place = sql.Identifier(schema)

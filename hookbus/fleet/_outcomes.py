@@ -1,4 +1,4 @@
-"""The records of requests as the server of a fleet keeps them, and why it counts no approval."""
+"""Read the records of requests on the server of a fleet, and explain rejected approvals."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ UNPROVEN: Final = (
 
 
 def check_outcome(outcome: str, which: str, id: str, answer: Approved) -> None:
-    """Raise for an approval that the server did not count.
+    """Raise an exception for an approval that the server rejected.
 
     Raises:
-        AlreadyAnswered: if this person has approved the request before.
-        HookError: if this person may not approve it.
+        AlreadyAnswered: if this person has already approved the request.
+        HookError: if this person may not approve the request.
     """
     name, edited = answer.by, "remember" if answer.arguments is None else "arguments"
     reasons = {
@@ -42,7 +42,7 @@ def record_of(
     answer_by: float, answered: float | None, until: float | None, used: float | None,
     required: str, asker: str, scope: str, approved_by: str | None,
 ) -> ApprovalRecord:  # fmt: skip
-    """Return the record in a row of `read_records`."""
+    """Return the record that a row of `read_records` represents."""
     # The text is an agent's: it must not name another request, which a person would then approve.
     shown = {
         **json.loads(request), "id": id, "digest": digest, "deadline": answer_by,
@@ -62,6 +62,6 @@ def record_of(
 
 
 def answer_of(kind: str, text: str) -> Approved | Denied:
-    """Return the answer in the JSON text of the server."""
+    """Return the answer that a JSON text from the server represents."""
     made: type[Approved | Denied] = Approved if kind == "approved" else Denied
     return made(**json.loads(text))

@@ -145,7 +145,7 @@ def _unkept(
     manifest: Manifest, wirings: list[Wiring], provided: Mapping[tuple[str, str], Any]
 ) -> Iterator[PluginError]:
     """Yield a warning for each entry in the manifest that `register` did not request. Such a plugin
-    may look healthy although it guards nothing.
+    may look healthy, but it guards nothing.
     """
     for signal in manifest.hooks:
         if not any(wiring.signal == signal for wiring in wirings):

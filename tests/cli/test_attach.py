@@ -138,8 +138,8 @@ def test_a_program_tells_what_happens_until_the_one_who_asked_is_gone(program, p
 
 @pytest.mark.parametrize("question, problem", [
     (b"nonsense", "the request is not valid JSON"),
-    (b"[1]", "None is not a request"),
-    (b'{"act": "explode"}', "'explode' is not a request"),
+    (b"[1]", "None is not a valid request"),
+    (b'{"act": "explode"}', "'explode' is not a valid request"),
     (b'{"act": "disable"}', "no receiver is connected as 'None'"),
     (b'{"act": "enable", "receiver": "small"}', "no receiver is connected as 'small'"),
 ])  # fmt: skip

@@ -120,7 +120,7 @@ def test_joining_a_fleet_replaces_no_guard_that_a_hook_requires(made):
     made.open("agent").join(bus)
     with pytest.raises(HookBlocked, match="no guard covers this call"):
         pay("pay", {})
-    with pytest.raises(HookError, match="fleet .* does not count: it has a when= condition"):
+    with pytest.raises(HookError, match="fleet .* is not sufficient: it has a when= condition"):
         bus.require_guard("tool_call")
 
 
