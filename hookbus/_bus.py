@@ -195,7 +195,7 @@ class Bus:
         If a background observer calls this method, the method waits only for the other observers.
 
         Args:
-            seconds: the maximum time to wait, in seconds. 0 does not wait.
+            seconds: the maximum time to wait, in seconds. 0 means no wait.
 
         Returns:
             The number of observers that are still running.
@@ -209,7 +209,7 @@ class Bus:
         """Wait as `drain` does, in code that is not async.
 
         Args:
-            seconds: the maximum time to wait, in seconds. 0 does not wait.
+            seconds: the maximum time to wait, in seconds. 0 means no wait.
 
         Returns:
             The number of observers that are still running.

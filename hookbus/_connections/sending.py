@@ -37,7 +37,7 @@ class Sending(NamedSignal):
     @property
     def is_muted(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether the running task is inside a `muted()` block of this signal. Outside of tasks,
-        the thread counts instead.
+        this applies to the running thread.
         """
         return bool(self._muted_by) and _current_owner() in list(self._muted_by.values())
 

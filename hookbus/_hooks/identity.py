@@ -49,7 +49,7 @@ class IdentityMap(Generic[V]):
         self._entries[key] = weakref.ref(owner, partial(self._entries.pop, key)), value
 
     def owners(self) -> list[Any]:
-        """Return the objects that are alive."""
+        """Return the objects that have not been freed."""
         alive = [reference() for reference, _ in list(self._entries.values())]
         return [owner for owner in alive if owner is not None]
 

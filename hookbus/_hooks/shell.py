@@ -58,7 +58,7 @@ HIDDEN: Final = {"__tracebackhide__": True, "__builtins__": builtins}
 
 
 class Shell:
-    """The function that replaces a hookable, and the routes of its calls.
+    """Makes the function that replaces a hookable, and changes the route of its calls.
 
     The code of the function is one generated line. Without receivers, it calls the body. Otherwise,
     it looks up the function that runs the call. The replacement of a function's code is one atomic
