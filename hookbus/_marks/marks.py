@@ -69,9 +69,12 @@ def marked(plugin: object) -> list[tuple[str, str, dict[str, Any]]]:
             method = getattr(raw, "__func__", raw)
             found[attribute] = getattr(method, _MARK, found.get(attribute, ()))
     held = {} if (is_a_class := is_class(plugin)) else getattr(plugin, "__dict__", {})
+    seen = list[object]()
     for attribute, own in held.items():
         if isinstance(own, FunctionType):
-            found[attribute] = getattr(own, _MARK, ())
+            # A function in two attributes is connected once.
+            found[attribute] = () if own in seen else getattr(own, _MARK, ())
+            seen.append(own)
     flat = [(attribute, *mark) for attribute, marks in found.items() for mark in marks]
     if not flat:
         nothing = " has no method marked with @receives('pre_...')"
