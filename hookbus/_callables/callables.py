@@ -15,8 +15,8 @@ YIELDS: Final = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
 
 def code_of(function: object) -> CodeType | None:
-    """Return the code of a plain function or method, or None if an attribute can override the code.
-    `__wrapped__`, `__signature__` or the mark of a coroutine function can override the code.
+    """Return the code of a plain function or method. Return None if the function has attributes,
+    because `__wrapped__` or `__signature__` can contradict the code.
     """
     plain = function.__func__ if type(function) is MethodType else function
     return plain.__code__ if type(plain) is FunctionType and not plain.__dict__ else None

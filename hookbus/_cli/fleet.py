@@ -51,7 +51,7 @@ def make(
 
 @fleet.command
 def status(*, at: At = HERE, shown: Shown = TABLES) -> None:
-    """List the members of the fleet, and the kills and switches that are in force."""
+    """List the members of the fleet, and the active kills and switches."""
     with at.opened() as opened:
         found = opened.status()
     if shown.json:
@@ -66,7 +66,7 @@ def status(*, at: At = HERE, shown: Shown = TABLES) -> None:
         for each in found.members
     ]  # fmt: skip
     print_rows(rows, "no members", "members", is_whole=True)
-    print_rows(found.words, "no kills or switches are in force", "in force", is_whole=True)
+    print_rows(found.words, "no active kills or switches", "active", is_whole=True)
     say(f"requests for approval without an answer: {found.pending}", "dim")
 
 
@@ -94,9 +94,9 @@ def revive(
     """Allow killed tools again in every member.
 
     Args:
-        tool: the glob of the kill, exactly as it was given.
+        tool: the glob that was passed to `hookbus fleet kill`, unchanged.
         by: your name. Default: the user of this terminal.
-        hook: the hook of the kill.
+        hook: the hook whose kill ends.
     """
     with at.opened() as opened:
         opened.revive(tool, by=by or user_name(), hook=hook)

@@ -1,4 +1,4 @@
-"""Holds back a framework's reports of a model's answer to its own listeners until the guards
+"""Delays a framework's notifications to its own listeners about a model's answer until the guards
 return.
 
 Some frameworks report an answer, whole or in parts, from within the model call, before guards have

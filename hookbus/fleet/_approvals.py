@@ -178,7 +178,7 @@ class Approvals(AskedInThread):
         return str(self._call("read_person")[0][0])
 
     def _proven(self, which: str, answer: Approved, proof: Proof | None) -> Proof:
-        proven = proof or Proof(self.person, "role of Postgres")
+        proven = proof or Proof(self.person, "Postgres role")
         if answer.by != proven.name:
             raise HookError(
                 f"{which}, and the name {answer.by!a} is not proven: the answer is by "

@@ -39,7 +39,7 @@ class Status:
             seconds since its last heartbeat. `refused` maps the receivers that it did not switch to
             the reasons. `ships` is the number of records that it has not published yet, or None if
             it publishes no journal.
-        words: the kills and switches in force. Each has a `kind`, `name`, `hook`, `act`, `by` and
+        words: the active kills and switches. Each has a `kind`, `name`, `hook`, `act`, `by` and
             `reason`.
         pending: the number of requests for approval without an answer.
     """
@@ -253,7 +253,7 @@ class Fleet:
         return int(self._server.call("retain", float(days))[0][0])
 
     def status(self) -> Status:
-        """Return the members, the kills and switches in force, and the number of pending requests.
+        """Return the members, the active kills and switches, and the number of pending requests.
 
         Raises:
             HookError: if this role is not an operator.

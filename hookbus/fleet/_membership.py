@@ -31,7 +31,7 @@ class Membership:
     second.
 
     Raises:
-        HookError: if the kills and switches in force cannot be read.
+        HookError: if the active kills and switches cannot be read.
     """
 
     def __init__(

@@ -46,7 +46,7 @@ def test_an_operator_kills_revives_switches_and_sees_it(command, made):
     ]  # fmt: skip
     assert command("revive", "pay_*")[0] == 0
     assert command("switch", "no_keys", "enable")[0] == 0
-    assert "no kills or switches are in force" in command("status")[1]
+    assert "no active kills or switches" in command("status")[1]
     code, printed = command("revive", "pay_*")
     assert code == 2 and "is not killed" in printed
 

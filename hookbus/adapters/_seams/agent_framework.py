@@ -19,7 +19,7 @@ async agent_framework_orchestrations._handoff:_AutoHandoffMiddleware.process(sel
 
 
 def sample(pay: Pay) -> Sample:
-    """Create a tool that is invoked by a program, and also with the id of a model's tool call."""
+    """Create a tool that a program can invoke directly or with the id of a model's tool call."""
     framework = import_module("agent_framework")
     tool = framework.FunctionTool(name=NAME, description="Pay.", func=functions_of(pay)[1])
 

@@ -105,7 +105,7 @@ class Adapter:
             call_id: the framework's identifier of the call.
             tool: the tool, which is the sender. By default, it is the object that has the method.
             parameters: a function that takes the tool and returns the names of its parameters, if
-                the hooked function accepts any arguments.
+                the hooked function accepts arbitrary arguments.
             layer: the layer of the function, if a call passes through several hooked functions.
                 Inner functions have higher numbers. The hooks run once, at the outermost function.
             stream: whether the function yields its result as the last of several parts. By default,
