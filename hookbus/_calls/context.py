@@ -17,11 +17,11 @@ from ..exceptions import CallPaused
 R_co = TypeVar("R_co", covariant=True)
 
 
-FIXED_ARGUMENTS: Final = (
+_FIXED_ARGUMENTS: Final = (
     "these arguments are read-only here: only a modifier of `pre` may change them, "
     "and an around passes call_next(name=value)"
 )
-FIXED_CONTEXT: Final = "ctx is read-only: return the changes instead"
+_FIXED_CONTEXT: Final = "ctx is read-only: return the changes instead"
 
 
 class ReadOnly(MutableMapping[str, Any]):
@@ -51,10 +51,14 @@ class ReadOnly(MutableMapping[str, Any]):
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         self.tampered = True
-        raise TypeError(FIXED_ARGUMENTS)
+        raise TypeError(_FIXED_ARGUMENTS)
 
     __setitem__ = __delitem__ = __ior__ = pop = popitem = clear = _refuse
     update = setdefault = _refuse  # pyright: ignore[reportAssignmentType]
+
+
+REFUSES_ARGUMENTS: Final = ReadOnly._refuse.__code__
+"""The code that refuses a change of the arguments."""
 
 
 @dataclass_transform(frozen_default=True)
@@ -103,7 +107,7 @@ class HookContext(_Facts):
     is_async: bool
 
     def _refuse(self, *_: Any) -> NoReturn:
-        raise AttributeError(FIXED_CONTEXT)
+        raise AttributeError(_FIXED_CONTEXT)
 
     __setattr__ = __delattr__ = _refuse
 
@@ -156,6 +160,10 @@ def make_context(
 
 def _values(context: _Facts) -> dict[str, Any]:
     return {name: getattr(context, name) for name in _Facts.__slots__}
+
+
+REFUSES_ATTRIBUTES: Final = HookContext._refuse.__code__
+"""The code that refuses a change of a context."""
 
 
 class CallNext(Protocol[R_co]):

@@ -7,10 +7,7 @@ from collections.abc import Mapping
 from contextvars import copy_context
 from typing import Any, Final, Literal
 
-from .._connections.failures import (
-    is_refusal_raised,
-    is_worded_here,
-)
+from .._connections.failures import is_raised_by, is_refusal_raised, is_worded_here
 from .._connections.senders import attributes_of
 from .._contents.read_only import WriteRefused
 from .._ground.baggage import Baggage, current_baggage
@@ -19,7 +16,7 @@ from .._ground.plain import copy_containers
 from ..events import Event, Failed, Finished, Invoked, Mutated, Started
 from ..exceptions import HookBlocked, HookError
 from .carried import Carried, changes_since, leave_context
-from .context import ENCLOSING, FIXED_ARGUMENTS, FIXED_CONTEXT, Call
+from .context import ENCLOSING, REFUSES_ARGUMENTS, REFUSES_ATTRIBUTES, Call
 from .plan import Seat
 
 Action = Literal["isolated", "blocked", "raised"]
@@ -225,9 +222,9 @@ def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
     if seat.receiver.role in ("guard", "modify") and is_refusal_raised(error):
         as_guard = "" if seat.receiver.role == "guard" else ", and connect it with role='guard'"
         return f"{kind} was raised; to block the call, write return Block(reason){as_guard}"
-    if _texts(error) == (FIXED_ARGUMENTS,):
+    if is_raised_by(error, REFUSES_ARGUMENTS):
         return f"{name} wrote to ctx.kwargs, {ONLY_A_MODIFIER}"
-    if _texts(error) == (FIXED_CONTEXT,):
+    if is_raised_by(error, REFUSES_ATTRIBUTES):
         return f"{name} assigned to ctx, which is read-only; return the changes instead"
     if type(error) is WriteRefused:
         return f"{name} changed an argument in place: {error}"

@@ -36,8 +36,8 @@ class Status:
 
     Attributes:
         members: one mapping for each member. `member` is its name, and `age` is the number of
-            seconds since its last heartbeat. `refused` maps the receivers that it did not switch to
-            the reasons. `ships` is the number of records that it has not published yet, or None if
+            seconds since its last heartbeat. `refused` maps each receiver that was not switched to
+            the reason. `ships` is the number of records that it has not published yet, or None if
             it publishes no journal.
         words: the active kills and switches. Each has a `kind`, `name`, `hook`, `act`, `by` and
             `reason`.

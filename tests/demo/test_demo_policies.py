@@ -41,10 +41,12 @@ def caller(attacked: AttackedSuite, injections: dict[str, str] | None = None) ->
     )
 
 
-def under(bus: Bus, policy: str, person: Person | None = None, prompt: str = "") -> Any:
-    """Plug a policy in, for a task of the bank."""
+def under(
+    bus: Bus, policy: str, person: Person | None = None, prompt: str = "", suite: str = "banking"
+) -> Any:
+    """Register a policy for a task of the bank or of another suite."""
     [named] = demo.main.policies_named([policy])
-    task, nobody = demo.policies.Task("banking", prompt), demo.policies.Person([])
+    task, nobody = demo.policies.Task(suite, prompt), demo.policies.Person([])
     return demo.run.register_policy(bus, named, task, person or nobody)
 
 

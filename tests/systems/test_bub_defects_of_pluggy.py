@@ -163,7 +163,7 @@ def test_bub_XP9_removal_takes_effect_at_the_next_call_weak_receivers_go_and_rec
     asked.connect(recurse)
     asked()
     said = [finding for finding in report(bus).findings if "stop the recursion" in finding]
-    assert said and "recurse" in said[0]
+    assert any(".recurse" in each for each in said)
 
 
 def test_bub_XP10_a_question_is_called_like_the_function_it_is(bus):
