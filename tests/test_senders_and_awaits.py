@@ -5,6 +5,7 @@ import asyncio
 import contextvars
 import os
 import signal
+import sys
 import threading
 import time
 
@@ -128,7 +129,10 @@ def test_a_method_may_name_its_object_as_the_sender_and_receivers_ask_for_it_by_
     undo()
 
 
-def test_one_guard_of_any_watches_over_all_of_it_and_one_of_a_class_does_not(bus, call):
+def test_one_guard_of_any_watches_over_all_of_it_and_one_of_a_class_does_not(
+    bus, call, monkeypatch
+):
+    monkeypatch.delitem(sys.modules, "langchain_core", raising=False)  # without adapter
     bus.signal("pre_tool_call").connect(stop, sender=Tool, role="guard")
     with pytest.raises(HookError, match="stop .* is not sufficient: .* the class Tool only"):
         bus.require_guard("tool_call")

@@ -216,7 +216,7 @@ def test_require_names_what_is_bare_and_why_each_guard_does_not_count(bus):
     ]
     for signal, options, why in rows:
         with signal.connected_to(agrees, role="guard", **options):
-            said = f"no guard covers every 'pay' call of Bank: .*agrees .*not count: it {why}"
+            said = f"no guard covers every 'pay' call of Bank: .*agrees .*not sufficient: it {why}"
             with pytest.raises(HookError, match=said):
                 bus.require_guard("pay")
     with pre.connected_to(agrees, sender=Bank, role="guard") as connection:
