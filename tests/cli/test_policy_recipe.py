@@ -15,7 +15,7 @@ from .test_policy_of_an_agent import AGENT
 
 PAGE = (DOCS / "how-to" / "guards" / "introduce-policies.md").read_text()
 BLOCKS = re.compile(
-    r"(?:`([\w.]+)`:\n\n)?```(cedar|toml|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE
+    r"(?:`([\w.]+)`:\n\n)?```(text|toml|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE
 )
 REQUEST = re.compile(r"\b[0-9a-f]{16}\b")
 CLOCK = re.compile(r"\b\d\d:\d\d:\d\d\.\d{3}\b")

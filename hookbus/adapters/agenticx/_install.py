@@ -52,9 +52,9 @@ def install(
         bus: the bus to declare the hooks on.
         strict: False keeps AgenticX's documented behavior for its own hooks. True applies the rules
             of hookbus: a before-hook that fails or returns an invalid answer blocks the call, and
-                async hooks are awaited. Hooks of `core.hooks` and `hooks` run for every tool on
-                every path, and the tool gets the arguments as changed by the hooks. After-hooks
-                also run for failed calls, and a failing hook of a runtime does not end the run.
+            async hooks are awaited. Hooks of `core.hooks` and `hooks` run for every tool on
+            every path, and the tool gets the arguments as changed by the hooks. After-hooks
+            also run for failed calls, and a failing hook of a runtime does not end the run.
         untested: how to treat a release newer than the tested releases: `"check"` checks the
             replaced functions and runs a self-test, `"refuse"` raises an exception.
 
