@@ -30,10 +30,11 @@ class Scope(dict[tuple[Any, ...], Connected]):
         sender: a function that returns the sender without keeping it alive, or None for `ANY`.
         is_ending: whether the sender is being freed. Only its `__del__` may still make calls then.
         checked: the check keys of connections that need no second check for this sender.
+        has_handles: whether a connection with a handle was ever added.
     """
 
     sender: Callable[[], Any] | None = None
-    is_ending = False
+    is_ending = has_handles = False
     checked: frozenset[Any] = frozenset()
 
     def is_of(self, sender: Any) -> bool:
@@ -43,6 +44,10 @@ class Scope(dict[tuple[Any, ...], Connected]):
         return self.sender is None or self.is_ending or self.sender() is sender
 
     def of_receiver(self, key: ReceiverKey) -> list[Connected]:
+        """Return all connections of a receiver."""
+        if not self.has_handles:
+            plain = self.get(key)
+            return [] if plain is None else [plain]
         return [each for each in list(self.values()) if each.key == key]
 
     def earlier(self, new: Connected) -> Connected | None:
@@ -58,6 +63,7 @@ class Scope(dict[tuple[Any, ...], Connected]):
         made = [each for each in plain if is_made_again(each.function, each.module_spec, function)]
         return min(made, key=lambda each: each.sequence, default=None)
 
+    @serialize_writers
     def add(self, new: Connected) -> None:
         """Add a connection. A connection without a handle replaces the existing connection of the
         same receiver.
@@ -65,6 +71,8 @@ class Scope(dict[tuple[Any, ...], Connected]):
         old = self.get(new.entry)
         if old is not None:
             new.sequence = old.sequence
+        if new.entry != new.key:
+            self.has_handles = True
         self[new.entry] = new
 
     @serialize_writers

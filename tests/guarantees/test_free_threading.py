@@ -43,8 +43,8 @@ def test_the_gil_stays_off_whatever_is_imported():
 
 
 WRITERS = (
-    Switchboard.route, Switchboard.discard_plans, Switchboard._is_surely_on, Scope.drop,
-    EventSignal.forget, EventSignal._publish,
+    Switchboard.route, Switchboard.discard_plans, Switchboard._is_surely_on, Scope.add,
+    Scope.drop, EventSignal.forget, EventSignal._publish,
 )  # fmt: skip
 
 
@@ -178,6 +178,27 @@ def test_a_guard_that_two_threads_connect_has_both_connections():
             handle.disconnect()
         assert not is_blocked(agent)
     assert number > 20
+
+
+@pytest.mark.skipif(not IS_FREE_THREADED, reason="with a GIL no thread comes between these steps")
+def test_a_guard_that_is_connected_again_at_any_step_of_its_disconnecting_is_not_lost():
+    number, is_over = 0, False
+    while not is_over:
+        number, bus = number + 1, Bus()
+
+        class Agent:
+            @hookable("reply", bus=bus)
+            def reply(self):
+                return "sent"
+
+        agent, signal = Agent(), bus.signal("pre_reply")
+        signal.connect(refuse, role="guard")
+        [old] = signal.connections()
+        again = partial(signal.connect, refuse, role="guard")
+        step = Step(number, partial(signal._drop, old), again, lambda: None)
+        is_over = not step.is_reached
+        assert is_blocked(agent) is not is_over, number
+    assert number > 5
 
 
 @pytest.mark.skipif(not IS_FREE_THREADED, reason="with a GIL no thread comes between these steps")
