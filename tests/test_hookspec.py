@@ -305,6 +305,48 @@ def test_an_override_of_a_marked_method_is_marked_too_so_that_no_guard_is_lost(b
     assert reply("bad") == "marked anew"
 
 
+def test_a_function_that_two_attributes_refer_to_is_connected_once(bus, collect):
+    class Plugin:
+        def __init__(self):
+            self.own = self.another = receives("collect")(lambda: "own")
+
+        @receives("collect")
+        def method(self):
+            return "method"
+
+        alias = method
+
+    bus.register(Plugin())
+    assert len(bus.signal("collect").connections()) == 2
+    assert collect() == ["method", "own"]
+
+
+def test_one_override_of_two_marked_methods_has_the_marks_of_both(bus, collect):
+    @hookable("reply", bus=bus)
+    def reply(msg):
+        return msg
+
+    class Plugin:
+        @receives("pre_reply", role="guard")
+        def check(self, sender):
+            return None
+
+        @receives("collect")
+        def note(self):
+            return "note"
+
+    class Both(Plugin):
+        def check(self, sender=None):
+            return Block("no")
+
+        note = check
+
+    bus.register(Both())
+    for call in (lambda: reply("hi"), collect):
+        with pytest.raises(HookBlocked):
+            call()
+
+
 def test_a_mark_may_give_its_receiver_a_name(bus):
     @hookable("reply", bus=bus)
     def reply(msg):

@@ -63,19 +63,19 @@ def marked(plugin: object) -> list[tuple[str, str, dict[str, Any]]]:
     Raises:
         HookError: if no method is marked.
     """
-    found: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {}
+    found: dict[str, tuple[object, tuple[tuple[str, dict[str, Any]], ...]]] = {}
     for base in reversed(type(plugin).__mro__):
         for attribute, raw in vars(base).items():
             method = getattr(raw, "__func__", raw)
-            found[attribute] = getattr(method, _MARK, found.get(attribute, ()))
+            _, inherited = found.get(attribute, (None, ()))
+            found[attribute] = method, getattr(method, _MARK, inherited)
     held = {} if (is_a_class := is_class(plugin)) else getattr(plugin, "__dict__", {})
-    seen = list[object]()
     for attribute, own in held.items():
         if isinstance(own, FunctionType):
-            # A function in two attributes is connected once.
-            found[attribute] = () if own in seen else getattr(own, _MARK, ())
-            seen.append(own)
-    flat = [(attribute, *mark) for attribute, marks in found.items() for mark in marks]
+            found[attribute] = own, getattr(own, _MARK, ())
+    # Several attributes may refer to one function. Its own marks are connected once.
+    once = {(id(each), id(marks)): (name, marks) for name, (each, marks) in found.items()}
+    flat = [(attribute, *mark) for attribute, marks in once.values() for mark in marks]
     if not flat:
         nothing = " has no method marked with @receives('pre_...')"
         wrong = " is a class: pass an instance of it" if is_a_class else nothing
