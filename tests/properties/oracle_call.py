@@ -173,7 +173,7 @@ class Call:
         try:
             if not self.listeners.begins(connection, arguments):
                 return (yield from self._inside(level + 1, arguments, is_changed))
-            last, is_own = yield from self._trusted(
+            last, inner, is_own = yield from self._trusted(
                 connection, self._attempts(level, arguments, is_changed, tries)
             )
             value = yield from self._around_ends(connection, last)
@@ -186,8 +186,8 @@ class Call:
         if is_own:
             self.outcome = "replaced"
             self._say_mutated(connection, "result", None, value)
-        elif value is not last:
-            self._say_mutated(connection, "result", last, value)
+        elif value is not inner:
+            self._say_mutated(connection, "result", inner, value)
         return value
 
     def _trusted(self, connection: Connection, story: Story) -> Story:
@@ -203,26 +203,30 @@ class Call:
 
     def _attempts(
         self, level: int, arguments: Mapping[str, Any], is_changed: bool, tries: list[str]
-    ) -> Generator[Any, None, tuple[Any, bool]]:
-        """Make each `call_next`: the last result, and whether it is the around's own for want of a
-        better one.
+    ) -> Generator[Any, None, tuple[Any, Any, bool]]:
+        """Make each `call_next`: what the around has in the end, the last result from inside, and
+        whether there is none. An attempt with a bad patch is refused, and changes nothing inside.
         """
         connection = self.listeners.plan["around", "modify"][level]
         receiver = self._receiver(connection)
-        last, is_own, is_again = None, True, False
+        last, inner, is_own, is_again = None, None, True, False
         for patch in receiver.attempts:
+            is_refused = True
             try:
                 if self.listeners.ending:
                     raise self.listeners.ending
                 patched = self._patched(connection, arguments, checked(patch))
                 is_other, is_again = is_changed or is_again or bool(patch), True
-                last = yield from self._attempt(level + 1, patched, is_other, tries)
+                is_refused = False
+                last = inner = yield from self._attempt(level + 1, patched, is_other, tries)
                 is_own = False
             except (Fault, Failure) as error:
                 if not receiver.catches or (isinstance(error, Fault) and not error.is_error):
                     raise
-                last, is_own = ("caught", error.kind), True
-        return None if self.program.colour == "async generator" else last, is_own
+                last, is_own = ("caught", error.kind), is_own or not is_refused
+        if self.program.colour == "async generator":
+            last = inner = None
+        return last, inner, is_own
 
     def _attempt(
         self, level: int, arguments: Mapping[str, Any], is_changed: bool, tries: list[str]

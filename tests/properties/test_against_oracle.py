@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hookbus import Bus, HookError, hookable
 
-from .described import COLOURS, Connection, Program, Receiver
+from .described import COLOURS, Connection, Program, Receiver, Says
 from .examples import examples
 from .observation import observe
 from .oracle import predict
@@ -37,6 +37,16 @@ def check(program: Program) -> None:
 @given(st.data())
 def test_a_call_goes_as_the_design_says(colour, data):
     check(data.draw(programs(colour)))
+
+
+@in_every_colour
+@pytest.mark.parametrize("attempts", [({}, {"nope": 1}), ({"nope": 1}, {}), ({"nope": 1},)])
+def test_an_attempt_with_a_bad_patch_changes_no_result_from_inside(colour, attempts):
+    kind = "async" if colour == "async" else "sync"
+    around = Receiver(
+        "r0", "around", "modify", Says("through"), colour=kind, attempts=attempts, catches=True
+    )
+    check(Program(colour=colour, receivers=(around,), connections=(Connection("r0"),)))
 
 
 @in_every_colour
