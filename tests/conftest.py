@@ -4,9 +4,11 @@ import gc
 import os
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+from hookbus._checks.frameworks import FRAMEWORKS
 from hookbus._connections import tally
 
 pytest_plugins = ["pytester"]
@@ -54,6 +56,21 @@ def what_is_imported_stays():
     """The many collections that tests ask for pass over what earlier modules have imported."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def imported(monkeypatch):
+    """Make only these frameworks look imported: at first none, whatever other tests have imported.
+    """
+
+    def have(*names):
+        for each in FRAMEWORKS:
+            monkeypatch.delitem(sys.modules, each.module, raising=False)
+        for name in names:
+            monkeypatch.setitem(sys.modules, name, ModuleType(name))
+
+    have()
+    return have
 
 
 @pytest.fixture(autouse=True)

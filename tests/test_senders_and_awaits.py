@@ -5,7 +5,6 @@ import asyncio
 import contextvars
 import os
 import signal
-import sys
 import threading
 import time
 
@@ -130,9 +129,8 @@ def test_a_method_may_name_its_object_as_the_sender_and_receivers_ask_for_it_by_
 
 
 def test_one_guard_of_any_watches_over_all_of_it_and_one_of_a_class_does_not(
-    bus, call, monkeypatch
+    bus, call, imported
 ):
-    monkeypatch.delitem(sys.modules, "langchain_core", raising=False)  # without adapter
     bus.signal("pre_tool_call").connect(stop, sender=Tool, role="guard")
     with pytest.raises(HookError, match="stop .* is not sufficient: .* the class Tool only"):
         bus.require_guard("tool_call")

@@ -282,20 +282,6 @@ def bus():
     return bus
 
 
-@pytest.fixture
-def imported(monkeypatch):
-    """Have a framework look imported."""
-
-    def have(*names):
-        for each in frameworks.FRAMEWORKS:
-            monkeypatch.delitem(sys.modules, each.module, raising=False)
-        for name in names:
-            monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
-
-    have()
-    return have
-
-
 def test_a_framework_that_is_imported_without_its_adapter_fails_the_check(bus, imported):
     bus.require_guard("tool_call")
     imported("smolagents", "crewai")

@@ -114,7 +114,7 @@ def test_a_kill_comes_before_other_guards_and_cannot_be_switched_off(made):
         bus.switch("fleet", "disable", by="eve")
 
 
-def test_joining_a_fleet_replaces_no_guard_that_a_hook_requires(made):
+def test_joining_a_fleet_replaces_no_guard_that_a_hook_requires(made, imported):
     bus = Bus()
     pay = hookable("tool_call", bus=bus, require_guard=True)(lambda name, arguments: "paid")
     made.open("agent").join(bus)
