@@ -122,6 +122,10 @@ class World:
             key: one for key, one in self.connected.items() if one.receiver != receiver
         }
 
+    def is_connected(self, connection: Connection) -> bool:
+        """Return whether a connection has not been disconnected meanwhile."""
+        return any(one is connection for one in self.connected.values())
+
     def number(self) -> int:
         """Number one more call."""
         self.calls += 1

@@ -141,11 +141,13 @@ class Call:
         return [one for one in guards if self.listeners.ask(one, arguments, extra) == "ask"]
 
     def _approve(self, asking: list[Connection], arguments: Mapping[str, Any]) -> None:
-        """Ask the person, where any guard asks; the guards that did not ask are called once more.
+        """Get an approval if any guard asks for one. Then the other guards that are still connected
+        are called once more.
         """
         self.listeners.approve(asking)
         for guard in self.listeners.each("pre", "guard") if asking else ():
-            if all(guard is not each for each in asking):
+            is_asking = any(guard is each for each in asking)
+            if not is_asking and self.world.is_connected(guard):
                 self.listeners.ask(guard, arguments)
 
     # around and the body
