@@ -192,6 +192,7 @@ def test_explain_prints_the_function_that_runs_the_calls_and_says_whose_turn_is_
     text = str(explain(agent.reply, source=True))
     assert agent.reply("hello") == "hel"
     assert "# r0: " in text and "shorten" in text
+    assert "# seat0: " in text and "shorten on pre_reply" in text
     assert "answer = r0(self, msg)" in text
     assert "answer =" not in str(explain(agent.reply))
     assert "<pre>" in explain(agent.reply, source=True)._repr_html_()

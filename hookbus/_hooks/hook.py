@@ -104,8 +104,8 @@ class Hook:
     @property
     def whole(self) -> Any:
         """The class of a stream's last item, if this item contains the whole result and is not
-        passed to the caller. Otherwise None. Otherwise None. A replacement for such a result is one
-        item and not an iterable of items.
+        passed to the caller. Otherwise None. A replacement for such a result is one item and not an
+        iterable of items.
         """
         return getattr(self.body, "__hookbus_whole__", None) if self.is_stream else None
 

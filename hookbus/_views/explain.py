@@ -225,12 +225,13 @@ def _of_question(spec: Spec, source: bool) -> Explanation:
 def _source_of(made: CompiledPlan | None) -> str:
     if made is None:
         return "\nno receivers are connected: the method runs directly"
-    named = {name: value for name, value in made.named.items() if not isinstance(value, Seat)}
-    lines = (brief(f"# {name}: {_named(value)}") for name, value in named.items())
+    lines = (brief(f"# {name}: {_named(value)}") for name, value in made.named.items())
     return "\n".join(["", *lines, "", made.source])
 
 
 def _named(value: Any) -> str:
+    if isinstance(value, Seat):
+        return f"{value.receiver.name} on {value.receiver.signal.name}"
     if isinstance(value, tuple):
         return f"{len(value)} similar receivers, called in a loop"
     return f"{name_of(value)} ({written(place_of(value))})"
