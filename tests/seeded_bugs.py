@@ -1453,9 +1453,18 @@ ROOMS = [
 
 APPROVALS = [
     Bug('approved: nobody to ask is a yes', '_calls/ports.py',
-        '        block(self.call, seat, Block(unapproved(ask.question, why), code=ask.code))\n',
-        '        return\n',
+        '    block(call, seat, Block(unapproved(ask.question, why), code=ask.code))\n',
+        '    return\n',
         'tests/approvals'),
+    Bug('approved: a call that was compiled before its approver is set never asks', '_bus.py',
+        '            self._switchboard.discard(name)\n',
+        '            pass\n',
+        'tests/approvals/test_asking.py'),
+    Bug('approved: an approver that is removed meanwhile is asked', '_calls/ports.py',
+        '            if approver is None:  # it was removed during the call\n'
+        '                refuse(call, seat, answer)\n',
+        '            if approver is None:\n                return None\n',
+        'tests/approvals/test_asking.py'),
     Bug('approved: what changes after the yes runs', '_calls/story.txt',
         'if asking is not None: asking.check(({arguments}))',
         'if asking is not None: asking',

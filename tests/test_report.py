@@ -198,6 +198,19 @@ def test_explain_prints_the_function_that_runs_the_calls_and_says_whose_turn_is_
     assert "<pre>" in explain(agent.reply, source=True)._repr_html_()
 
 
+def test_the_function_of_a_guarded_call_mentions_approvals_only_if_there_is_an_approver():
+    bus = Bus()
+
+    @hookable("pay", bus=bus)
+    def pay(amount):
+        return amount
+
+    bus.signal("pre_pay").connect(lambda _, amount: None, role="guard")
+    assert "asking" not in str(explain(pay, source=True))
+    bus.approver(lambda request: None)
+    assert "asking.approve(" in str(explain(pay, source=True))
+
+
 def test_explain_prints_the_function_that_asks_a_question():
     @hookspec(modes.firstresult, bus=Bus())
     def price(item: str) -> float: ...

@@ -15,7 +15,7 @@ from .._calls.emitting import emit
 from .._calls.meaning import apply_patch
 from .._calls.outcome import block, on_error
 from .._calls.plan import Seat, seat_of_guard
-from .._calls.ports import Unapproved
+from .._calls.ports import refuse
 from .._connections.verdicts import Ask, Block
 from .._contents.read_only import plain_copy
 from .._ground.baggage import current_baggage
@@ -80,7 +80,7 @@ the `Approval` of the guards that ask, as an awaitable if the hook is async.
 """
 
 
-class Approval(Unapproved):
+class Approval:
     """The approval of one attempt: the guards that require approval, and the approved arguments.
 
     Attributes:
@@ -97,9 +97,11 @@ class Approval(Unapproved):
     digest = by = ""
     facts: Mapping[str, Any] = MappingProxyType({})
     outer: Approval | None = None
+    values: tuple[Any, ...] | None = None
 
     def __init__(self, call: Call) -> None:
-        super().__init__(call)
+        self.call = call
+        self.asks: list[tuple[Seat, Ask]] = []
         self._approved: list[tuple[Seat, Ask]] = []
         self._inner: dict[str, Approval] = {}
 
@@ -211,7 +213,7 @@ class Approval(Unapproved):
         """Return the approver's seat, the request, and the facts that the request is based on."""
         approver = self.call.plan.hook.bus._approver
         if approver is None:
-            self.refuse()
+            refuse(self.call, *self.asks[0])
         self.approver = approver
         self._approved, self.asks = self.asks, []
         try:

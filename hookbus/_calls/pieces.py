@@ -60,8 +60,7 @@ class Pieces:
         labels = [name for name in self.hook.settings.labels if name in self.names]
         arguments = "".join(f"{mine(name)}, " for name in self.names)
         passes = passed(given, mine, self._run_with)
-        is_guarded = bool(self.plan.phases["pre"].guard)
-        body = "(body if asking is None else asking.cover(body))" if is_guarded else "body"
+        body = "(body if asking is None else asking.cover(body))" if self.has_approver else "body"
         self.pieces |= {
             "sender": sender, "owner": owner, "arguments": arguments,
             "rebound": f"{arguments.rstrip()} = " if arguments else "",
@@ -72,6 +71,12 @@ class Pieces:
             "shown": _display(self.names),
             "labels": f", {_display(labels)}" if labels else "",
         }  # fmt: skip
+
+    @property
+    def has_approver(self) -> bool:
+        """Whether the bus has an approver, whom guards of the plan may ask."""
+        is_guarded = bool(self.plan.phases["pre"].guard)
+        return is_guarded and self.hook.bus._approver is not None
 
     def _run_with(self, name: str) -> str:
         """Generate the expression for the value of an argument that the method gets."""

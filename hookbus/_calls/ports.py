@@ -29,10 +29,28 @@ def start(
     call.plan.hook.bus._background.start(call, seat, view, function, *args, **kwargs)
 
 
-def apply_pre_guard_answer(call: Call, seat: Seat, answer: Any, asking: Any) -> Any:
-    """Return the approval that the call requires after this guard's answer, or None. Apply any
-    answer other than `Ask`.
+def apply_pre_guard_answer(call: Call, seat: Seat, answer: Any) -> None:
+    """Apply the answer of a `pre` guard on a bus without an approver: `Ask` blocks the call."""
+    if _requires_approval(call, seat, answer):
+        refuse(call, seat, answer)
+
+
+def collect_ask(call: Call, seat: Seat, answer: Any, asking: Any) -> Any:
+    """Apply the answer of a `pre` guard on a bus with an approver. Return the approval that the
+    call requires after this answer, or None.
     """
+    if _requires_approval(call, seat, answer):
+        if asking is None:
+            approver = call.plan.hook.bus._approver
+            if approver is None:  # it was removed during the call
+                refuse(call, seat, answer)
+            asking = approver.approval(call)
+        asking.asks.append((seat, answer))
+    return asking
+
+
+def _requires_approval(call: Call, seat: Seat, answer: Any) -> bool:
+    """Return whether the answer of a guard is a valid `Ask`. Apply any other answer."""
     if not issubclass(type(answer), Ask):
         apply_guard_answer(call, seat, answer)
     elif seat.receiver.options.shadow:  # a guard in shadow mode never requires approval
@@ -40,11 +58,8 @@ def apply_pre_guard_answer(call: Call, seat: Seat, answer: Any, asking: Any) -> 
     else:
         _check_question(call, seat, answer.question)
         call.said = "asked"
-        if asking is None:
-            approver = call.plan.hook.bus._approver
-            asking = Unapproved(call) if approver is None else approver.approval(call)
-        asking.asks.append((seat, answer))
-    return asking
+        return True
+    return False
 
 
 def _check_question(call: Call, seat: Seat, question: Any) -> None:
@@ -57,30 +72,7 @@ def _check_question(call: Call, seat: Seat, question: Any) -> None:
         on_error(call, seat, error)
 
 
-class Unapproved:
-    """The guards of an attempt that require approval, on a bus without an approver.
-
-    Attributes:
-        asks: the guards that require approval, with their questions.
-        values: always None, because no approver has edited the arguments.
-    """
-
-    values: tuple[Any, ...] | None = None
-
-    def __init__(self, call: Call) -> None:
-        self.call = call
-        self.asks: list[tuple[Seat, Ask]] = []
-
-    def approve(self, values: tuple[Any, ...], guards_now: Any) -> None:
-        """Block the call."""
-        self.refuse()
-
-    async def approve_async(self, values: tuple[Any, ...], guards_now: Any) -> None:
-        """Block the call."""
-        self.refuse()
-
-    def refuse(self) -> NoReturn:
-        """Block the call because no approver is configured."""
-        seat, ask = self.asks[0]
-        why = "no approver is configured; set one with bus.approver(...)"
-        block(self.call, seat, Block(unapproved(ask.question, why), code=ask.code))
+def refuse(call: Call, seat: Seat, ask: Ask) -> NoReturn:
+    """Block a call that requires approval, because no approver is configured."""
+    why = "no approver is configured; set one with bus.approver(...)"
+    block(call, seat, Block(unapproved(ask.question, why), code=ask.code))

@@ -30,7 +30,7 @@ _HELPERS: Final = {
     parameters: "holds",
     read_only: "plain_copy read_only",
     seals: "CONTAINERS break_seal is_broken sealed_contents sealed_objects",
-    ports: "apply_pre_guard_answer start",
+    ports: "apply_pre_guard_answer collect_ask start",
     emitting: "emit_finished emit_invoked emit_started emit_stream_started",
     carried: "enter_context leave_context",
     odd_answers: "with_keys",

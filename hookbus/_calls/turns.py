@@ -190,10 +190,12 @@ class Turns(Pieces):
         texts: dict[str, str] = {
             "patch": story.PATCH, "post": story.REVISE, "item": story.REVISE_ITEM,
             "guard": "apply_guard_answer({call}, {seat}, answer)",
-            "weigh": "asking = apply_pre_guard_answer({call}, {seat}, answer, asking)",
+            "weigh": "apply_pre_guard_answer({call}, {seat}, answer)",
             "look": "check_observer_answer({call}, {seat}, answer)",
             "rescue": "rescue = apply_rescue({call}, {seat}, answer)\nbreak",
         }  # fmt: skip
+        if kind == "weigh" and "approver" in self.flags:
+            return "asking = collect_ask({call}, {seat}, answer, asking)"
         return texts[kind]
 
     def _rebinding(self, seat: str) -> dict[str, str]:

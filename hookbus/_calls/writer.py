@@ -66,6 +66,7 @@ class Writer(Turns):
             "raises": around and any(seat.receiver.on_error == "raise" for seat in plan.answers),
             "noted": asked or events.Attempted in kinds,
             "guarded": bool(phases["pre"].guard),
+            "approver": self.has_approver,
             "passes": bool(plan.site.passes),
             "answers": self.hook.whole is not None,
             **self._seals(),
@@ -127,7 +128,7 @@ class Writer(Turns):
         """Return a function that calls only the `pre` guards. It takes the call and the arguments
         that receivers may have as parameters.
         """
-        self.flags.add("eager")
+        self.flags |= {"eager", "approver"}
         is_given_sender = self.plan.site.attribute is not None or self.hook.settings.sender
         own = f"{self.pieces['sender']}, " if is_given_sender else ""
         turns = self.turns(self.plan.phases["pre"].guard, "weigh")
@@ -257,7 +258,7 @@ class Writer(Turns):
         changed, shut, result = f"mark_{i}, mark_{i + 1}", " or call.is_over", "answer"
         pieces: dict[str, Any] = {"i": i, "seat": self._seat_name(i), "late": self._late(i)}
         if i == self.count - 1:
-            edited = self.flags >= {"nested", "guarded"}  # by the approver
+            edited = self.flags >= {"nested", "approver"}
             changed, result = f"mark_{i}", "result"
             changed += f", {self.pieces['params']}" if edited and self.names else ""
             late = self._late(i - 1)

@@ -31,6 +31,33 @@ def test_without_anybody_to_ask_it_is_a_no(bank, asks):
     assert bank.pay("ada", 5) == 5
 
 
+def test_without_an_approver_the_guards_after_the_one_that_asks_are_not_called(bank, bus, asks):
+    called = []
+    bus.signal("pre_pay").connect(lambda me: called.append("later"), role="guard", priority=-1)
+    blocked(bank, "ada", 500)
+    assert called == []
+
+
+def test_an_approver_that_is_set_after_the_first_call_is_asked(bank, bus, asks):
+    blocked(bank, "ada", 500)
+    bus.approver(lambda request: Approved("ada"))
+    assert bank.pay("bob", 500) == 500
+    bus.approver(None)
+    bank.paid.clear()
+    assert "no approver is configured" in blocked(bank, "bob", 500).reason
+
+
+@pytest.mark.parametrize("before", [None, Approved("ada")])
+def test_a_call_whose_approver_is_set_or_removed_meanwhile_is_blocked(bank, bus, asks, before):
+    bus.approver(before and (lambda request: before))
+
+    def change_approver(me):
+        bus.approver(None if before else lambda request: Approved("ada"))
+
+    bus.signal("pre_pay").connect(change_approver, role="guard", priority=1)
+    assert "no approver is configured" in blocked(bank, "bob", 500).reason
+
+
 def test_a_yes_lets_the_call_through_once(bank, bus, asks):
     shown = []
 

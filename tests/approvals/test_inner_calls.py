@@ -356,13 +356,20 @@ def test_what_changes_after_it_was_handed_on_does_not_run(bus, asked):
     assert ran == ["bank_pay"]
 
 
-def test_another_approver_is_asked_and_without_one_the_call_inside_is_blocked(bus, asked):
+@pytest.mark.parametrize(
+    "other, reason",
+    [(None, "no approver is configured"), (lambda request: Denied("eve", "no"), "denied by eve")],
+)
+def test_another_approver_is_asked_and_without_one_the_call_inside_is_blocked(
+    bus, asked, other, reason
+):
     def hand_on(call, arguments):
         bus.approver(None)
+        bus.approver(other)
         return call(arguments)
 
     server, ran = layers(server_class(bus), ("bank_pay", "pay"), hand_on)
-    with pytest.raises(HookBlocked, match="no approver is configured"):
+    with pytest.raises(HookBlocked, match=reason):
         server.call(ARGUMENTS)
     assert ran == ["bank_pay"]
 

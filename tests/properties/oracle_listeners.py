@@ -102,15 +102,15 @@ class Listeners:
         if decided == "ask astray":  # whatever its failure does: nobody has said yes
             self._say_failed(connection, "misuse", "blocked")
             self.withhold(connection, f"{receiver.role} failed: misuse")
+        if decided == "ask" and self.program.approves is None:
+            advice = "no approver is configured; set one with bus.approver(...)"
+            self.withhold(connection, f"{question(connection)} {advice}")
         return decided
 
     def approve(self, asking: list[Connection]) -> None:
-        """Ask whoever answers for the bus, where anybody asks: anything but a yes blocks."""
+        """Ask the approver if any guard requires approval: anything but an approval blocks."""
         if not asking or self.program.approves == "yes":
             return
-        if self.program.approves is None:
-            advice = "no approver is configured; set one with bus.approver(...)"
-            self.withhold(asking[0], f"{question(asking[0])} {advice}")
         asked = "\n".join(map(question, asking))
         self.withhold(asking[0], f"{asked} denied by ada: no")
 
