@@ -1453,8 +1453,8 @@ ROOMS = [
 
 APPROVALS = [
     Bug('approved: nobody to ask is a yes', '_calls/ports.py',
-        '    block(call, seat, Block(unapproved(ask.question, why), code=ask.code))\n',
-        '    return\n',
+        '        block(call, seat, Block(unapproved(ask.question, why), code=ask.code))\n',
+        '        return\n',
         'tests/approvals'),
     Bug('approved: a call that was compiled before its approver is set never asks', '_bus.py',
         '            self._switchboard.discard(name)\n',

@@ -75,4 +75,7 @@ def _check_question(call: Call, seat: Seat, question: Any) -> None:
 def refuse(call: Call, seat: Seat, ask: Ask) -> NoReturn:
     """Block a call that requires approval, because no approver is configured."""
     why = "no approver is configured; set one with bus.approver(...)"
-    block(call, seat, Block(unapproved(ask.question, why), code=ask.code))
+    try:
+        block(call, seat, Block(unapproved(ask.question, why), code=ask.code))
+    finally:
+        call.said = "asked"  # in the event about this guard
