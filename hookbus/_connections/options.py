@@ -134,7 +134,8 @@ class Options(NamedTuple):
                 yield f"when={{{name!r}: {glob!r}}} {compares}: write when={condition}"
 
 
-_PLAIN: Final = Options()
+PLAIN: Final = Options()
+"""The options of a connection without options."""
 
 
 _COMPARISON: Final = re.compile(
@@ -170,14 +171,14 @@ def _literal(text: str) -> str:
 
 
 def options_of(**given: Any) -> Options:
-    """Check these options, and return them. Without options, return a shared default object.
+    """Check these options, and return them. Without options, return `PLAIN`.
 
     Raises:
         HookError: if an option is unknown or a value is invalid. The message suggests a similar
             option or says what to write instead.
     """
     if not given:
-        return _PLAIN
+        return PLAIN
     for name, value in given.items():
         if name not in Options._fields:
             known = ("sender", "weak", *Options._fields)

@@ -8,7 +8,7 @@ from _thread import start_new_thread
 from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final
 
 from blinker import ANY
@@ -25,10 +25,10 @@ from .._callables.callables import (
     written,
 )
 from .._callables.parameters import Connectable, Parameters, When
-from .._ground.errors import did_you_mean
+from .._ground.errors import did_you_mean, warn
 from ..exceptions import HookError
 from .failures import ERROR, WARNING, log
-from .options import Options, resolve_role
+from .options import PLAIN, Options, odd_timeout, resolve_role
 from .phases import ANSWER, EXTRA_NAMES, FunctionKind, Served
 from .senders import NamedSender
 from .tally import Tally
@@ -74,6 +74,7 @@ class Connected(Tally):
     lost_results = seals_broken = 0
     when: When | None = None
     module_spec: Any = None
+    key: ReceiverKey
 
     def __init__(
         self, signal: Signal, function: Connectable, sender: Callable[[], Any] | None,
@@ -92,34 +93,50 @@ class Connected(Tally):
             )
         self.signal, self.held, self.sender, self.sequence = signal, function, sender, sequence
         self.options, self.declared_options = options, options
-        self.key = key_of(function)
+        phase, code = signal.phase, code_of(function)
+        if code is not None and type(function) is FunctionType:  # the most frequent case
+            self.key, self.name = (id(function),), function.__qualname__
+        else:
+            self.key, self.name = key_of(function), name_of(function)
         self.entry: tuple[Any, ...] = self.key
-        code = code_of(function)
-        self.name = options.name or name_of(function)
         self.place = place_of(function) if code is None else code
-        role, on_error = options.role, options.on_error
-        self.role, self.on_error, problem = resolve_role(signal.phase, role, on_error)
-        if options.shadow:
-            self.on_error = "isolate"
-        if options.timeout is not None and signal.phase == "around":
-            problem = "has a timeout, which an around cannot have: use asyncio.timeout inside it"
-        if options.background and self.role != "observe":
-            only = 'only a receiver with role="observe" can run in the background'
-            problem = f"has background=True: {only}"
-        self.parameters = parameters = Parameters.of(function, with_sender=signal.phase != ANSWER)
-        if signal.phase == "around" and "call_next" not in (parameters.sender, *parameters.names):
-            instead = f"a modifier of pre_{signal.hook} that returns Replace(result)"
-            asked = "does not take call_next: write (agent, call_next)"
-            problem = problem or f"{asked}, or connect {instead}"
-        has_yield = is_generator_callable(function) if code is None else code.co_flags & YIELDS
-        if has_yield and signal.phase in _ANSWERING:
+        self.role, self.on_error, problem = resolve_role(phase, options.role, options.on_error)
+        if options is not PLAIN:
+            problem = self._take(options) or problem
+        self.parameters = Parameters.of(function, phase != ANSWER, code)
+        if phase == "around" and not problem:
+            problem = self._problem_of_around()
+        if code is None:
+            has_yield, is_async = is_generator_callable(function), is_async_callable(function)
+        else:
+            has_yield, is_async = code.co_flags & YIELDS != 0, code.co_flags & ASYNC != 0
+        if has_yield and phase in _ANSWERING:
             problem = "contains a yield, so none of its code would run: use return instead"
         if problem:
             raise HookError(f"{self._title} {problem}")
-        is_async = is_async_callable(function) if code is None else code.co_flags & ASYNC
-        self.is_async = bool(is_async)
+        self.is_async = is_async
+
+    def _take(self, options: Options) -> str:
+        """Apply options that are not the defaults. Return a problem, or an empty string."""
+        self.name = options.name or self.name
+        if options.shadow:
+            self.on_error = "isolate"
         if options.when is not None:
             self.when = When.of(options.when)
+        if options.background and self.role != "observe":
+            only = 'only a receiver with role="observe" can run in the background'
+            return f"has background=True: {only}"
+        if options.timeout is not None and self.signal.phase == "around":
+            return "has a timeout, which an around cannot have: use asyncio.timeout inside it"
+        if odd := odd_timeout(options.timeout):
+            warn(f"{self._title}: {odd}")
+        return ""
+
+    def _problem_of_around(self) -> str:
+        if "call_next" in (self.parameters.sender, *self.parameters.names):
+            return ""
+        instead = f"a modifier of pre_{self.signal.hook} that returns Replace(result)"
+        return f"does not take call_next: write (agent, call_next), or connect {instead}"
 
     def hold(self, weak: bool | None, drop_dead: Callable[[ReceiverKey], None]) -> None:
         """Reference the callable weakly if this is requested, or if the callable is a method of the
@@ -208,7 +225,7 @@ class Connected(Tally):
             self.on_error = "block"
         function = self.function
         if function is not None:
-            self.parameters = Parameters.of(function, with_sender=False)
+            self.parameters = Parameters.of(function, False, code_of(function))
 
     def log_failure(self, what_then: str, *, is_open: bool) -> None:
         """Log the first failure that no listener receives."""

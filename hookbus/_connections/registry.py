@@ -18,6 +18,7 @@ from .._callables.callables import is_made_again, may_be_made_again, origin_of
 from .._ground.finalizers import on_finalized
 from .._ground.locks import serialize_writers
 from .failures import INFO, log
+from .options import PLAIN
 from .order import check_constraints
 from .receiver import Connected, ReceiverKey
 from .senders import ANY_ID, Name, NamedSender, is_shared, name_of_sender, scopes_of, weak
@@ -64,15 +65,11 @@ class Scope(dict[tuple[Any, ...], Connected]):
         return min(made, key=lambda each: each.sequence, default=None)
 
     @serialize_writers
-    def add(self, new: Connected) -> None:
-        """Add a connection. A connection without a handle replaces the existing connection of the
-        same receiver.
-        """
+    def replace(self, new: Connected) -> None:
+        """Replace the connection of the same receiver, unless it has been removed meanwhile."""
         old = self.get(new.entry)
         if old is not None:
             new.sequence = old.sequence
-        if new.entry != new.key:
-            self.has_handles = True
         self[new.entry] = new
 
     @serialize_writers
@@ -168,14 +165,17 @@ class Registry:
         Raises:
             HookError: if the connection creates a cycle of `before=` and `after=` constraints.
         """
-        mentioned = new.options.before + new.options.after
-        if mentioned or (self._mentioned and not self._mentioned.isdisjoint(new.names)):
-            check_constraints(new, [each for each in self.everything() if each.entry != new.entry])
-            self._mentioned.update(mentioned)
-        earlier = scope.earlier(new) if new.entry == new.key else None
+        if self._mentioned or new.options is not PLAIN:
+            mentioned = new.options.before + new.options.after
+            if mentioned or not self._mentioned.isdisjoint(new.names):
+                others = [each for each in self.everything() if each.entry != new.entry]
+                check_constraints(new, others)
+                self._mentioned.update(mentioned)
+        earlier = scope.earlier(new) if new.entry is new.key else None
         if earlier is not None:
             new.sequence = earlier.sequence
-        scope.add(new)
+        if scope.setdefault(new.entry, new) is not new:
+            scope.replace(new)
         if earlier is not None and scope.drop(earlier):
             anew = f"{new.label} on {new.signal.name} was defined again"
             log(INFO, f"{anew}, and replaces the earlier definition")
@@ -208,10 +208,6 @@ class Registry:
             lost = [*filter(scope.drop, dead)]
             is_alone = scope.sender is None or scope.sender() is not None
             self._on_death(lost if is_alone else [], [])
-
-    def clear(self) -> None:
-        for scope in self.scopes():
-            scope.clear()
 
     def everything(self) -> list[Connected]:
         """Return every connection."""

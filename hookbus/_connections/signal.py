@@ -11,11 +11,17 @@ from blinker import ANY
 
 from .._callables.callables import key_of
 from .._callables.parameters import Connectable
-from .._ground.errors import warn
 from ..exceptions import HookError
 from .connection import Connection as Connection
 from .failures import WARNING, log
-from .options import ConnectOptions, Options, Unguarded, check_weak, odd_timeout, options_of
+from .options import (
+    PLAIN,
+    ConnectOptions,
+    Options,
+    Unguarded,
+    check_weak,
+    options_of,
+)
 from .phases import split_signal_name
 from .receiver import Connected
 from .registry import Registry
@@ -134,7 +140,7 @@ class HookSignal(Sending):
             HookError: if the receiver, the sender or an option is invalid. In that case, nothing
                 has changed.
         """
-        self._connect(receiver, sender, weak, options_of(**options))
+        self._connect(receiver, sender, weak, options)
         if "receiver_connected" in self.__dict__ and self.receiver_connected.receivers:
             self.receiver_connected.send(self, receiver=receiver, sender=sender, weak=bool(weak))
         return receiver
@@ -185,42 +191,46 @@ class HookSignal(Sending):
         once; otherwise, it runs once for each connection. `sender`, `weak`, `options` and errors
         are the same as in `connect`.
         """
-        added = self._connect(receiver, sender, weak, options_of(**options), has_handle=True)
-        return Connection(added)
+        return Connection(self._connect(receiver, sender, weak, options, has_handle=True))
 
     def _connect(
-        self, function: Connectable, sender: Any, weak: bool | None, options: Options, *,
+        self, function: Connectable, sender: Any, weak: bool | None, given: dict[str, Any], *,
         has_handle: bool = False,
     ) -> Connected:  # fmt: skip
-        bus, registry = self._bus, self._registry
-        board, checks, is_of_events = self._board, bus._checks, self is bus.events
-        check_weak(weak)
-        if options.kinds is not None:
-            self._check_kinds(options)
+        if weak is not None:
+            check_weak(weak)
+        bus, registry, board, options = self._bus, self._registry, self._board, PLAIN
+        if given:
+            options = options_of(**given)
+            if options.kinds is not None:
+                self._check_kinds(options)
+        is_of_many = True
         if sender is not ANY:
-            checks.check_sender(self, sender)
+            is_of_many = is_shared(sender)
+            bus._checks.check_sender(self, sender)
         scope = registry.scope_of(sender)
         new = Connected(self, function, scope.sender, options, self._next())
-        if new.role == "guard":
-            checks.warn_of_lost_verdict(new)
+        is_guard, is_of_events = new.role == "guard", self is bus.events
+        if is_guard:
+            bus._checks.warn_of_lost_verdict(new)
         if not is_of_events:
             board.meet(new)
         if weak or (weak is None and sender is not ANY and isinstance(function, MethodType)):
             new.hold(weak, lambda key: registry.drop_dead(scope, key))
-        if options.timeout is not None and (odd := odd_timeout(options.timeout)):
-            warn(f"{new.label} on {self.name}: {odd}")
         if has_handle:
             new.entry = (*new.key, "handle", new.sequence)
-        is_of_many = is_shared(sender)
-        check_key = self._generation, new.parameters, new.is_async, new.role
-        if new.when is not None or check_key not in scope.checked:
+            scope.has_handles = True
+        check_key = self._generation, new.parameters, new.is_async, is_guard
+        is_usual = options is PLAIN or not (options.background or options.when is not None)
+        if not is_usual or check_key not in scope.checked:
             if is_of_events:
                 bus.events.check(new)
             else:
-                checks.check(new, sender)
-            is_said_once = sender is ANY or (new.role != "guard" and is_of_many)
-            if self.phase is not None and new.when is None and is_said_once:
-                scope.checked |= {check_key}
+                bus._checks.check(new, sender)
+            is_said_once = sender is ANY or (is_of_many and not is_guard)
+            if is_usual and is_said_once and self.phase is not None:
+                now = [each for each in scope.checked if each[0] is self._generation]
+                scope.checked = frozenset((*now, check_key))
         if not is_of_many:
             board.changing(self, sender)
         registry.add(scope, new)
@@ -258,10 +268,8 @@ class HookSignal(Sending):
 
     def _clear_state(self) -> None:
         """Disconnect all receivers. Like blinker's method with this name, it is meant for tests."""
-        owners = self._registry.own_senders()
-        self._registry.clear()
-        for owner in (ANY, *owners):
-            self._board.changed(self, owner)
+        for connected in self.connections():
+            self._drop(connected)
 
     def _drop_dead(self, lost: list[Connected], orphans: list[Connected]) -> None:
         """Report freed objects: weakly referenced receivers, or a sender whose guards were not part

@@ -119,6 +119,17 @@ class Shell:
     def value_of(self, name: str) -> Any:
         return self.function.__globals__[self._names[name]]
 
+    def tables(self) -> tuple[Any, dict[int, Any]]:
+        """Return the functions that run the calls of objects without receivers of their own, and
+        those of objects with such receivers. Only the function references both.
+        """
+        given, names = self.function.__globals__, self._names
+        return given[names["runs"]].__self__, given[names["own"]].__self__
+
+    def is_on(self, has_own: bool) -> bool:
+        """Return whether the function has the code for receivers of classes and `ANY`."""
+        return self.function.__code__ is self._codes.get((True, has_own))
+
     def code(self, *, is_on: bool, has_own: bool) -> CodeType:
         """Return the code for the current receivers. `is_on` means receivers of classes and `ANY`,
         `has_own` means receivers of single objects.
