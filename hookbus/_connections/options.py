@@ -98,7 +98,8 @@ class Options(NamedTuple):
     def problems(self) -> Iterator[str]:
         """Yield a message for each invalid value."""
         # Only NaN is not equal to itself.
-        if not is_number(self.priority) or self.priority != self.priority:
+        is_usual = type(self.priority) is int
+        if not is_usual and (not is_number(self.priority) or self.priority != self.priority):
             yield f"priority={self.priority!r} must be a number; higher runs first"
         for name in self.before + self.after:
             if not isinstance(name, str):

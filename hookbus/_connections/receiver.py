@@ -8,7 +8,7 @@ from _thread import start_new_thread
 from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
-from types import FunctionType, MethodType
+from types import MethodType
 from typing import TYPE_CHECKING, Any, Final
 
 from blinker import ANY
@@ -29,7 +29,7 @@ from .._ground.errors import did_you_mean, warn
 from ..exceptions import HookError
 from .failures import ERROR, WARNING, log
 from .options import PLAIN, Options, odd_timeout, resolve_role
-from .phases import ANSWER, EXTRA_NAMES, FunctionKind, Served
+from .phases import ANSWER, EXTRA_NAMES, Served
 from .senders import NamedSender
 from .tally import Tally
 
@@ -74,7 +74,6 @@ class Connected(Tally):
     lost_results = seals_broken = 0
     when: When | None = None
     module_spec: Any = None
-    key: ReceiverKey
 
     def __init__(
         self, signal: Signal, function: Connectable, sender: Callable[[], Any] | None,
@@ -94,27 +93,26 @@ class Connected(Tally):
         self.signal, self.held, self.sender, self.sequence = signal, function, sender, sequence
         self.options, self.declared_options = options, options
         phase, code = signal.phase, code_of(function)
-        if code is not None and type(function) is FunctionType:  # the most frequent case
-            self.key, self.name = (id(function),), function.__qualname__
-        else:
+        if code is None or type(function) is MethodType:
             self.key, self.name = key_of(function), name_of(function)
+        else:  # the most frequent case
+            self.key, self.name = (id(function),), function.__qualname__
         self.entry: tuple[Any, ...] = self.key
-        self.place = place_of(function) if code is None else code
+        self.place = code or place_of(function)
         self.role, self.on_error, problem = resolve_role(phase, options.role, options.on_error)
         if options is not PLAIN:
             problem = self._take(options) or problem
-        self.parameters = Parameters.of(function, phase != ANSWER, code)
-        if phase == "around" and not problem:
-            problem = self._problem_of_around()
-        if code is None:
-            has_yield, is_async = is_generator_callable(function), is_async_callable(function)
-        else:
-            has_yield, is_async = code.co_flags & YIELDS != 0, code.co_flags & ASYNC != 0
+        self.parameters = parameters = Parameters.of(function, phase != ANSWER, code)
+        if phase == "around" and "call_next" not in (parameters.sender, *parameters.names):
+            instead = f"a modifier of pre_{signal.hook} that returns Replace(result)"
+            asked = "does not take call_next: write (agent, call_next)"
+            problem = problem or f"{asked}, or connect {instead}"
+        has_yield = is_generator_callable(function) if code is None else code.co_flags & YIELDS
         if has_yield and phase in _ANSWERING:
             problem = "contains a yield, so none of its code would run: use return instead"
         if problem:
             raise HookError(f"{self._title} {problem}")
-        self.is_async = is_async
+        self.is_async = is_async_callable(function) if code is None else code.co_flags & ASYNC != 0
 
     def _take(self, options: Options) -> str:
         """Apply options that are not the defaults. Return a problem, or an empty string."""
@@ -126,17 +124,12 @@ class Connected(Tally):
         if options.background and self.role != "observe":
             only = 'only a receiver with role="observe" can run in the background'
             return f"has background=True: {only}"
-        if options.timeout is not None and self.signal.phase == "around":
-            return "has a timeout, which an around cannot have: use asyncio.timeout inside it"
-        if odd := odd_timeout(options.timeout):
-            warn(f"{self._title}: {odd}")
+        if options.timeout is not None:
+            if self.signal.phase == "around":
+                return "has a timeout, which an around cannot have: use asyncio.timeout inside it"
+            if odd := odd_timeout(options.timeout):
+                warn(f"{self._title}: {odd}")
         return ""
-
-    def _problem_of_around(self) -> str:
-        if "call_next" in (self.parameters.sender, *self.parameters.names):
-            return ""
-        instead = f"a modifier of pre_{self.signal.hook} that returns Replace(result)"
-        return f"does not take call_next: write (agent, call_next), or connect {instead}"
 
     def hold(self, weak: bool | None, drop_dead: Callable[[ReceiverKey], None]) -> None:
         """Reference the callable weakly if this is requested, or if the callable is a method of the
@@ -249,15 +242,16 @@ class Connected(Tally):
         """Return the reason why this receiver does not suit a hookable, or None."""
         phase, (hook, kind, arguments, sender, awaits) = self.signal.phase, served
         problem = self._lacks(hook, _available(arguments, phase), sender)
+        is_async, is_awaited = "async" in kind, phase != "around" and not self.options.background
         if phase == ANSWER and self.sender is not None:
             none = "a hookspec has none: leave out sender="
             problem = f"is never called: it has a sender, but {none}"
         elif problem is None and phase == ANSWER and self.options.role is not None:
             role = f"has role={self.options.role!r}"
             problem = f"{role}, but receivers of a hookspec have no role: guard pre_{hook} instead"
-        elif problem is None and self.is_async and not self._is_awaited(kind, awaits):
-            instead = "write a plain def receiver"
-            problem = f"is async, but {hook} is a plain def, which cannot await it: {instead}"
+        elif problem is None and self.is_async and not (is_async or (awaits and is_awaited)):
+            cannot = f"is async, but {hook} is a plain def, which cannot await it"
+            problem = f"{cannot}: write a plain def receiver"
         elif problem is None and phase == "post" and self.role == "guard" and "generator" in kind:
             instead = f"guard item_{hook}, or hold the items back in an around"
             problem = f"would guard a stream after its items were passed on: {instead}"
@@ -265,12 +259,7 @@ class Connected(Tally):
             problem = f"expects items, but {hook} is not a generator: connect it to post_{hook}"
         return problem and f"{self._title} {problem}"
 
-    def _is_awaited(self, kind: FunctionKind, awaits: bool) -> bool:
-        is_waited_for = self.role != "around" and not self.options.background
-        return "async" in kind or (awaits and is_waited_for)
-
     def _lacks(self, hook: str, available: frozenset[str], sender: str | None) -> str | None:
-        when = self.when and self.when.parameters
         taken = self.parameters.sender
         if self.signal.phase != ANSWER and taken in available - {sender} and taken.strip("_"):
             others = {*available, *self.parameters.names}
@@ -278,7 +267,7 @@ class Connected(Tally):
             write = ", ".join((first, taken, *self.parameters.names))
             sender_first = "the first parameter is always the sender"
             return f"would get the sender as {taken!r}: {sender_first}, so write ({write})"
-        of_when = (when, "has a when= that needs")
+        of_when = (self.when and self.when.parameters, "has a when= that needs")
         for parameters, what in ((self.parameters, "has a parameter"), of_when):
             if parameters and not parameters.needed <= available:
                 lacking = parameters.missing(available)[0]

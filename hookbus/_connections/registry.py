@@ -30,13 +30,17 @@ class Scope(dict[tuple[Any, ...], Connected]):
     Attributes:
         sender: a function that returns the sender without keeping it alive, or None for `ANY`.
         is_ending: whether the sender is being freed. Only its `__del__` may still make calls then.
-        checked: the check keys of connections that need no second check for this sender.
+        checked: the check keys of connections that need no second check for this sender. A check
+            adds to the set that it has read first, because another set may replace it meanwhile.
         has_handles: whether a connection with a handle was ever added.
     """
 
     sender: Callable[[], Any] | None = None
     is_ending = has_handles = False
-    checked: frozenset[Any] = frozenset()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.checked: set[Any] = set()
 
     def is_of(self, sender: Any) -> bool:
         """Return whether this scope belongs to a sender. A comparison of ids is not enough, because
@@ -108,17 +112,16 @@ class Registry:
     """
 
     def __init__(self, on_death: Callable[[list[Connected], list[Connected]], None]) -> None:
-        self._shared: dict[int, Scope] = {ANY_ID: Scope()}
+        self.of_any = Scope()
+        self._shared: dict[int, Scope] = {ANY_ID: self.of_any}
         self._named: dict[Name | None, NamedScope] = {}
         self._own: dict[int, Scope] = {}
         self._mentioned: set[str] = set()  # all names used in before= or after= so far
         self._on_death = on_death
 
-    def scope_of(self, sender: Any) -> Scope:
-        """Return the scope of a sender. Create the scope if necessary."""
-        if sender is ANY:
-            return self._shared[ANY_ID]
-        scopes, sender_id = self._shared if is_shared(sender) else self._own, id(sender)
+    def scope_of(self, sender: Any, is_of_many: bool) -> Scope:
+        """Return the scope of a sender other than `ANY`. Create the scope if necessary."""
+        scopes, sender_id = self._shared if is_of_many else self._own, id(sender)
         scope = scopes.get(sender_id)
         if scope is not None and scope.is_of(sender):
             return scope
@@ -167,7 +170,7 @@ class Registry:
         """
         if self._mentioned or new.options is not PLAIN:
             mentioned = new.options.before + new.options.after
-            if mentioned or not self._mentioned.isdisjoint(new.names):
+            if mentioned or (self._mentioned and not self._mentioned.isdisjoint(new.names)):
                 others = [each for each in self.everything() if each.entry != new.entry]
                 check_constraints(new, others)
                 self._mentioned.update(mentioned)
@@ -208,6 +211,11 @@ class Registry:
             lost = [*filter(scope.drop, dead)]
             is_alone = scope.sender is None or scope.sender() is not None
             self._on_death(lost if is_alone else [], [])
+
+    def forget_checks(self) -> None:
+        """Check later connections again, because the hooks have changed."""
+        for scope in (*self._shared.copy().values(), *self._named.copy().values()):
+            scope.checked = set()
 
     def everything(self) -> list[Connected]:
         """Return every connection."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator
+from functools import partial
 from itertools import count
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
@@ -14,15 +15,8 @@ from .._callables.parameters import Connectable
 from ..exceptions import HookError
 from .connection import Connection as Connection
 from .failures import WARNING, log
-from .options import (
-    PLAIN,
-    ConnectOptions,
-    Options,
-    Unguarded,
-    check_weak,
-    options_of,
-)
-from .phases import split_signal_name
+from .options import PLAIN, ConnectOptions, Options, Unguarded, check_weak, options_of
+from .phases import PHASES
 from .receiver import Connected
 from .registry import Registry
 from .senders import is_shared
@@ -53,11 +47,14 @@ class HookSignal(Sending):
     """
 
     def __init__(self, name: str, bus: Any, doc: str | None = None) -> None:
-        self._bus, self._muted_by = bus, {}
-        super().__init__(name, doc)
-        split = split_signal_name(name)
-        self.phase: str | None = split[0] if split else None
-        self.hook: str = split[1] if split else name
+        # blinker's `__init__` is not called, because it creates a registry of its own.
+        self._bus, self._muted_by, self.name = bus, {}, name
+        if doc:
+            self.__doc__ = doc
+        phase, _, hook = name.partition("_")
+        is_of_phase = phase in PHASES and hook
+        self.phase: str | None = phase if is_of_phase else None
+        self.hook: str = hook if is_of_phase else name
         self._board: Board = bus._switchboard
         registry = self._registry = Registry(self._drop_dead)
         self._matching, self.connections = registry.matching, registry.connections
@@ -68,17 +65,14 @@ class HookSignal(Sending):
         self._lost_uncalled: tuple[int, str] = (0, "")
         self._orphans: dict[str, int] = {}  # guards of objects that were freed before any call
         self._next = count().__next__
-        self._generation = object()  # changes when receivers must be checked again
 
     # blinker has its own dict here.
     @property
-    def receivers(self) -> dict[Any, Any]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def receivers(  # type: ignore[override]  # pyright: ignore[reportIncompatibleVariableOverride]
+        self,
+    ) -> dict[Any, Any]:
         """The active connections. The mapping is not empty if any receiver is connected."""
         return {id(each): each for each in self.connections()}
-
-    @receivers.setter
-    def receivers(self, _: Any) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Ignore the dict that blinker assigns."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self._bus).signal, (self._bus, self.name)
@@ -161,7 +155,8 @@ class HookSignal(Sending):
         """Return a decorator that connects the decorated function. `sender`, `weak` and `options`
         are the same as in `connect`.
         """
-        check_weak(weak)
+        if weak is not None:
+            check_weak(weak)
         if sender is not ANY:
             self._bus._checks.check_sender(self, sender)
 
@@ -204,11 +199,11 @@ class HookSignal(Sending):
             options = options_of(**given)
             if options.kinds is not None:
                 self._check_kinds(options)
-        is_of_many = True
+        scope, is_of_many = registry.of_any, True
         if sender is not ANY:
-            is_of_many = is_shared(sender)
             bus._checks.check_sender(self, sender)
-        scope = registry.scope_of(sender)
+            is_of_many = is_shared(sender)
+            scope = registry.scope_of(sender, is_of_many)
         new = Connected(self, function, scope.sender, options, self._next())
         is_guard, is_of_events = new.role == "guard", self is bus.events
         if is_guard:
@@ -216,21 +211,20 @@ class HookSignal(Sending):
         if not is_of_events:
             board.meet(new)
         if weak or (weak is None and sender is not ANY and isinstance(function, MethodType)):
-            new.hold(weak, lambda key: registry.drop_dead(scope, key))
+            new.hold(weak, partial(registry.drop_dead, scope))
         if has_handle:
             new.entry = (*new.key, "handle", new.sequence)
             scope.has_handles = True
-        check_key = self._generation, new.parameters, new.is_async, is_guard
-        is_usual = options is PLAIN or not (options.background or options.when is not None)
-        if not is_usual or check_key not in scope.checked:
+        checked, check_key = scope.checked, (new.parameters, new.is_async, is_guard)
+        is_odd = given and (options.background or options.on_error or options.when is not None)
+        if is_odd or check_key not in checked:
             if is_of_events:
                 bus.events.check(new)
             else:
                 bus._checks.check(new, sender)
             is_said_once = sender is ANY or (is_of_many and not is_guard)
-            if is_usual and is_said_once and self.phase is not None:
-                now = [each for each in scope.checked if each[0] is self._generation]
-                scope.checked = frozenset((*now, check_key))
+            if is_said_once and self.phase is not None and not is_odd:
+                checked.add(check_key)
         if not is_of_many:
             board.changing(self, sender)
         registry.add(scope, new)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
+from operator import call
 from typing import TYPE_CHECKING, Any, Final
 
 from blinker import ANY
@@ -74,8 +75,8 @@ class Switchboard:
 
     def declared(self, name: str) -> list[Hook]:
         """Return the hooks with a name."""
-        hooks = list(self._hooks.get(name, {}).values())
-        return [hook for each in hooks if (hook := each()) is not None]
+        hooks = self._hooks.get(name)
+        return [*filter(None, map(call, list(hooks.values())))] if hooks else []
 
     def hooks(self) -> Iterator[Hook]:
         """Yield every hook."""
@@ -136,7 +137,7 @@ class Switchboard:
         """
         signals = self.signals_of(name)
         for signal in signals:
-            signal._generation = object()
+            signal._registry.forget_checks()
         owners = [sender for signal in signals for sender in signal._own_senders()]
         for hook in self.declared(name):
             self.discard_plans(hook)
@@ -192,7 +193,7 @@ class Switchboard:
         the receivers of classes and `ANY`.
         """
         hook.routing = object()  # concurrent code that is deciding this starts again
-        table, own = hook.routes.tables()
+        table, own, is_on = hook.routes.state()
         # Code that creates a plan marks the table as used before it reads anything.
         if table.is_used:
             # One atomic operation: code that is still creating a plan stores it in the old table.
@@ -202,7 +203,7 @@ class Switchboard:
             owner = held.__self__.reference()
             if held.__self__.is_used and owner is not None:
                 self.route(hook, owner)
-        return hook.routes.is_on(bool(own))
+        return is_on
 
     @serialize_writers
     def route(self, hook: Hook, sender: object = None) -> None:
@@ -212,7 +213,7 @@ class Switchboard:
         line of code checks and stores the result, and this line calls no Python function. Without a
         GIL, a lock also makes other threads wait.
         """
-        own, shell, now = hook.routes.tables()[1], hook.routes.function, None
+        own, shell, now = hook.routes.state()[1], hook.routes.function, None
         while hook.routing is not now:
             hook.routing = now = object()
             if sender is not None and self.has_own(hook.name, sender):
@@ -232,7 +233,7 @@ class Switchboard:
         for each in self.declared(hook.name):
             if each.settings.require_guard:
                 return True  # it may override this one
-        for signal in self.signals_of(hook.name):
+        for signal in list(self.signals.get(hook.name, {}).values()):
             if signal._registry.has_shared():
                 return True
         return self.is_observed
