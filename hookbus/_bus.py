@@ -96,15 +96,14 @@ class Bus:
             if "*" in str(name):
                 message += "; to listen to every hook, use bus.events"
             raise HookError(message)
-        found = self._signals.get(name)
-        if found is None:
-            made = HookSignal(name, self, doc)
-            if made.phase is not None:
-                # Set this first, because other threads may find the signal and connect to it.
-                of_hook = self._switchboard.signals.setdefault(made.hook, {})
-                made = of_hook.setdefault(made.phase, made)
-            found = self._signals.setdefault(name, made)
-        return found
+        if (found := self._signals.get(name)) is not None:
+            return found
+        made = HookSignal(name, self, doc)
+        if made.phase is not None:
+            # Set this first, because other threads may find the signal and connect to it.
+            of_hook = self._switchboard.signals.setdefault(made.hook, {})
+            made = of_hook.setdefault(made.phase, made)
+        return self._signals.setdefault(name, made)
 
     def hook_names(self) -> list[str]:
         """Return the names of the hooks declared on this bus."""
@@ -155,7 +154,8 @@ class Bus:
                 says why each existing guard is not sufficient. For `tool_call` without a sender,
                 the error is also raised if an imported agent framework has no installed adapter.
         """
-        self._checks.require_guard(hook, phase, sender, default_bus)
+        coverage = import_module("hookbus._checks.coverage")
+        coverage.check_required(self, hook, phase, sender, default_bus)
 
     @named_options
     def approver(self, approver: A, *, timeout: float | None = None) -> A:

@@ -650,6 +650,23 @@ def test_an_override_that_is_not_hooked_is_reported_and_a_guard_on_it_warns(bus)
         assert f"{name}.reply, which overrides a hookable: {seen}" in said
 
 
+def test_a_modifier_that_blocks_warns_of_overrides_even_after_an_equal_one_that_does_not(bus):
+    class Base:
+        @hookable("reply", bus=bus)
+        def reply(self):
+            return 1
+
+    class Bypass(Base):
+        def reply(self):
+            return 2
+
+    signal = bus.signal("pre_reply")
+    signal.connect(lambda agent: None, sender=Base)
+    with pytest.warns(HookWarning, match="does not guard all of .*Bypass.reply"):
+        signal.connect(lambda agent: None, sender=Base, on_error="block")
+    assert Bypass().reply() == 2
+
+
 def test_an_override_that_only_says_it_wraps_its_parents_method_is_reported_as_any_other(bus):
     class Base:
         @hookable("reply", bus=bus)

@@ -285,6 +285,19 @@ def test_arounds_and_observers_in_the_background_stay_plain(bus, call):
         bus.signal("pre_tool_call").connect(observe, role="observe", background=True)
 
 
+def test_a_background_observer_is_checked_even_after_an_equal_one_that_is_awaited(bus, call):
+    async def awaited(tool):
+        pass
+
+    async def in_background(tool):
+        pass
+
+    signal = bus.signal("pre_tool_call")
+    signal.connect(awaited, role="observe")
+    with pytest.raises(HookError, match="is async, but tool_call is a plain def"):
+        signal.connect(in_background, role="observe", background=True)
+
+
 def test_only_a_plain_function_can_be_told_to_wait(bus):
     with pytest.raises(HookError, match="async_receivers= is only for a plain def, .* is async"):
 

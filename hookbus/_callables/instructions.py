@@ -28,7 +28,7 @@ def returns_nothing(code: CodeType) -> bool:
 
 def awaits(code: CodeType) -> bool:
     """Return whether a coroutine function with this code contains an `await`."""
-    return not _learn_awaits().isdisjoint(_names_in(code))
+    return not _learn_awaits().isdisjoint(_found_in(code, "opname"))
 
 
 def is_raised_here(trace: TracebackType) -> bool:
@@ -37,7 +37,7 @@ def is_raised_here(trace: TracebackType) -> bool:
 
 
 @functools.cache
-def _learn_returns() -> tuple[str, frozenset[str], list[tuple[str, Any]]]:
+def _learn_returns() -> tuple[str, frozenset[str], tuple[Any, ...]]:
     """Return the instruction that returns a value, the names of all return instructions, and the
     instructions that load None.
     """
@@ -47,12 +47,11 @@ def _learn_returns() -> tuple[str, frozenset[str], list[tuple[str, Any]]]:
 
     *_, of_value = dis.get_instructions(lambda: id)
     *_, of_none = dis.get_instructions(empty)
-    names = _names_in((lambda: id(None)).__code__) - _names_in((lambda: id(id)).__code__)
-    loads = [each for each in dis.get_instructions(lambda: id(None)) if each.opname in names]
+    with_none, without = (lambda: id(None)).__code__, (lambda: id(id)).__code__
+    nothing = _found_in(with_none, "opname", "argval") - _found_in(without, "opname", "argval")
     if of_none.opname != of_value.opname:  # one instruction both loads None and returns it
-        loads.append(of_none)
-    returns = frozenset((of_value.opname, of_none.opname))
-    return of_value.opname, returns, [(each.opname, each.argval) for each in loads]
+        nothing |= {(of_none.opname, of_none.argval)}
+    return of_value.opname, frozenset((of_value.opname, of_none.opname)), tuple(nothing)
 
 
 @functools.cache
@@ -66,8 +65,8 @@ def _learn_awaits() -> frozenset[str]:
     def delegating(function: Any) -> Any:
         yield from function()
 
-    others = _names_in(calling.__code__) | _names_in(delegating.__code__)
-    return _names_in(awaiting.__code__) - others
+    others = _found_in(calling.__code__, "opname") | _found_in(delegating.__code__, "opname")
+    return _found_in(awaiting.__code__, "opname") - others
 
 
 @functools.cache
@@ -93,5 +92,6 @@ def _opcode_at(trace: TracebackType) -> int:
     return trace.tb_frame.f_code.co_code[trace.tb_lasti]
 
 
-def _names_in(code: CodeType) -> frozenset[str]:
-    return frozenset(map(attrgetter("opname"), dis.get_instructions(code)))
+def _found_in(code: CodeType, *attributes: str) -> frozenset[Any]:
+    """Return these attributes of each instruction."""
+    return frozenset(map(attrgetter(*attributes), dis.get_instructions(code)))

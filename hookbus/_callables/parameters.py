@@ -38,18 +38,19 @@ class Parameters(NamedTuple):
     leading: int = 0
 
     @classmethod
-    def of(cls, function: Connectable, *, with_sender: bool = True) -> Parameters:
-        code = code_of(function)
-        is_bound = type(function) is MethodType
-        if code is None or (is_bound and not (code.co_argcount or code.co_flags & CO_VARARGS)):
+    def of(cls, function: Connectable, with_sender: bool, code: CodeType | None) -> Parameters:
+        """Return the parameters of a callable. `code` is its code, as returned by `code_of`."""
+        plain: Any = function
+        if is_bound := type(function) is MethodType:
+            plain = function.__func__
+            is_odd = code is not None and not (code.co_argcount or code.co_flags & CO_VARARGS)
+            code = None if is_odd else code
+        if code is None:
             parameters = _asked(function, with_sender)
         else:
-            method: Any = function
-            plain = method.__func__ if is_bound else method
-            defaults, by_keyword = plain.__defaults__ or (), plain.__kwdefaults__ or ()
-            parameters = _asked_by_code(
-                code, len(defaults), tuple(by_keyword), is_bound, with_sender
-            )
+            defaults, by_keyword = len(plain.__defaults__ or ()), plain.__kwdefaults__
+            by_keyword = tuple(by_keyword) if by_keyword else ()
+            parameters = _asked_by_code(code, defaults, by_keyword, is_bound, with_sender)
         if parameters is None:
             raise HookError(
                 f"{name_of(function)} ({written(place_of(function))}) has no parameter for the "
@@ -97,7 +98,7 @@ class When(NamedTuple):
     @classmethod
     def of(cls, condition: Callable[..., Any] | Mapping[str, str]) -> When:
         if callable(condition):
-            return cls(condition, Parameters.of(condition, with_sender=False))
+            return cls(condition, Parameters.of(condition, False, code_of(condition)))
         parameters = Parameters(None, (), tuple(condition), frozenset(condition), False)
         return cls(dict(condition), parameters)
 

@@ -18,9 +18,9 @@ from .._hooks.identity import with_subclasses
 from .._hooks.placement import site_as
 from .._hooks.statics import inherited, static_holders
 from ..exceptions import HookError
+from .checks import uncovered_overrides
 from .fit import hooks_called_by
 from .frameworks import TOOL_HOOK, check_adapters
-from .overrides import uncovered_overrides
 
 PHASES_WITH_GUARDS: Final = ("pre", "item", "post")
 

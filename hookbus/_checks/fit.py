@@ -1,4 +1,4 @@
-"""Find the hookables that a sender can call, and check whether a receiver suits one of them."""
+"""Find the hookables that a sender can call, and recognize objects that cannot be senders."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 
 from blinker import ANY
 
-from .._connections.receiver import Connected
 from .._connections.senders import is_class, name_of_sender, own_class
 from .._hooks.hook import Hook, hook_of, hooks_in
 from .._hooks.identity import attributes_of_class, with_subclasses
@@ -76,27 +75,7 @@ def check_can_call(sender: Any) -> None:
         )
 
 
-def check_serves(receiver: Connected, hooks: list[Hook], sender: Any) -> bool:
-    """Return whether a receiver suits one of these hookables that the sender can call. If the
-    sender can call hookables, but the receiver suits none of them, raise HookError.
-
-    Raises:
-        HookError: with a message that names the unavailable parameter of the receiver.
-    """
-    problem = None
-    for hook, is_method in hooks_called_by(hooks, sender):
-        found = receiver.problem_with(hook.served(as_method=is_method))
-        if found is None:
-            return True
-        problem = problem or found
-    if problem is not None:
-        raise HookError(problem)
-    if sender is not ANY:
-        _check_functions_of(hooks, sender)
-    return False
-
-
-def _check_functions_of(hooks: list[Hook], sender: Any) -> None:
+def check_functions_of(hooks: list[Hook], sender: Any) -> None:
     """Raise HookError for a class or object whose hookables are static methods or bound functions,
     because each of these functions is its own sender.
     """

@@ -98,7 +98,8 @@ class Options(NamedTuple):
     def problems(self) -> Iterator[str]:
         """Yield a message for each invalid value."""
         # Only NaN is not equal to itself.
-        if not is_number(self.priority) or self.priority != self.priority:
+        is_usual = type(self.priority) is int
+        if not is_usual and (not is_number(self.priority) or self.priority != self.priority):
             yield f"priority={self.priority!r} must be a number; higher runs first"
         for name in self.before + self.after:
             if not isinstance(name, str):
@@ -134,7 +135,8 @@ class Options(NamedTuple):
                 yield f"when={{{name!r}: {glob!r}}} {compares}: write when={condition}"
 
 
-_PLAIN: Final = Options()
+PLAIN: Final = Options()
+"""The options of a connection without options."""
 
 
 _COMPARISON: Final = re.compile(
@@ -170,14 +172,14 @@ def _literal(text: str) -> str:
 
 
 def options_of(**given: Any) -> Options:
-    """Check these options, and return them. Without options, return a shared default object.
+    """Check these options, and return them. Without options, return `PLAIN`.
 
     Raises:
         HookError: if an option is unknown or a value is invalid. The message suggests a similar
             option or says what to write instead.
     """
     if not given:
-        return _PLAIN
+        return PLAIN
     for name, value in given.items():
         if name not in Options._fields:
             known = ("sender", "weak", *Options._fields)

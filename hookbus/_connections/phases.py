@@ -42,9 +42,3 @@ class Served(NamedTuple):
     arguments: tuple[str, ...]
     sender: str | None = None
     awaits: bool = False
-
-
-def split_signal_name(name: str) -> tuple[str, str] | None:
-    """Return the phase and the hook in a signal's name, or None if the name contains no phase."""
-    phase, _, hook = name.partition("_")
-    return (phase, hook) if phase in PHASES and hook else None

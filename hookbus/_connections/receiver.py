@@ -25,11 +25,11 @@ from .._callables.callables import (
     written,
 )
 from .._callables.parameters import Connectable, Parameters, When
-from .._ground.errors import did_you_mean
+from .._ground.errors import did_you_mean, warn
 from ..exceptions import HookError
 from .failures import ERROR, WARNING, log
-from .options import Options, resolve_role
-from .phases import ANSWER, EXTRA_NAMES, FunctionKind, Served
+from .options import PLAIN, Options, odd_timeout, resolve_role
+from .phases import ANSWER, EXTRA_NAMES, Served
 from .senders import NamedSender
 from .tally import Tally
 
@@ -92,34 +92,44 @@ class Connected(Tally):
             )
         self.signal, self.held, self.sender, self.sequence = signal, function, sender, sequence
         self.options, self.declared_options = options, options
-        self.key = key_of(function)
+        phase, code = signal.phase, code_of(function)
+        if code is None or type(function) is MethodType:
+            self.key, self.name = key_of(function), name_of(function)
+        else:  # the most frequent case
+            self.key, self.name = (id(function),), function.__qualname__
         self.entry: tuple[Any, ...] = self.key
-        code = code_of(function)
-        self.name = options.name or name_of(function)
-        self.place = place_of(function) if code is None else code
-        role, on_error = options.role, options.on_error
-        self.role, self.on_error, problem = resolve_role(signal.phase, role, on_error)
-        if options.shadow:
-            self.on_error = "isolate"
-        if options.timeout is not None and signal.phase == "around":
-            problem = "has a timeout, which an around cannot have: use asyncio.timeout inside it"
-        if options.background and self.role != "observe":
-            only = 'only a receiver with role="observe" can run in the background'
-            problem = f"has background=True: {only}"
-        self.parameters = parameters = Parameters.of(function, with_sender=signal.phase != ANSWER)
-        if signal.phase == "around" and "call_next" not in (parameters.sender, *parameters.names):
+        self.place = code or place_of(function)
+        self.role, self.on_error, problem = resolve_role(phase, options.role, options.on_error)
+        if options is not PLAIN:
+            problem = self._take(options) or problem
+        self.parameters = parameters = Parameters.of(function, phase != ANSWER, code)
+        if phase == "around" and "call_next" not in (parameters.sender, *parameters.names):
             instead = f"a modifier of pre_{signal.hook} that returns Replace(result)"
             asked = "does not take call_next: write (agent, call_next)"
             problem = problem or f"{asked}, or connect {instead}"
         has_yield = is_generator_callable(function) if code is None else code.co_flags & YIELDS
-        if has_yield and signal.phase in _ANSWERING:
+        if has_yield and phase in _ANSWERING:
             problem = "contains a yield, so none of its code would run: use return instead"
         if problem:
             raise HookError(f"{self._title} {problem}")
-        is_async = is_async_callable(function) if code is None else code.co_flags & ASYNC
-        self.is_async = bool(is_async)
+        self.is_async = is_async_callable(function) if code is None else code.co_flags & ASYNC != 0
+
+    def _take(self, options: Options) -> str:
+        """Apply options that are not the defaults. Return a problem, or an empty string."""
+        self.name = options.name or self.name
+        if options.shadow:
+            self.on_error = "isolate"
         if options.when is not None:
             self.when = When.of(options.when)
+        if options.background and self.role != "observe":
+            only = 'only a receiver with role="observe" can run in the background'
+            return f"has background=True: {only}"
+        if options.timeout is not None:
+            if self.signal.phase == "around":
+                return "has a timeout, which an around cannot have: use asyncio.timeout inside it"
+            if odd := odd_timeout(options.timeout):
+                warn(f"{self._title}: {odd}")
+        return ""
 
     def hold(self, weak: bool | None, drop_dead: Callable[[ReceiverKey], None]) -> None:
         """Reference the callable weakly if this is requested, or if the callable is a method of the
@@ -208,7 +218,7 @@ class Connected(Tally):
             self.on_error = "block"
         function = self.function
         if function is not None:
-            self.parameters = Parameters.of(function, with_sender=False)
+            self.parameters = Parameters.of(function, False, code_of(function))
 
     def log_failure(self, what_then: str, *, is_open: bool) -> None:
         """Log the first failure that no listener receives."""
@@ -232,15 +242,16 @@ class Connected(Tally):
         """Return the reason why this receiver does not suit a hookable, or None."""
         phase, (hook, kind, arguments, sender, awaits) = self.signal.phase, served
         problem = self._lacks(hook, _available(arguments, phase), sender)
+        is_async, is_awaited = "async" in kind, phase != "around" and not self.options.background
         if phase == ANSWER and self.sender is not None:
             none = "a hookspec has none: leave out sender="
             problem = f"is never called: it has a sender, but {none}"
         elif problem is None and phase == ANSWER and self.options.role is not None:
             role = f"has role={self.options.role!r}"
             problem = f"{role}, but receivers of a hookspec have no role: guard pre_{hook} instead"
-        elif problem is None and self.is_async and not self._is_awaited(kind, awaits):
-            instead = "write a plain def receiver"
-            problem = f"is async, but {hook} is a plain def, which cannot await it: {instead}"
+        elif problem is None and self.is_async and not (is_async or (awaits and is_awaited)):
+            cannot = f"is async, but {hook} is a plain def, which cannot await it"
+            problem = f"{cannot}: write a plain def receiver"
         elif problem is None and phase == "post" and self.role == "guard" and "generator" in kind:
             instead = f"guard item_{hook}, or hold the items back in an around"
             problem = f"would guard a stream after its items were passed on: {instead}"
@@ -248,12 +259,7 @@ class Connected(Tally):
             problem = f"expects items, but {hook} is not a generator: connect it to post_{hook}"
         return problem and f"{self._title} {problem}"
 
-    def _is_awaited(self, kind: FunctionKind, awaits: bool) -> bool:
-        is_waited_for = self.role != "around" and not self.options.background
-        return "async" in kind or (awaits and is_waited_for)
-
     def _lacks(self, hook: str, available: frozenset[str], sender: str | None) -> str | None:
-        when = self.when and self.when.parameters
         taken = self.parameters.sender
         if self.signal.phase != ANSWER and taken in available - {sender} and taken.strip("_"):
             others = {*available, *self.parameters.names}
@@ -261,7 +267,7 @@ class Connected(Tally):
             write = ", ".join((first, taken, *self.parameters.names))
             sender_first = "the first parameter is always the sender"
             return f"would get the sender as {taken!r}: {sender_first}, so write ({write})"
-        of_when = (when, "has a when= that needs")
+        of_when = (self.when and self.when.parameters, "has a when= that needs")
         for parameters, what in ((self.parameters, "has a parameter"), of_when):
             if parameters and not parameters.needed <= available:
                 lacking = parameters.missing(available)[0]

@@ -18,6 +18,7 @@ from .._callables.callables import is_made_again, may_be_made_again, origin_of
 from .._ground.finalizers import on_finalized
 from .._ground.locks import serialize_writers
 from .failures import INFO, log
+from .options import PLAIN
 from .order import check_constraints
 from .receiver import Connected, ReceiverKey
 from .senders import ANY_ID, Name, NamedSender, is_shared, name_of_sender, scopes_of, weak
@@ -29,13 +30,17 @@ class Scope(dict[tuple[Any, ...], Connected]):
     Attributes:
         sender: a function that returns the sender without keeping it alive, or None for `ANY`.
         is_ending: whether the sender is being freed. Only its `__del__` may still make calls then.
-        checked: the check keys of connections that need no second check for this sender.
+        checked: the check keys of connections that need no second check for this sender. A check
+            adds to the set that it has read first, because another set may replace it meanwhile.
         has_handles: whether a connection with a handle was ever added.
     """
 
     sender: Callable[[], Any] | None = None
     is_ending = has_handles = False
-    checked: frozenset[Any] = frozenset()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.checked: set[Any] = set()
 
     def is_of(self, sender: Any) -> bool:
         """Return whether this scope belongs to a sender. A comparison of ids is not enough, because
@@ -64,15 +69,11 @@ class Scope(dict[tuple[Any, ...], Connected]):
         return min(made, key=lambda each: each.sequence, default=None)
 
     @serialize_writers
-    def add(self, new: Connected) -> None:
-        """Add a connection. A connection without a handle replaces the existing connection of the
-        same receiver.
-        """
+    def replace(self, new: Connected) -> None:
+        """Replace the connection of the same receiver, unless it has been removed meanwhile."""
         old = self.get(new.entry)
         if old is not None:
             new.sequence = old.sequence
-        if new.entry != new.key:
-            self.has_handles = True
         self[new.entry] = new
 
     @serialize_writers
@@ -111,17 +112,16 @@ class Registry:
     """
 
     def __init__(self, on_death: Callable[[list[Connected], list[Connected]], None]) -> None:
-        self._shared: dict[int, Scope] = {ANY_ID: Scope()}
+        self.of_any = Scope()
+        self._shared: dict[int, Scope] = {ANY_ID: self.of_any}
         self._named: dict[Name | None, NamedScope] = {}
         self._own: dict[int, Scope] = {}
         self._mentioned: set[str] = set()  # all names used in before= or after= so far
         self._on_death = on_death
 
-    def scope_of(self, sender: Any) -> Scope:
-        """Return the scope of a sender. Create the scope if necessary."""
-        if sender is ANY:
-            return self._shared[ANY_ID]
-        scopes, sender_id = self._shared if is_shared(sender) else self._own, id(sender)
+    def scope_of(self, sender: Any, is_of_many: bool) -> Scope:
+        """Return the scope of a sender other than `ANY`. Create the scope if necessary."""
+        scopes, sender_id = self._shared if is_of_many else self._own, id(sender)
         scope = scopes.get(sender_id)
         if scope is not None and scope.is_of(sender):
             return scope
@@ -168,14 +168,17 @@ class Registry:
         Raises:
             HookError: if the connection creates a cycle of `before=` and `after=` constraints.
         """
-        mentioned = new.options.before + new.options.after
-        if mentioned or (self._mentioned and not self._mentioned.isdisjoint(new.names)):
-            check_constraints(new, [each for each in self.everything() if each.entry != new.entry])
-            self._mentioned.update(mentioned)
-        earlier = scope.earlier(new) if new.entry == new.key else None
+        if self._mentioned or new.options is not PLAIN:
+            mentioned = new.options.before + new.options.after
+            if mentioned or (self._mentioned and not self._mentioned.isdisjoint(new.names)):
+                others = [each for each in self.everything() if each.entry != new.entry]
+                check_constraints(new, others)
+                self._mentioned.update(mentioned)
+        earlier = scope.earlier(new) if new.entry is new.key else None
         if earlier is not None:
             new.sequence = earlier.sequence
-        scope.add(new)
+        if scope.setdefault(new.entry, new) is not new:
+            scope.replace(new)
         if earlier is not None and scope.drop(earlier):
             anew = f"{new.label} on {new.signal.name} was defined again"
             log(INFO, f"{anew}, and replaces the earlier definition")
@@ -209,9 +212,10 @@ class Registry:
             is_alone = scope.sender is None or scope.sender() is not None
             self._on_death(lost if is_alone else [], [])
 
-    def clear(self) -> None:
-        for scope in self.scopes():
-            scope.clear()
+    def forget_checks(self) -> None:
+        """Check later connections again, because the hooks have changed."""
+        for scope in (*self._shared.copy().values(), *self._named.copy().values()):
+            scope.checked = set()
 
     def everything(self) -> list[Connected]:
         """Return every connection."""

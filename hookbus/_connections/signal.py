@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator
+from functools import partial
 from itertools import count
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
@@ -11,12 +12,11 @@ from blinker import ANY
 
 from .._callables.callables import key_of
 from .._callables.parameters import Connectable
-from .._ground.errors import warn
 from ..exceptions import HookError
 from .connection import Connection as Connection
 from .failures import WARNING, log
-from .options import ConnectOptions, Options, Unguarded, check_weak, odd_timeout, options_of
-from .phases import split_signal_name
+from .options import PLAIN, ConnectOptions, Options, Unguarded, check_weak, options_of
+from .phases import PHASES
 from .receiver import Connected
 from .registry import Registry
 from .senders import is_shared
@@ -47,11 +47,14 @@ class HookSignal(Sending):
     """
 
     def __init__(self, name: str, bus: Any, doc: str | None = None) -> None:
-        self._bus, self._muted_by = bus, {}
-        super().__init__(name, doc)
-        split = split_signal_name(name)
-        self.phase: str | None = split[0] if split else None
-        self.hook: str = split[1] if split else name
+        # blinker's `__init__` is not called, because it creates a registry of its own.
+        self._bus, self._muted_by, self.name = bus, {}, name
+        if doc:
+            self.__doc__ = doc
+        phase, _, hook = name.partition("_")
+        is_of_phase = phase in PHASES and hook
+        self.phase: str | None = phase if is_of_phase else None
+        self.hook: str = hook if is_of_phase else name
         self._board: Board = bus._switchboard
         registry = self._registry = Registry(self._drop_dead)
         self._matching, self.connections = registry.matching, registry.connections
@@ -62,17 +65,14 @@ class HookSignal(Sending):
         self._lost_uncalled: tuple[int, str] = (0, "")
         self._orphans: dict[str, int] = {}  # guards of objects that were freed before any call
         self._next = count().__next__
-        self._generation = object()  # changes when receivers must be checked again
 
     # blinker has its own dict here.
     @property
-    def receivers(self) -> dict[Any, Any]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def receivers(  # type: ignore[override]  # pyright: ignore[reportIncompatibleVariableOverride]
+        self,
+    ) -> dict[Any, Any]:
         """The active connections. The mapping is not empty if any receiver is connected."""
         return {id(each): each for each in self.connections()}
-
-    @receivers.setter
-    def receivers(self, _: Any) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Ignore the dict that blinker assigns."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self._bus).signal, (self._bus, self.name)
@@ -134,7 +134,7 @@ class HookSignal(Sending):
             HookError: if the receiver, the sender or an option is invalid. In that case, nothing
                 has changed.
         """
-        self._connect(receiver, sender, weak, options_of(**options))
+        self._connect(receiver, sender, weak, options)
         if "receiver_connected" in self.__dict__ and self.receiver_connected.receivers:
             self.receiver_connected.send(self, receiver=receiver, sender=sender, weak=bool(weak))
         return receiver
@@ -155,7 +155,8 @@ class HookSignal(Sending):
         """Return a decorator that connects the decorated function. `sender`, `weak` and `options`
         are the same as in `connect`.
         """
-        check_weak(weak)
+        if weak is not None:
+            check_weak(weak)
         if sender is not ANY:
             self._bus._checks.check_sender(self, sender)
 
@@ -185,42 +186,45 @@ class HookSignal(Sending):
         once; otherwise, it runs once for each connection. `sender`, `weak`, `options` and errors
         are the same as in `connect`.
         """
-        added = self._connect(receiver, sender, weak, options_of(**options), has_handle=True)
-        return Connection(added)
+        return Connection(self._connect(receiver, sender, weak, options, has_handle=True))
 
     def _connect(
-        self, function: Connectable, sender: Any, weak: bool | None, options: Options, *,
+        self, function: Connectable, sender: Any, weak: bool | None, given: dict[str, Any], *,
         has_handle: bool = False,
     ) -> Connected:  # fmt: skip
-        bus, registry = self._bus, self._registry
-        board, checks, is_of_events = self._board, bus._checks, self is bus.events
-        check_weak(weak)
-        if options.kinds is not None:
-            self._check_kinds(options)
+        if weak is not None:
+            check_weak(weak)
+        bus, registry, board, options = self._bus, self._registry, self._board, PLAIN
+        if given:
+            options = options_of(**given)
+            if options.kinds is not None:
+                self._check_kinds(options)
+        scope, is_of_many = registry.of_any, True
         if sender is not ANY:
-            checks.check_sender(self, sender)
-        scope = registry.scope_of(sender)
+            bus._checks.check_sender(self, sender)
+            is_of_many = is_shared(sender)
+            scope = registry.scope_of(sender, is_of_many)
         new = Connected(self, function, scope.sender, options, self._next())
-        if new.role == "guard":
-            checks.warn_of_lost_verdict(new)
+        is_guard, is_of_events = new.role == "guard", self is bus.events
+        if is_guard:
+            bus._checks.warn_of_lost_verdict(new)
         if not is_of_events:
             board.meet(new)
         if weak or (weak is None and sender is not ANY and isinstance(function, MethodType)):
-            new.hold(weak, lambda key: registry.drop_dead(scope, key))
-        if options.timeout is not None and (odd := odd_timeout(options.timeout)):
-            warn(f"{new.label} on {self.name}: {odd}")
+            new.hold(weak, partial(registry.drop_dead, scope))
         if has_handle:
             new.entry = (*new.key, "handle", new.sequence)
-        is_of_many = is_shared(sender)
-        check_key = self._generation, new.parameters, new.is_async, new.role
-        if new.when is not None or check_key not in scope.checked:
+            scope.has_handles = True
+        checked, check_key = scope.checked, (new.parameters, new.is_async, is_guard)
+        is_odd = given and (options.background or options.on_error or options.when is not None)
+        if is_odd or check_key not in checked:
             if is_of_events:
                 bus.events.check(new)
             else:
-                checks.check(new, sender)
-            is_said_once = sender is ANY or (new.role != "guard" and is_of_many)
-            if self.phase is not None and new.when is None and is_said_once:
-                scope.checked |= {check_key}
+                bus._checks.check(new, sender)
+            is_said_once = sender is ANY or (is_of_many and not is_guard)
+            if is_said_once and self.phase is not None and not is_odd:
+                checked.add(check_key)
         if not is_of_many:
             board.changing(self, sender)
         registry.add(scope, new)
@@ -258,10 +262,8 @@ class HookSignal(Sending):
 
     def _clear_state(self) -> None:
         """Disconnect all receivers. Like blinker's method with this name, it is meant for tests."""
-        owners = self._registry.own_senders()
-        self._registry.clear()
-        for owner in (ANY, *owners):
-            self._board.changed(self, owner)
+        for connected in self.connections():
+            self._drop(connected)
 
     def _drop_dead(self, lost: list[Connected], orphans: list[Connected]) -> None:
         """Report freed objects: weakly referenced receivers, or a sender whose guards were not part

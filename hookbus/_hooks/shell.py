@@ -119,6 +119,17 @@ class Shell:
     def value_of(self, name: str) -> Any:
         return self.function.__globals__[self._names[name]]
 
+    def state(self) -> tuple[Any, dict[int, Any], bool]:
+        """Return the functions that run the calls of objects without receivers of their own, and of
+        objects with such receivers, and whether the code is the one for receivers of classes and
+        `ANY`.
+        """
+        function, names = self.function, self._names
+        given = function.__globals__
+        own = given[names["own"]].__self__
+        is_on = function.__code__ is self._codes.get((True, bool(own)))
+        return given[names["runs"]].__self__, own, is_on
+
     def code(self, *, is_on: bool, has_own: bool) -> CodeType:
         """Return the code for the current receivers. `is_on` means receivers of classes and `ANY`,
         `has_own` means receivers of single objects.
@@ -133,9 +144,11 @@ class Shell:
             elif self._first == "" and any(p.kind is p.VAR_POSITIONAL for p in self.parameters):
                 way = EACH
             # Hookables with the same parameters share the compiled text.
-            made = maker(self._text(way, self._free))(*self._free)
-            code = self._codes[is_on, has_own] = made.__code__.replace(
-                co_flags=made.__code__.co_flags | KIND_FLAGS[self._kind],
+            made = compiled(self._text(way, self._free))
+            for _ in ("make", "forward"):
+                made = made.co_consts[[*map(type, made.co_consts)].index(CodeType)]
+            code = self._codes[is_on, has_own] = made.replace(
+                co_flags=made.co_flags | KIND_FLAGS[self._kind],
                 co_name=self._body.__name__, co_qualname=self._body.__qualname__,
             )
         return code

@@ -11,6 +11,8 @@ from functools import partial
 from operator import call
 from typing import TYPE_CHECKING, Any, Final
 
+from blinker import ANY
+
 from .._connections.phases import PHASES
 from .._connections.senders import is_shared
 from .._ground.finalizers import on_finalized
@@ -135,7 +137,7 @@ class Switchboard:
         """
         signals = self.signals_of(name)
         for signal in signals:
-            signal._generation = object()
+            signal._registry.forget_checks()
         owners = [sender for signal in signals for sender in signal._own_senders()]
         for hook in self.declared(name):
             self.discard_plans(hook)
@@ -168,13 +170,13 @@ class Switchboard:
             for name in self.hook_names():
                 self.discard(name)
             return
-        is_of_many = is_shared(sender)
-        for hook in self.declared(signal.hook):
+        is_of_many, hooks = sender is ANY or is_shared(sender), self._hooks.get(signal.hook)
+        for reference in list(hooks.values()) if hooks else ():
+            if (hook := reference()) is None:
+                continue
             if not is_of_many:
                 self.route(hook, sender)
-                continue
-            self.discard_plans(hook)
-            if not (is_more and self._is_surely_on(hook)):
+            elif not (self.discard_plans(hook) and is_more):
                 self.route(hook)
 
     def muting(self, signal: HookSignal) -> None:
@@ -186,17 +188,22 @@ class Switchboard:
     # -- one hook ----------------------------------------------------------------------------------
 
     @serialize_writers
-    def discard_plans(self, hook: Hook) -> None:
-        """Make every call to a hook look up its plan again."""
+    def discard_plans(self, hook: Hook) -> bool:
+        """Make every call to a hook look up its plan again. Return whether calls already looked up
+        the receivers of classes and `ANY`.
+        """
+        hook.routing = object()  # concurrent code that is deciding this starts again
+        table, own, is_on = hook.routes.state()
         # Code that creates a plan marks the table as used before it reads anything.
-        if (old := hook.table).is_used:
+        if table.is_used:
             # One atomic operation: code that is still creating a plan stores it in the old table.
             hook.routes.give(runs=RunTable().get)
-            old.end()
-        for held in list(hook.own_runs.values()):
+            table.end()
+        for held in list(own.values()) if own else ():
             owner = held.__self__.reference()
             if held.__self__.is_used and owner is not None:
                 self.route(hook, owner)
+        return is_on
 
     @serialize_writers
     def route(self, hook: Hook, sender: object = None) -> None:
@@ -206,7 +213,7 @@ class Switchboard:
         line of code checks and stores the result, and this line calls no Python function. Without a
         GIL, a lock also makes other threads wait.
         """
-        own, shell, now = hook.own_runs, hook.routes.function, None
+        own, shell, now = hook.routes.state()[1], hook.routes.function, None
         while hook.routing is not now:
             hook.routing = now = object()
             if sender is not None and self.has_own(hook.name, sender):
@@ -215,15 +222,6 @@ class Switchboard:
                 if hook.routing is now: own.pop(id(sender), None)  # noqa: E701
             code = hook.routes.code(is_on=self._is_on(hook), has_own=bool(own))
             if hook.routing is now: shell.__code__ = code  # noqa: E701
-
-    @serialize_writers
-    def _is_surely_on(self, hook: Hook) -> bool:
-        """Make calls look up receivers of classes and `ANY` permanently, and return whether they
-        already did so.
-        """
-        hook.routing = object()  # concurrent code that is making this decision starts again
-        code = hook.routes.code(is_on=True, has_own=bool(hook.own_runs))
-        return hook.routes.function.__code__ is code
 
     def _is_on(self, hook: Hook) -> bool:
         if hook.is_question:
@@ -235,7 +233,7 @@ class Switchboard:
         for each in self.declared(hook.name):
             if each.settings.require_guard:
                 return True  # it may override this one
-        for signal in self.signals_of(hook.name):
+        for signal in list(self.signals.get(hook.name, {}).values()):
             if signal._registry.has_shared():
                 return True
         return self.is_observed

@@ -99,7 +99,6 @@ KNOWN_MISSES: dict[str, KnownMiss] = {
     "P5 sync": KnownMiss("who has had a turn is noted at the turn", 1.4),
     "P5 async": KnownMiss("as P5 sync", 1.4),
     "P6": KnownMiss("each observer is kept from the others by a coroutine around it", 1.3),
-    "P10 connect": KnownMiss("blinker does not look at what a receiver asks for", 14),
     "P12 sync": KnownMiss("the look for an object costs as much as half a bare call", 2.05),
     "P13 sync": KnownMiss("two hookables are looked up, that of the parent, too", 2.4),
     "P13 async": KnownMiss("as P13 sync", 2.0),

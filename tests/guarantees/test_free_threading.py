@@ -43,8 +43,8 @@ def test_the_gil_stays_off_whatever_is_imported():
 
 
 WRITERS = (
-    Switchboard.route, Switchboard.discard_plans, Switchboard._is_surely_on, Scope.add,
-    Scope.drop, EventSignal.forget, EventSignal._publish,
+    Switchboard.route, Switchboard.discard_plans, Scope.replace, Scope.drop, EventSignal.forget,
+    EventSignal._publish,
 )  # fmt: skip
 
 

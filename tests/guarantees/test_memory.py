@@ -217,6 +217,26 @@ def test_plans_that_are_made_again_and_again_leave_nothing_behind():
     assert compiled.cache_info().currsize == texts
 
 
+def test_hooks_that_are_declared_between_connections_leave_nothing_behind():
+    bus = Bus()
+    signal = bus.signal("pre_reply")
+
+    def receiver(agent):
+        pass
+
+    def declare_and_connect(number):
+        for _ in range(number):
+
+            @hookable("reply", bus=bus)
+            def reply(msg):
+                pass
+
+            signal.connect(receiver)
+
+    declare_and_connect(20)
+    assert growth(declare_and_connect, CALLS // 20) < FEW
+
+
 def test_a_receiver_of_an_agent_that_has_gone_needs_no_collection_to_go_too():
     bus = Bus()
     Agent = agents(bus)
