@@ -22,23 +22,19 @@ WATCHED: Final = 8
 class FirstCall:
     """A placeholder for a receiver until its first call. The first call is recorded, and the
     receiver then replaces the placeholder.
+
+    Attributes:
+        places: the compiled functions whose globals contain the placeholder, each with the name,
+            and for the list with this name, with the index.
     """
 
     def __init__(self, seat: Seat, function: Callable[..., Any]) -> None:
         self.seat, self.function = seat, function
-        self._places: list[tuple[weakref.ref[FunctionType], str, int | None]] = []
-
-    def stand_in(self, run: FunctionType, name: str, index: int | None = None) -> None:
-        """Record that this placeholder is in the globals of a compiled function, under this name or
-        in the list with this name.
-        """
-        # A weak reference, so that the function is freed with its owner and not by a later
-        # collection.
-        self._places.append((weakref.ref(run), name, index))
+        self.places: list[tuple[weakref.ref[FunctionType], str, int | None]] = []
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         self.seat.receiver.has_fired = True
-        for reference, name, index in self._places:
+        for reference, name, index in self.places:
             if (run := reference()) is not None:
                 if index is None:
                     run.__globals__[name] = self.function
@@ -50,13 +46,15 @@ class FirstCall:
 
 def stand_in(run: FunctionType) -> None:
     """Find the placeholders in a compiled function, and record their positions."""
+    # A weak reference, so that the function is freed with its owner and not by a later collection.
+    reference = weakref.ref(run)
     for name, value in run.__globals__.items():
         if type(value) is FirstCall:
-            value.stand_in(run, name)
+            value.places.append((reference, name, None))
         elif type(value) is list and name.startswith("many"):
             for index, (_, each) in enumerate(value):
                 if type(each) is FirstCall:
-                    each.stand_in(run, name, index)
+                    each.places.append((reference, name, index))
 
 
 def watching(

@@ -58,4 +58,5 @@ def compile_plan(hook: Hook, site: Site, sender: Any) -> tuple[Plan, CompiledPla
     there are no receivers.
     """
     plan = build_plan(hook, site, sender)
-    return plan, None if plan.is_empty else Writer(plan).compile()
+    is_empty = not plan.listened_kinds and not plan.seats()
+    return plan, None if is_empty else Writer(plan).compile()
