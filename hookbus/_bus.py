@@ -20,6 +20,7 @@ from .exceptions import HookError
 
 if TYPE_CHECKING:
     from ._background.running import BackgroundTasks
+    from ._calls.runner import Runner
     from ._checks.checks import Checks
     from ._marks.globs import Globs
     from ._outgoing.redaction import Redaction
@@ -49,6 +50,7 @@ class Bus:
     timeout: float | None
     values: bool
 
+    _runner: Port[Runner] = Port("hookbus._calls.runner", "Runner")
     _background: Port[BackgroundTasks] = Port("hookbus._background.starting", "Background")
     _checks: Port[Checks] = Port("hookbus._checks.checks", "Checks")
     _operator: Port[Operator] = Port("hookbus._program.operator", "Operator")
@@ -290,10 +292,6 @@ class Bus:
         self._switchboard.declare(hook)
         if (globs := vars(self).get("_globs")) is not None:
             globs.declared(hook.name)
-
-    @property
-    def _is_observed(self) -> bool:
-        return self._switchboard.is_observed
 
 
 default_bus: Final = Bus()

@@ -155,7 +155,7 @@ def test_a_required_hook_is_blocked_until_a_guard_watches_over_it(bus, pay):
 
 def test_switching_alone_does_not_have_calls_told(bus, pay):
     bus.events.connect(lambda bus, event: None, kinds=Switched)
-    assert not bus._is_observed
+    assert not bus._switchboard.is_observed
     assert Started not in bus.events.listened_kinds
 
 
