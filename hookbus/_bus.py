@@ -19,6 +19,7 @@ from ._marks.marks import marked
 from .exceptions import HookError
 
 if TYPE_CHECKING:
+    from ._advice.advice import Advice
     from ._background.running import BackgroundTasks
     from ._calls.runner import Runner
     from ._checks.checks import Checks
@@ -50,6 +51,7 @@ class Bus:
     timeout: float | None
     values: bool
 
+    _advice: Port[Advice] = Port("hookbus._advice.advice", "Advice")
     _runner: Port[Runner] = Port("hookbus._calls.runner", "Runner")
     _background: Port[BackgroundTasks] = Port("hookbus._background.starting", "Background")
     _checks: Port[Checks] = Port("hookbus._checks.checks", "Checks")

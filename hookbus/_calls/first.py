@@ -1,22 +1,16 @@
-"""Record and time the first calls of a receiver, without overhead for later calls."""
+"""Record the first call of a receiver, without overhead for later calls."""
 
 from __future__ import annotations
 
-import time
 import weakref
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, Final
+from typing import Any
 
-from .._connections.receiver import Connected
 from .._hooks.shell import HIDDEN
 from .plan import Seat
 
 globals().update(HIDDEN)  # it has the parameters of the compiled function
-
-
-WATCHED: Final = 8
-"""The number of calls to time in each plan. After that, the code calls the receiver directly."""
 
 
 class FirstCall:
@@ -55,25 +49,3 @@ def stand_in(run: FunctionType) -> None:
             for index, (_, each) in enumerate(value):
                 if type(each) is FirstCall:
                     each.places.append((reference, name, index))
-
-
-def watching(
-    receiver: Connected, function: Callable[..., Any]
-) -> tuple[Callable[..., Any], list[bool]]:
-    """Return a wrapper that calls a function and records the duration, because a plain receiver
-    could block the event loop. Also return a list that stays empty until enough calls are recorded.
-    """
-    over: list[bool] = []
-    turns: list[None] = []
-
-    def watched(*args: Any, **kwargs: Any) -> Any:
-        began = time.perf_counter()
-        try:
-            return function(*args, **kwargs)
-        finally:
-            receiver.note_turn(time.perf_counter() - began)
-            turns.append(None)
-            if len(turns) >= WATCHED:
-                over.append(True)
-
-    return watched, over

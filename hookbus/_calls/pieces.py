@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from .._connections.phases import ANSWER, EXTRA_NAMES
 from .._hooks.shell import declared, passed
-from .first import FirstCall, watching
+from .first import FirstCall
 from .plan import Plan, Seat
 from .text import MINE, fill
 
@@ -229,7 +229,7 @@ class Pieces:
         is_plain = self.hook.is_async and not seat.receiver.is_async and seat.timeout is None
         if not is_plain or seat.receiver.role not in ("guard", "modify"):
             return name
-        watched, over = watching(seat.receiver, self.given[name])
+        watched, over = self.hook.bus._advice.watching(seat.receiver, self.given[name])
         self.tools |= {f"watched_{name}": watched, f"over_{name}": over}
         return f"({name} if over_{name} else watched_{name})"
 

@@ -194,6 +194,7 @@ class Turns(Pieces):
         for name in self.simple:
             value = f"answer[{name!r}]"
             if name in self.dicts:
+                self.tools["with_keys"] = self.hook.bus._advice.with_keys
                 value = f"with_keys({seat}, {name!r}, {mine(name)}, {value})"
             rebind.append(f"if {name!r} in answer: {mine(name)} = {self.shown(name, value)}")
             redraft.append(f"{mine(name)} = {self.shown(name, f'draft[{name!r}]')}")
