@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ._marks.globs import Globs
     from ._outgoing.redaction import Redaction
     from ._program.operator import Operator
+    from ._sending import Sender
     from ._waiting.loop_thread import Waiting
 
 A = TypeVar("A")
@@ -56,6 +57,7 @@ class Bus:
     _background: Port[BackgroundTasks] = Port("hookbus._background.starting", "Background")
     _checks: Port[Checks] = Port("hookbus._checks.checks", "Checks")
     _operator: Port[Operator] = Port("hookbus._program.operator", "Operator")
+    _sender: Port[Sender] = Port("hookbus._sending", "Sender")
     _globs: Port[Globs] = Port("hookbus._marks.globs", "Globs")
     _waiting: Port[Waiting] = Port("hookbus._waiting.loop_thread", "Waiting")
     _redaction: Port[Redaction] = Port("hookbus._outgoing.redaction", "Redaction")
@@ -275,17 +277,6 @@ class Bus:
                 cannot be in shadow mode. In that case, no receiver is switched.
         """
         return self._operator.switch(receiver, act, by)
-
-    def _operate(self, *, shadow: Iterable[str] = (), require_guard: Iterable[str] = ()) -> None:
-        """Set shadowed guards and required guards before a program runs. Both settings also apply
-        to later connections and hooks.
-
-        Args:
-            shadow: the names of guards that run without blocking. The setting has no effect on a
-                locked guard.
-            require_guard: the names of hooks whose calls are blocked if no guard covers them.
-        """
-        self._operator.prepare(shadow, require_guard)
 
     def _declare(self, hook: Hook) -> None:
         """Add a hook, and connect the receivers whose globs match its name."""

@@ -642,7 +642,7 @@ ENGINE = [
         'return self.is_on and not self.is_switched_off',
         'return self.is_on',
         'tests/test_operating.py'),
-    Bug('what is sent goes to all whatever their when= says', '_connections/sending.py',
+    Bug('what is sent goes to all whatever their when= says', '_sending.py',
         'if connected.when is not None and not _holds(connected, sent):',
         'if False:',
         'tests/test_signal.py'),
