@@ -19,11 +19,14 @@ from ._marks.marks import marked
 from .exceptions import HookError
 
 if TYPE_CHECKING:
+    from ._advice.advice import Advice
     from ._background.running import BackgroundTasks
+    from ._calls.runner import Runner
     from ._checks.checks import Checks
     from ._marks.globs import Globs
     from ._outgoing.redaction import Redaction
     from ._program.operator import Operator
+    from ._sending import Sender
     from ._waiting.loop_thread import Waiting
 
 A = TypeVar("A")
@@ -49,9 +52,12 @@ class Bus:
     timeout: float | None
     values: bool
 
+    _advice: Port[Advice] = Port("hookbus._advice.advice", "Advice")
+    _runner: Port[Runner] = Port("hookbus._calls.runner", "Runner")
     _background: Port[BackgroundTasks] = Port("hookbus._background.starting", "Background")
     _checks: Port[Checks] = Port("hookbus._checks.checks", "Checks")
     _operator: Port[Operator] = Port("hookbus._program.operator", "Operator")
+    _sender: Port[Sender] = Port("hookbus._sending", "Sender")
     _globs: Port[Globs] = Port("hookbus._marks.globs", "Globs")
     _waiting: Port[Waiting] = Port("hookbus._waiting.loop_thread", "Waiting")
     _redaction: Port[Redaction] = Port("hookbus._outgoing.redaction", "Redaction")
@@ -274,17 +280,6 @@ class Bus:
         """
         return self._operator.switch(receiver, act, by)
 
-    def _operate(self, *, shadow: Iterable[str] = (), require_guard: Iterable[str] = ()) -> None:
-        """Set shadowed guards and required guards before a program runs. Both settings also apply
-        to later connections and hooks.
-
-        Args:
-            shadow: the names of guards that run without blocking. The setting has no effect on a
-                locked guard.
-            require_guard: the names of hooks whose calls are blocked if no guard covers them.
-        """
-        self._operator.prepare(shadow, require_guard)
-
     def _declare(self, hook: Hook) -> None:
         """Add a hook, and connect the receivers whose globs match its name."""
         if (checks := vars(self).get("_checks")) is not None:
@@ -292,10 +287,6 @@ class Bus:
         self._switchboard.declare(hook)
         if (globs := vars(self).get("_globs")) is not None:
             globs.declared(hook.name)
-
-    @property
-    def _is_observed(self) -> bool:
-        return self._switchboard.is_observed
 
 
 default_bus: Final = Bus()

@@ -26,18 +26,6 @@ _WRAPPED: Final = ("func", "fn", "coroutine", "function", "callback", "on_invoke
 """The attributes that contain the original function in the tool objects of frameworks."""
 
 
-class Hookable(Hook):
-    """The hook of a hookable function."""
-
-    def find(self, values: tuple[Any, ...]) -> Callable[..., Any]:
-        """Return the function that runs a call with these values. It takes the arguments of the
-        body.
-        """
-        from ._calls.runner import make_run  # imported on the first hooked call
-
-        return make_run(self, values)
-
-
 @overload
 def hookable(name: F) -> F: ...
 @overload
@@ -141,7 +129,7 @@ def hooked(function: Any, name: str | None, bus: Bus, settings: HookSettings) ->
             f"{function.__qualname__} is {inside} below a decorator, but {outside} above it: "
             "put @hookable directly above the function, below the other decorator"
         )
-    hook = Hookable(name, bus, function, settings)
+    hook = Hook(name, bus, function, settings)
     bus._declare(hook)
     return hook.shell
 

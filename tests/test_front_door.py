@@ -27,8 +27,8 @@ def tree_of(path):
 
 
 FOLDERS = (
-    "_approval", "_background", "_callables", "_calls", "_checks", "_connections", "_contents",
-    "_events", "_ground", "_hooks", "_marks", "_questions", "_views", "_waiting",
+    "_advice", "_approval", "_background", "_callables", "_calls", "_checks", "_connections",
+    "_contents", "_events", "_ground", "_hooks", "_marks", "_questions", "_views", "_waiting",
 )  # fmt: skip
 ROOMS = ("adapters", "approvals", "exporters", "fleet", "guards", "journal")
 GUESTS = (*ROOMS, "demo", "gate", "page", "_cli", "cli.py", "_pytest.py")

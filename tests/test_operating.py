@@ -120,7 +120,7 @@ def test_a_disabled_guard_does_not_guard_what_is_guarded(bus):
 
 
 def test_guards_to_come_are_in_shadow_by_the_operators_word_but_for_locked_ones(bus, heard, pay):
-    bus._operate(shadow=["no"])
+    bus._operator.prepare(["no"], [])
     bus.signal("pre_pay").connect(no, role="guard")
     assert pay(1) == "paid 1"
     assert [each.enforced for each in heard] == [False]
@@ -133,13 +133,13 @@ def test_guards_that_are_there_are_in_shadow_by_the_operators_word(bus, pay):
     bus.signal("pre_pay").connect(no, role="guard")
     with pytest.raises(HookBlocked):
         pay(1)
-    bus._operate(shadow=["no"])
+    bus._operator.prepare(["no"], [])
     assert pay(1) == "paid 1"
 
 
 def test_a_required_hook_is_blocked_until_a_guard_watches_over_it(bus, pay):
     assert pay(1) == "paid 1"
-    bus._operate(require_guard=["pay", "refund"])
+    bus._operator.prepare([], ["pay", "refund"])
     with pytest.raises(HookBlocked, match="no guard covers this call"):
         pay(1)
 
@@ -155,7 +155,7 @@ def test_a_required_hook_is_blocked_until_a_guard_watches_over_it(bus, pay):
 
 def test_switching_alone_does_not_have_calls_told(bus, pay):
     bus.events.connect(lambda bus, event: None, kinds=Switched)
-    assert not bus._is_observed
+    assert not bus._switchboard.is_observed
     assert Started not in bus.events.listened_kinds
 
 

@@ -378,7 +378,7 @@ def test_a_key_that_is_taken_out_of_the_others_is_a_finding_and_no_warning(bus, 
 @pytest.mark.seconds
 def test_only_what_blocks_the_event_loop_is_a_finding(bus, Agent, monkeypatch):
     seconds = iter(range(1000))  # each look at the clock is a second later than the one before
-    monkeypatch.setattr("hookbus._calls.first.time.perf_counter", lambda: next(seconds))
+    monkeypatch.setattr("hookbus._advice.blocking.time.perf_counter", lambda: next(seconds))
 
     async def waits(agent): ...
 

@@ -57,10 +57,6 @@ class ReadOnly(MutableMapping[str, Any]):
     update = setdefault = _refuse  # pyright: ignore[reportAssignmentType]
 
 
-REFUSES_ARGUMENTS: Final = ReadOnly._refuse.__code__
-"""The code that refuses a change of the arguments."""
-
-
 @dataclass_transform(frozen_default=True)
 class _Facts:
     """The attributes of a context before the context becomes read-only."""
@@ -160,10 +156,6 @@ def make_context(
 
 def _values(context: _Facts) -> dict[str, Any]:
     return {name: getattr(context, name) for name in _Facts.__slots__}
-
-
-REFUSES_ATTRIBUTES: Final = HookContext._refuse.__code__
-"""The code that refuses a change of a context."""
 
 
 class CallNext(Protocol[R_co]):

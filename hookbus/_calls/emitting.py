@@ -7,16 +7,15 @@ from collections.abc import Mapping
 from contextvars import copy_context
 from typing import Any, Final, Literal
 
-from .._connections.failures import is_raised_by, is_refusal_raised, is_worded_here
+from .._connections.failures import is_worded_here
 from .._connections.senders import attributes_of
-from .._contents.read_only import WriteRefused
 from .._ground.baggage import Baggage, current_baggage
-from .._ground.errors import args_of, is_a, name_of_class
+from .._ground.errors import is_a, name_of_class
 from .._ground.plain import copy_containers
 from ..events import Event, Failed, Finished, Invoked, Mutated, Started
-from ..exceptions import HookBlocked, HookError
+from ..exceptions import HookError
 from .carried import Carried, changes_since, leave_context
-from .context import ENCLOSING, REFUSES_ARGUMENTS, REFUSES_ATTRIBUTES, Call
+from .context import ENCLOSING, Call
 from .plan import Seat
 
 Action = Literal["isolated", "blocked", "raised"]
@@ -40,10 +39,6 @@ _LONGEST_LABEL: Final = 200
 
 _OF_MISUSE: Final = (HookError, PermissionError, TypeError, AttributeError, RecursionError)
 """The types of exceptions that a misuse of hookbus can cause."""
-
-_NOT_RAISABLE: Final = ("exceptions must derive from BaseException",)
-"""The arguments of the exception that Python raises for `raise Block(...)`."""
-
 
 def emit_started(
     call: Call, values: Mapping[str, Any] | None, labels: Mapping[str, Any] | None = None
@@ -155,6 +150,16 @@ def _emit(call: Call, kind: type[Event], fields: dict[str, Any]) -> bool:
     return emit is not None and emit(fields)
 
 
+def advice_of(call: Call) -> Any:
+    """Return the advice of the bus. Return None if it cannot be loaded, for example without a file
+    descriptor or near the recursion limit, because advice must not affect a call.
+    """
+    try:
+        return call.plan.hook.bus._advice
+    except (ImportError, OSError, RecursionError):
+        return None
+
+
 def emit_failed(call: Call, seat: Seat, error: BaseException, action: Action) -> str:
     """Count a failure and emit it. If no listener received the event, log the failure. Return a
     description of the failure that a model may read.
@@ -162,7 +167,7 @@ def emit_failed(call: Call, seat: Seat, error: BaseException, action: Action) ->
     receiver, is_open, kind = seat.receiver, action == "isolated", type(error)
     sentence = None
     if issubclass(kind, _OF_MISUSE):
-        said = str(error) if is_worded_here(error) else _of_odd_use(receiver.name, seat, error)
+        said = str(error) if is_worded_here(error) else _described(call, seat, error)
         sentence = said and said.replace(receiver.label, receiver.name)
     place = receiver.count_failure(error, is_open=is_open, sentence=sentence)
     is_heard = Failed in call.plan.listened_kinds and emit(
@@ -177,6 +182,17 @@ def emit_failed(call: Call, seat: Seat, error: BaseException, action: Action) ->
     if not (is_heard or is_passed_on or receiver.is_logged):
         receiver.log_failure(_THEN[action], is_open=is_open)
     return sentence or str(name_of_class(kind))
+
+
+def _described(call: Call, seat: Seat, error: BaseException) -> str | None:
+    """Return a message if a receiver misused hookbus, else None."""
+    if is_a(error, RecursionError):  # the stack may be too short to load a package
+        stop = f"if it calls {seat.signal.hook}, stop the recursion with a condition"
+        reached = f"{seat.receiver.name} reached the recursion limit; {stop}"
+        return reached if seat.phase != "around" else None
+    advice = advice_of(call)
+    message: str | None = advice and advice.describe_misuse(seat, error)
+    return message
 
 
 def emit_change(
@@ -207,37 +223,3 @@ def emit_invoked(call: Call, seat: Seat, began: float) -> None:
         call, Invoked, receiver=receiver.name, role=receiver.role, phase=seat.phase,
         seconds=seconds, answer=said,
     )  # fmt: skip
-
-
-def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
-    """Return a message if a receiver misused hookbus: it raised a verdict, wrote to read-only data,
-    or called its own hook.
-    """
-    hook, kind = seat.signal.hook, name_of_class(type(error))
-    if type(error) is TypeError and _texts(error) == _NOT_RAISABLE:
-        is_verdict = "raised an object that is not an exception; to return a verdict"
-        return f"{name} {is_verdict}, write return Block(reason)"
-    if seat.phase == "around":
-        return None
-    if seat.receiver.role in ("guard", "modify") and is_refusal_raised(error):
-        as_guard = "" if seat.receiver.role == "guard" else ", and connect it with role='guard'"
-        return f"{kind} was raised; to block the call, write return Block(reason){as_guard}"
-    if is_raised_by(error, REFUSES_ARGUMENTS):
-        return f"{name} wrote to ctx.kwargs, {ONLY_A_MODIFIER}"
-    if is_raised_by(error, REFUSES_ATTRIBUTES):
-        return f"{name} assigned to ctx, which is read-only; return the changes instead"
-    if type(error) is WriteRefused:
-        return f"{name} changed an argument in place: {error}"
-    if is_a(error, HookBlocked) and _texts(error)[1:3] == (name, hook):
-        return f"{name} calls {hook}, which calls it again; stop the recursion with a condition"
-    if is_a(error, RecursionError):
-        reached = f"{name} reached the recursion limit; if it calls {hook}"
-        return f"{reached}, stop the recursion with a condition"
-    return None
-
-
-def _texts(error: BaseException) -> tuple[str | None, ...]:
-    """Return the arguments of an exception as a tuple. In the tuple, None replaces arguments that
-    are not strings.
-    """
-    return tuple(each if type(each) is str else None for each in args_of(error))

@@ -1,44 +1,34 @@
-"""Record and time the first calls of a receiver, without overhead for later calls."""
+"""Record the first call of a receiver, without overhead for later calls."""
 
 from __future__ import annotations
 
-import time
 import weakref
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, Final
+from typing import Any
 
-from .._connections.receiver import Connected
 from .._hooks.shell import HIDDEN
 from .plan import Seat
 
 globals().update(HIDDEN)  # it has the parameters of the compiled function
 
 
-WATCHED: Final = 8
-"""The number of calls to time in each plan. After that, the code calls the receiver directly."""
-
-
 class FirstCall:
     """A placeholder for a receiver until its first call. The first call is recorded, and the
     receiver then replaces the placeholder.
+
+    Attributes:
+        places: the compiled functions whose globals contain the placeholder, each with the name,
+            and for the list with this name, with the index.
     """
 
     def __init__(self, seat: Seat, function: Callable[..., Any]) -> None:
         self.seat, self.function = seat, function
-        self._places: list[tuple[weakref.ref[FunctionType], str, int | None]] = []
-
-    def stand_in(self, run: FunctionType, name: str, index: int | None = None) -> None:
-        """Record that this placeholder is in the globals of a compiled function, under this name or
-        in the list with this name.
-        """
-        # A weak reference, so that the function is freed with its owner and not by a later
-        # collection.
-        self._places.append((weakref.ref(run), name, index))
+        self.places: list[tuple[weakref.ref[FunctionType], str, int | None]] = []
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         self.seat.receiver.has_fired = True
-        for reference, name, index in self._places:
+        for reference, name, index in self.places:
             if (run := reference()) is not None:
                 if index is None:
                     run.__globals__[name] = self.function
@@ -50,32 +40,12 @@ class FirstCall:
 
 def stand_in(run: FunctionType) -> None:
     """Find the placeholders in a compiled function, and record their positions."""
+    # A weak reference, so that the function is freed with its owner and not by a later collection.
+    reference = weakref.ref(run)
     for name, value in run.__globals__.items():
         if type(value) is FirstCall:
-            value.stand_in(run, name)
+            value.places.append((reference, name, None))
         elif type(value) is list and name.startswith("many"):
             for index, (_, each) in enumerate(value):
                 if type(each) is FirstCall:
-                    each.stand_in(run, name, index)
-
-
-def watching(
-    receiver: Connected, function: Callable[..., Any]
-) -> tuple[Callable[..., Any], list[bool]]:
-    """Return a wrapper that calls a function and records the duration, because a plain receiver
-    could block the event loop. Also return a list that stays empty until enough calls are recorded.
-    """
-    over: list[bool] = []
-    turns: list[None] = []
-
-    def watched(*args: Any, **kwargs: Any) -> Any:
-        began = time.perf_counter()
-        try:
-            return function(*args, **kwargs)
-        finally:
-            receiver.note_turn(time.perf_counter() - began)
-            turns.append(None)
-            if len(turns) >= WATCHED:
-                over.append(True)
-
-    return watched, over
+                    each.places.append((reference, name, index))

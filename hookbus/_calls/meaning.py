@@ -17,8 +17,7 @@ from .._contents.read_only import read_only
 from .._ground.errors import article, name_of_class
 from ..exceptions import HookError
 from .context import Call, ReadOnly
-from .emitting import ONLY_A_MODIFIER, emit_change, emit_failed
-from .odd_answers import note_bool, with_keys
+from .emitting import ONLY_A_MODIFIER, advice_of, emit_change, emit_failed
 from .outcome import block, emit_block, on_error
 from .plan import Seat
 
@@ -84,8 +83,9 @@ def _changed_values(
     shown, is_approval = call.plan.hook.settings.read_only, seat.receiver.role == "guard"
     for name, value in before.items():
         if after[name] is not value:
-            if not is_approval and issubclass(type(value), dict):  # an approver may remove any key
-                with_keys(seat, name, value, after[name])
+            may_lose = not is_approval and issubclass(type(value), dict)  # an approver may remove
+            if may_lose and (advice := advice_of(call)) is not None:
+                advice.with_keys(seat, name, value, after[name])
             if name in shown:  # its contents are read-only for receivers
                 after[name] = read_only(after[name], name)
     values = []
@@ -101,8 +101,9 @@ def apply_post_answer(
 ) -> Any:
     """Return the value after an answer in `post` or `item`, or `DROPPED`."""
     after = answer if type(answer) in PLAIN else value_of_answer(call, seat, answer)
-    if type(answer) is bool:
-        note_bool(seat, before)
+    is_turned = type(answer) is bool and type(before) is not bool
+    if is_turned and (advice := advice_of(call)) is not None:
+        advice.note_bool(seat, before)
     if after is not before:
         dropped = after is DROPPED
         shown, name = None if dropped else after, "item" if seat.phase == "item" else "result"

@@ -4,19 +4,32 @@ reference to the receiver.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from .._connections.phases import ANSWER, EXTRA_NAMES
 from .._hooks.shell import declared, passed
-from .first import FirstCall, watching
+from .first import FirstCall
 from .plan import Plan, Seat
 from .text import MINE, fill
+
+_VALUE: Final = f"{MINE}{{0}}, "
+_ITEM: Final = f"{{0!r}}: {MINE}{{0}}"
 
 
 def mine(name: str) -> str:
     """Mark a name as part of the user's code."""
     return MINE + name
+
+
+def values_of(names: Iterable[str]) -> str:
+    """Generate the values of a tuple: the values of these names of the user's code."""
+    return "".join(map(_VALUE.format, names))
+
+
+def display(names: Iterable[str]) -> str:
+    """Generate a dict display with names of the user's code and their values."""
+    return f"{{{', '.join(map(_ITEM.format, names))}}}"
 
 
 class Pieces:
@@ -27,7 +40,11 @@ class Pieces:
         pieces: the code of each piece.
         given: the receivers and their seats by their names in the code.
         dicts: the arguments that are dicts, because a patch may drop keys from a dict.
+        offered: for each phase, the names that a receiver may have as parameters besides the
+            arguments.
     """
+
+    offered: Mapping[str, tuple[str, ...]] = EXTRA_NAMES
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.hook = plan, plan.hook
@@ -37,12 +54,10 @@ class Pieces:
         self.tools: dict[str, Any] = {}
         self.parts: dict[str, str] = {}
         self._numbers: dict[str, int] = {}
-        signature = plan.signature
+        signature, seen = plan.signature, plan.hook.seen_dicts
+        stars = signature.star, signature.double_star
         self.names = signature.names
-        self.simple = [
-            name for name in self.names if name not in (signature.star, signature.double_star)
-        ]
-        seen = self.hook.seen_dicts
+        self.simple = [name for name in self.names if name not in stars]
         self.dicts = [name for name in self.simple if name in seen]
         self._write_pieces()
 
@@ -55,11 +70,12 @@ class Pieces:
             self.given["sender"] = self.hook.shell
         # The code of an attempt gets the sender, because no variable may refer to it any more.
         owner = f"{sender}, " if is_method or self.hook.settings.sender else ""
-        owner += "".join(f"{mine(name)}, " for name in self.hook.settings.hidden)
+        owner += values_of(self.hook.settings.hidden)
         given = self.hook.parameters
         labels = [name for name in self.hook.settings.labels if name in self.names]
-        arguments = "".join(f"{mine(name)}, " for name in self.names)
-        passes = passed(given, mine, self._run_with)
+        arguments = values_of(self.names)
+        copies = {name: f"plain_copy({mine(name)})" for name in self.hook.settings.read_only}
+        passes = passed(given, mine, copies)
         body = "(body if asking is None else asking.cover(body))" if self.has_approver else "body"
         self.pieces |= {
             "sender": sender, "owner": owner, "arguments": arguments,
@@ -68,8 +84,8 @@ class Pieces:
             "parameters": declared([p.replace(default=p.empty) for p in given], mine),
             "body": f"{body}({'first, ' if self.is_in_star else ''}{passes})",
             "seal": self._seal(),
-            "shown": _display(self.names),
-            "labels": f", {_display(labels)}" if labels else "",
+            "shown": display(self.names),
+            "labels": f", {display(labels)}" if labels else "",
         }  # fmt: skip
 
     @property
@@ -77,11 +93,6 @@ class Pieces:
         """Whether the bus has an approver, whom guards of the plan may ask."""
         is_guarded = bool(self.plan.phases["pre"].guard)
         return is_guarded and self.hook.bus._approver is not None
-
-    def _run_with(self, name: str) -> str:
-        """Generate the expression for the value of an argument that the method gets."""
-        is_shown = name in self.hook.settings.read_only
-        return f"plain_copy({mine(name)})" if is_shown else mine(name)
 
     def shown(self, name: str, value: str) -> str:
         """Generate the expression for the value of an argument that receivers get."""
@@ -94,10 +105,10 @@ class Pieces:
         """
         objects = [name for name in self.hook.settings.sealed_fields if name in self.names]
         others = [name for name in self.names if name not in objects]
-        values = f"({''.join(f'{mine(name)}, ' for name in others)})"
+        values = f"({values_of(others)})"
         if objects:
-            return f"sealed_objects(({''.join(f'{mine(name)}, ' for name in objects)}), {values})"
-        is_any = " or ".join(f"type({mine(name)}) in CONTAINERS" for name in others)
+            return f"sealed_objects(({values_of(objects)}), {values})"
+        is_any = " or ".join([f"type({mine(name)}) in CONTAINERS" for name in others])
         return f"sealed_contents({values}) if {is_any} else None"
 
     def _odd_draft(self) -> str:
@@ -174,10 +185,6 @@ class Pieces:
         is_waited_for = seat.receiver.is_async or seat.timeout is not None
         return self.hook.is_async and seat.problem is None and is_waited_for
 
-    def offered(self, seat: Seat) -> tuple[str, ...]:
-        """Return the extra names that a receiver may have as parameters, besides the arguments."""
-        return EXTRA_NAMES[seat.phase]
-
     def _values(self, seat: Seat, call_next: str = "") -> dict[str, str]:
         """Generate the value of each name that a receiver may have as a parameter. Names of the
         phase take precedence over names of arguments.
@@ -191,75 +198,51 @@ class Pieces:
         facts += f", {error}, {outcome}"
         state = "dict(call.state)" if seat.receiver.options.background else "call.state"
         state += f", {self.hook.is_async}"
-        offered = {
+        facts_by_name = {
             "ctx": f"context({facts}, call.id, baggage(), {state})",
             "result": result, "error": error, "item": "item", "call_next": call_next,
             "baggage": "baggage()",
         }  # fmt: skip
-        return {name: mine(name) for name in self.names} | {
-            name: offered[name] for name in self.offered(seat)
-        }
+        values = {name: mine(name) for name in self.names}
+        return values | {name: facts_by_name[name] for name in self.offered[seat.phase]}
 
     def view(self, seat: Seat) -> str:
         """Generate the read-only view of the arguments for a receiver with the parameter `ctx`."""
-        asks_ctx = "ctx" in seat.receiver.parameters.names and "ctx" in self.offered(seat)
+        offered = self.offered[seat.phase]
+        asks_ctx = "ctx" in seat.receiver.parameters.names and "ctx" in offered
         return f"view = ReadOnly({self.pieces['shown']})" if asks_ctx else ""
-
-    def _wanted(self, seat: Seat) -> tuple[tuple[str, str], ...]:
-        if seat.problem is not None:
-            return ()
-        available = dict.fromkeys((*self.names, *self.offered(seat)))
-        return tuple(seat.receiver.parameters.written(available))
 
     def _arguments(self, seat: Seat, parameters: Any, call_next: str = "") -> str:
         values = self._values(seat, call_next)
-        wanted = parameters.written(dict.fromkeys(values))
+        wanted = parameters.written(values)
         written = [f"{mine(key)}={values[name]}" if key else values[name] for key, name in wanted]
         takes_sender = parameters is seat.receiver.parameters and seat.phase != ANSWER
         sender = [self.pieces["sender"]] if takes_sender else []
-        own = sender if sender and self.holding(seat) == "own" else []
+        own = sender if sender and seat.holding == "own" else []
         return ", ".join([*own, *sender, *written])
 
     # -- references to receivers -------------------------------------------------------------------
 
-    def holding(self, seat: Seat) -> str:
-        """Return how the code refers to a receiver: `strong`, `weak`, or `own` for a method of the
-        sender.
+    def receiver(self, seat: Seat) -> str:
+        """Generate the expression for the function to call. For a receiver that could block the
+        event loop, it is a wrapper that times the first calls. A wrapper around every call would
+        cost as much as a typical guard.
         """
-        if not seat.receiver.is_weak:
-            return "strong"
-        return "own" if seat.is_own else "weak"
-
-    def _receiver(self, seat: Seat) -> str:
-        """Return the name under which the code calls a receiver."""
-        if self.holding(seat) == "weak":
+        if seat.holding == "weak":
             return "receiver"
-        return self.give("r", self.called(seat))
+        name = self.give("r", self.called(seat))
+        is_plain = self.hook.is_async and not seat.receiver.is_async and seat.timeout is None
+        if not is_plain or seat.receiver.role not in ("guard", "modify"):
+            return name
+        watched, over = self.hook.bus._advice.watching(seat.receiver, self.given[name])
+        self.tools |= {f"watched_{name}": watched, f"over_{name}": over}
+        return f"({name} if over_{name} else watched_{name})"
 
     def called(self, seat: Seat) -> Any:
         """Return the object to call: the receiver, or a placeholder that records its first call.
         For a method of the sender, return its function, which does not keep the sender alive.
         """
         function: Any = seat.receiver.function
-        if self.holding(seat) == "own":
+        if seat.holding == "own":
             function = function.__func__
         return function if seat.receiver.has_fired else FirstCall(seat, function)
-
-    def _watched(self, seat: Seat) -> str:
-        """Generate the name of the function to call. For a receiver that could block the event
-        loop, it is a wrapper that times the first calls. A wrapper around every call would cost as
-        much as a typical guard.
-        """
-        receiver = self._receiver(seat)
-        is_plain = self.hook.is_async and not seat.receiver.is_async and seat.timeout is None
-        may_block = is_plain and seat.receiver.role in ("guard", "modify")
-        if not may_block or receiver == "receiver":
-            return receiver
-        watched, over = watching(seat.receiver, self.given[receiver])
-        self.tools |= {f"watched_{receiver}": watched, f"over_{receiver}": over}
-        return f"({receiver} if over_{receiver} else watched_{receiver})"
-
-
-def _display(names: Iterable[str]) -> str:
-    """Generate a dict display with names of the user's code and their values."""
-    return "{{{}}}".format(", ".join(f"{name!r}: {mine(name)}" for name in names))

@@ -4,9 +4,9 @@ Calls and `explain` read the same plan.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from inspect import ismethod
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import attrs
 
@@ -35,8 +35,8 @@ class Seat:
         timeout: the receiver's own deadline in seconds, or the default of the bus.
         is_muted_somewhere: whether any task or thread has muted the signal. In that case, each call
             must check.
-        is_own: whether the receiver is a method of the sender. The sender exists at least as long
-            as its calls.
+        holding: how the code of a call refers to the receiver: `strong`, `weak`, or `own` for a
+            method of the sender. The sender exists at least as long as its calls.
     """
 
     receiver: Connected
@@ -45,19 +45,24 @@ class Seat:
     timeout: float | None
     problem: str | None = None
     is_muted_somewhere: bool = False
-    is_own: bool = False
+    holding: str = "strong"
+
+    @property
+    def conditions(self) -> set[str]:
+        """The conditions of `story` under which a call may skip the receiver."""
+        receiver, is_weak = self.receiver, self.holding == "weak"
+        may_skip = is_weak or receiver.when or receiver.options.once or self.is_muted_somewhere
+        if self.problem is not None or not may_skip:
+            return set()
+        return {"conditional", "weak"} if is_weak else {"conditional"}
 
 
-@attrs.frozen(eq=False)
-class Phase:
+class Phase(NamedTuple):
     """The seats of one phase by role, in order within each role. Arounds are in `modify`."""
 
     modify: tuple[Seat, ...] = ()
     guard: tuple[Seat, ...] = ()
     observe: tuple[Seat, ...] = ()
-
-    def __iter__(self) -> Iterator[Seat]:
-        return iter(self.modify + self.guard + self.observe)
 
 
 @attrs.frozen(eq=False)
@@ -91,10 +96,6 @@ class Plan:
     turns: dict[Seat, Any] = attrs.field(factory=dict)
     templates: dict[Any, dict[str, Any]] = attrs.field(factory=dict)
 
-    @property
-    def is_empty(self) -> bool:
-        return not self.listened_kinds and not self.seats()
-
     def seats(self) -> tuple[Seat, ...]:
         """Return the seat of every receiver."""
         seats = self.unaskable
@@ -120,12 +121,12 @@ def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
     missing = "post" if hook.is_stream else "item"
     unaskable = phases[missing].guard
     if hook.is_stream:
-        phases["post"] = attrs.evolve(phases["post"], guard=())
+        phases["post"] = phases["post"]._replace(guard=())
     else:
         phases["item"] = NO_PHASE
     if site.is_guarded and not any(seat.receiver.binds for seat in phases["pre"].guard):
         guards = *phases["pre"].guard, _closing_seat(hook)
-        phases["pre"] = attrs.evolve(phases["pre"], guard=guards)
+        phases["pre"] = phases["pre"]._replace(guard=guards)
     signature = hook.method_signature if is_method else hook.function_signature
     listened_kinds = bus.events.listened_kinds
     return Plan(
@@ -201,10 +202,11 @@ def seats_of(
         timeout = receiver.options.timeout or (hook.bus.timeout if has_default else None)
         problem = receiver.problem_with(served)
         is_muted = bool(signal._muted_by) and receiver.role != "guard"
-        is_own = (
-            ismethod(held := receiver.function) and held.__self__ is sender
-            and receiver.owner is sender
-        )  # fmt: skip
+        holding = "strong"
+        if receiver.is_weak:
+            held = receiver.function
+            is_own = ismethod(held) and held.__self__ is sender and receiver.owner is sender
+            holding = "own" if is_own else "weak"
         phase = signal.phase or ""
-        seats.append(Seat(receiver, signal, phase, timeout, problem, is_muted, is_own))
+        seats.append(Seat(receiver, signal, phase, timeout, problem, is_muted, holding))
     return tuple(seats)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
+from textwrap import indent
 from types import CodeType, SimpleNamespace
 from typing import Any, Final
 
@@ -37,11 +38,11 @@ def fill(
     below it, and insert values and pieces.
     """
     lines: list[str] = []
-    for indent, place, line in _chosen(text, flags):
+    for space, place, line in _chosen(text, flags):
         if place is not None:
-            lines += [indent + each for each in parts[place].splitlines()]
+            lines += [indent(parts[place], space)] if parts[place] else []
         else:
-            lines.append(indent + line.format_map(pieces) if "{" in line else indent + line)
+            lines.append(space + line.format_map(pieces) if "{" in line else space + line)
     return "\n".join(lines)
 
 
@@ -64,12 +65,12 @@ def _chosen(text: str, flags: frozenset[str]) -> list[tuple[str, str | None, str
             ):
                 gone = depth
                 continue
-        indent, place = " " * depth, _PLACE.fullmatch(line.strip())
+        space, place = " " * depth, _PLACE.fullmatch(line.strip())
         if place is not None and place[1].isupper():
             others = _chosen(getattr(story, place[1]), flags)
-            lines += [(indent + more, inside, other) for more, inside, other in others]
+            lines += [(space + more, inside, other) for more, inside, other in others]
         else:
-            lines.append((indent, place[1] if place is not None else None, line.strip()))
+            lines.append((space, place[1] if place is not None else None, line.strip()))
     return lines
 
 
@@ -87,7 +88,7 @@ def sealed(
 
 @lru_cache(maxsize=1024)
 def _sealed(text: str, names: tuple[str, ...]) -> tuple[str, tuple[str, ...], dict[str, str]]:
-    words = {word for word in _WORD.findall(text) if not keyword.iskeyword(word)}
+    words = {*_WORD.findall(text)}.difference(keyword.kwlist)
     renamed = {word: free_name(word, {*names, *words}) for word in words.intersection(names)}
     if renamed:
         text = _WORD.sub(lambda found: renamed.get(found[0], found[0]), text)

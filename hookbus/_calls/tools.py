@@ -1,6 +1,6 @@
 """The functions that the templates of `story.txt` call, by their names in the templates. The
-functions that wait for a receiver are in `_waiting`. `Pieces.asked` adds them where they are
-needed.
+functions that wait for a receiver are in `_waiting`, and those that give advice in `_advice`. The
+writer adds them where they are needed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .._contents import read_only
 from .._ground.baggage import current_baggage
 from .._ground.errors import is_a
 from ..exceptions import CallPaused, HookBlocked
-from . import attempts, carried, emitting, meaning, odd_answers, outcome, ports, seals
+from . import attempts, carried, emitting, meaning, outcome, ports, seals
 from .context import ENCLOSING, Call, ReadOnly, make_context
 from .tasks import gather_observers
 
@@ -33,7 +33,6 @@ _HELPERS: Final = {
     ports: "apply_pre_guard_answer collect_ask start",
     emitting: "emit_finished emit_invoked emit_started emit_stream_started",
     carried: "enter_context leave_context",
-    odd_answers: "with_keys",
     attempts: (
         "apply_around_answer check_open closed closed_async emit_attempts end_pause opened pause "
         "record_attempt recorded"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
+from textwrap import indent
 from typing import Any, Final
 
 from .pieces import Pieces, mine
@@ -19,8 +20,38 @@ AND_RESOLVED: Final = (
 )
 
 
+LOOP_ENDS: Final = {
+    "patch": "if replaced: break", "item": "if dropped: break",
+    "rescue": "if rescue is not None: break",
+}  # fmt: skip
+"""For each kind of modifier that can skip the remaining ones, the code after a loop of calls."""
+
+TAKES: Final = {
+    "patch": story.PATCH, "post": story.REVISE, "item": story.REVISE_ITEM,
+    "guard": "apply_guard_answer({call}, {seat}, answer)",
+    "weigh": "apply_pre_guard_answer({call}, {seat}, answer)",
+    "ask": "asking = collect_ask({call}, {seat}, answer, asking)",
+    "look": "check_observer_answer({call}, {seat}, answer)",
+    "rescue": "rescue = apply_rescue({call}, {seat}, answer)\nbreak",
+}  # fmt: skip
+"""The code that handles an answer, for each kind of receiver.
+
+`patch` means a modifier of `pre`. `post` and `item` mean modifiers of these phases, and `rescue`
+means a modifier of `error`. `weigh` means a guard of `pre`, which may return Ask, `ask` the same on
+a bus with an approver, and `guard` means any other guard. `look` means an observer.
+"""
+
+
 class Turns(Pieces):
-    """The calls to the receivers of a plan as code."""
+    """The calls to the receivers of a plan as code.
+
+    Attributes:
+        takes: the code that handles an answer, for each kind of receiver.
+        alone: the kinds whose answers are checked after the `try` around the call.
+    """
+
+    takes: Mapping[str, str] = TAKES
+    alone: tuple[str, ...] = ("guard", "weigh", "ask")
 
     # -- several receivers -------------------------------------------------------------------------
 
@@ -28,14 +59,8 @@ class Turns(Pieces):
         """Generate the calls to modifiers. A `break` skips the remaining calls."""
         if not seats:
             return ""
-        ends = {
-            "patch": "if replaced: break", "item": "if dropped: break",
-            "rescue": "if rescue is not None: break",
-        }  # fmt: skip
-        turns = self.turns(seats, kind, ends.get(kind, ""))
-        if kind not in ends:
-            return turns
-        return below("while True:", lines(turns, "break"))
+        turns = self.turns(seats, kind, LOOP_ENDS.get(kind, ""))
+        return below("while True:", lines(turns, "break")) if kind in LOOP_ENDS else turns
 
     def turns(self, seats: Sequence[Seat], kind: str, after_loop: str = "") -> str:
         """Generate calls in sequence. Many similar calls become a loop."""
@@ -73,11 +98,11 @@ class Turns(Pieces):
         )  # fmt: skip
 
     def _likeness(self, seat: Seat) -> Any:
-        receiver = seat.receiver
+        receiver, fits = seat.receiver, seat.problem is None
         return (
             receiver.role, receiver.is_async, receiver.options.background, seat.timeout is None,
-            seat.problem is None, receiver.options.shadow, self.holding(seat), self._wanted(seat),
-            id(seat) if self.is_conditional(seat) else 0,
+            fits, receiver.options.shadow, seat.holding, id(seat) if seat.conditions else 0,
+            fits and self._arguments(seat, receiver.parameters),
         )  # fmt: skip
 
     # -- one receiver ------------------------------------------------------------------------------
@@ -90,15 +115,14 @@ class Turns(Pieces):
 
     def turn(self, seat: Seat, kind: str, names: tuple[str, str] | None = None) -> str:
         """Generate the call to one receiver under its conditions."""
-        name, receiver = names or (self.give("seat", seat), self._watched(seat))
-        condition = self.condition(seat, name)
+        name, receiver = names or (self.give("seat", seat), self.receiver(seat))
+        condition, more = self.condition(seat, name), seat.conditions
         pieces: dict[str, Any] = {"seat": name, "call": self.call, "condition": condition}
         noted = {"error": "raised", "finally": "leaving"}.get(seat.phase, "None")
         fits = seat.problem is None
         read = self._read(seat, kind, name, receiver) if fits else f"raise_problem({name})"
-        more = self.conditions(seat)
-        if self._is_alone(kind) and fits:
-            take = self.fill(self.taking(kind), **pieces)
+        if kind in self.alone and fits:
+            take = self.fill(self.takes[kind], **pieces)
             more |= {"enforced"} if not seat.receiver.options.shadow else set()
             return self.fill(story.GUARD, more, {"ask": read, "take": take}, **pieces)
         more |= {"several"} if self.is_beside(seat) else set()
@@ -106,27 +130,12 @@ class Turns(Pieces):
         more |= {"timed"} if kind in ("look", "maybe wait") and seat.timeout is None else set()
         return self.fill(story.TURN, more, {"read": read}, **pieces, noted=noted)
 
-    def _is_alone(self, kind: str) -> bool:
-        """Return whether the answer of a guard is checked after the `try` around its call."""
-        return kind in ("guard", "weigh") and "hears_invoked" not in self.flags
-
-    def conditions(self, seat: Seat) -> set[str]:
-        """Return the conditions under which a receiver is skipped, by their names in `story`."""
-        is_weak = self.holding(seat) == "weak" and seat.problem is None
-        found = {"conditional": self.is_conditional(seat), "weak": is_weak}
-        return {name for name, is_so in found.items() if is_so}
-
-    def is_conditional(self, seat: Seat) -> bool:
-        receiver = seat.receiver
-        is_weak = self.holding(seat) == "weak"
-        return bool(is_weak or receiver.when or receiver.options.once or seat.is_muted_somewhere)
-
     def condition(self, seat: Seat, name: str) -> str:
         """Generate the condition under which a receiver is called."""
         if seat.problem is not None:
             return "True"
         receiver, found = seat.receiver, []
-        if self.holding(seat) == "weak":
+        if seat.holding == "weak":
             found.append(f"(receiver := {self.give('held', receiver.held)}()) is not None")
         if seat.is_muted_somewhere:
             found.append(f"not {name}.signal.is_muted")
@@ -168,53 +177,34 @@ class Turns(Pieces):
             return self.fill(story.DRAFT, parts=parts | self._rebinding(name), **pieces)
         if kind in ("wait", "maybe wait"):
             text = story.WAIT if kind == "wait" else story.MAYBE_WAIT
-            parts["take"] = self.taking("look").format_map(pieces)
+            parts["take"] = self.takes["look"].format_map(pieces)
             return self.fill(text, (), parts, looked=looked, **pieces)
-        if self._is_alone(kind):
+        if kind in self.alone:
             return self.fill(story.ASK, (), parts, **pieces)
-        rebinding = self._rebinding(name)
-        parts["take"] = self.fill(self.taking(kind), parts=rebinding, draft="", **pieces)
+        rebinding = self._rebinding(name) if kind == "patch" else {}
+        parts["take"] = self.fill(self.takes[kind], parts=rebinding, draft="", **pieces)
         pieces["is_ready"] = ""
         if parts["resolve"] and not view:  # in one condition with the usual check for None
             parts["resolve"] = ""
             pieces["is_ready"] = f" {AND_RESOLVED}"
         return self.fill(story.READ, (), parts, **pieces)
 
-    def taking(self, kind: str) -> str:
-        """Return the code that handles an answer, for a kind of receiver.
-
-        `patch` means a modifier of `pre`. `post` and `item` mean modifiers of these phases, and
-        `rescue` means a modifier of `error`. `weigh` means a guard of `pre`, which may return Ask,
-        and `guard` means any other guard. `look` means an observer.
-        """
-        texts: dict[str, str] = {
-            "patch": story.PATCH, "post": story.REVISE, "item": story.REVISE_ITEM,
-            "guard": "apply_guard_answer({call}, {seat}, answer)",
-            "weigh": "apply_pre_guard_answer({call}, {seat}, answer)",
-            "look": "check_observer_answer({call}, {seat}, answer)",
-            "rescue": "rescue = apply_rescue({call}, {seat}, answer)\nbreak",
-        }  # fmt: skip
-        if kind == "weigh" and "approver" in self.flags:
-            return "asking = collect_ask({call}, {seat}, answer, asking)"
-        return texts[kind]
-
     def _rebinding(self, seat: str) -> dict[str, str]:
-        def new(name: str) -> str:
+        """Generate the code that gives the arguments their values in an answer or a draft."""
+        rebind, redraft = [], []
+        for name in self.simple:
             value = f"answer[{name!r}]"
             if name in self.dicts:
+                self.tools["with_keys"] = self.hook.bus._advice.with_keys
                 value = f"with_keys({seat}, {name!r}, {mine(name)}, {value})"
-            return self.shown(name, value)
-
-        rebind = (f"if {name!r} in answer: {mine(name)} = {new(name)}" for name in self.simple)
-        redraft = (
-            f"{mine(name)} = {self.shown(name, f'draft[{name!r}]')}" for name in self.simple
-        )
+            rebind.append(f"if {name!r} in answer: {mine(name)} = {self.shown(name, value)}")
+            redraft.append(f"{mine(name)} = {self.shown(name, f'draft[{name!r}]')}")
         return {"rebind": lines(*rebind) or "pass", "redraft": lines(*redraft) or "pass"}
 
 
 def below(head: str, text: str) -> str:
     """Place code below a line, with an indentation."""
-    return lines(head, *(f"    {line}" for line in text.splitlines()))
+    return lines(head, indent(text, "    "))
 
 
 def lines(*texts: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
+from itertools import compress
 from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple
 
@@ -45,12 +46,43 @@ class Writer(Turns):
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
-        hook, kinds, phases = plan.hook, plan.listened_kinds, plan.phases
-        self.is_stream, self.count = hook.is_stream, len(phases["around"].modify)
+        hook = plan.hook
+        self.is_stream, self.count = hook.is_stream, len(plan.phases["around"].modify)
+        found = self._conditions()
+        self.flags |= set(compress(found, found.values()))
+        if "hears_invoked" in self.flags:
+            self.alone = ()
+        marks = [*map("mark_{}".format, range(self.count))]
+        own = hook.body.__name__
+        name = f"call_{own}" if own.isidentifier() else "call_it"
+        self._users_names = *hook.function_signature.names, *hook.settings.hidden
+        self.pieces |= {
+            "d": "async " if hook.is_async else "",
+            "w": "await " if hook.is_async else "",
+            "name": free_name(name, {*self._users_names}),
+            "marks": " = ".join(marks),
+            "tuple": "".join(map("{}, ".format, marks)),
+            "record": self.call,
+            "params": self.pieces["arguments"].rstrip(", "),
+            "approve": "approve_async" if hook.is_async else "approve",
+            "closed": "closed_async" if hook.is_async else "closed",
+            "values": self.pieces["shown"] if plan.shows_values else "None",
+            **attempts.MARKS,
+            **(_ASYNC_GENERATOR if hook.is_async else _GENERATOR),
+        }
+
+    def _conditions(self) -> dict[str, bool]:
+        """Return the conditions of the whole plan, by their names in `story`."""
+        plan, hook = self.plan, self.hook
+        kinds, phases = plan.listened_kinds, plan.phases
         wants_ctx = any("ctx" in seat.receiver.parameters.names for seat in plan.seats())
+        judged = {
+            seat.phase for phase in ("pre", "post", "item") if plan.site.is_sealed
+            for seat in phases[phase].guard if not seat.receiver.options.shadow
+        }  # fmt: skip
         observed, final = bool({events.Started, events.Finished} & kinds), any(phases["finally"])
         asked, around, rescue = events.Invoked in kinds, self.count > 0, any(phases["error"])
-        holds = {
+        return {
             "observed": observed,
             "ended": observed or final or hook.is_stream,
             "around": around,
@@ -68,50 +100,13 @@ class Writer(Turns):
             "guarded": bool(phases["pre"].guard),
             "approver": self.has_approver,
             "passes": bool(plan.site.passes),
-            "answers": self.hook.whole is not None,
-            **self._seals(),
+            "answers": hook.whole is not None,
+            "sealed": "pre" in judged and bool(self.names),
+            "result_sealed": "post" in judged,
+            "item_sealed": "item" in judged,
+            "resealed": "post" in judged and final,
             "flagged": bool(phases["pre"].modify) or around or rescue or hook.is_stream,
         }
-        holds["resealed"] = holds["result_sealed"] and final
-        self.flags |= {name for name, is_so in holds.items() if is_so}
-        marks = [f"mark_{i}" for i in range(self.count)]
-        self.pieces |= {
-            "d": "async " if hook.is_async else "",
-            "w": "await " if hook.is_async else "",
-            "name": self.name,
-            "marks": " = ".join(marks),
-            "tuple": "".join(f"{mark}, " for mark in marks),
-            "record": self.call,
-            "params": self.pieces["arguments"].rstrip(", "),
-            "approve": "approve_async" if hook.is_async else "approve",
-            "closed": "closed_async" if hook.is_async else "closed",
-            "values": self.pieces["shown"] if plan.shows_values else "None",
-            **attempts.MARKS,
-            **(_ASYNC_GENERATOR if hook.is_async else _GENERATOR),
-        }
-
-    def _seals(self) -> dict[str, bool]:
-        """Return which contents are sealed after the guards have checked them."""
-        site, phases = self.plan.site, self.plan.phases
-        judged = {
-            phase for phase in ("pre", "post", "item")
-            if site.is_sealed
-            and any(not seat.receiver.options.shadow for seat in phases[phase].guard)
-        }  # fmt: skip
-        return {
-            "sealed": "pre" in judged and bool(self.names),
-            "result_sealed": "post" in judged, "item_sealed": "item" in judged,
-        }  # fmt: skip
-
-    @property
-    def name(self) -> str:
-        own = self.hook.body.__name__
-        name = f"call_{own}" if own.isidentifier() else "call_it"
-        return free_name(name, {*self._users_names})
-
-    @property
-    def _users_names(self) -> tuple[str, ...]:
-        return (*self.hook.function_signature.names, *self.hook.settings.hidden)
 
     def compile(self) -> CompiledPlan:
         """Return the plan in compiled form."""
@@ -128,10 +123,10 @@ class Writer(Turns):
         """Return a function that calls only the `pre` guards. It takes the call and the arguments
         that receivers may have as parameters.
         """
-        self.flags |= {"eager", "approver"}
+        self.flags.add("eager")
         is_given_sender = self.plan.site.attribute is not None or self.hook.settings.sender
         own = f"{self.pieces['sender']}, " if is_given_sender else ""
-        turns = self.turns(self.plan.phases["pre"].guard, "weigh")
+        turns = self.turns(self.plan.phases["pre"].guard, "ask")
         run = self._made(self.fill(story.GUARDS_NOW, parts={"guards": turns}, own=own))[1]
         if own:
             return lambda call, values: run(call.sender, *values, call)
@@ -170,12 +165,12 @@ class Writer(Turns):
             given.append(f"sender = {mine(self.hook.settings.sender)}")
         if self.is_in_star:
             given.append(f"first, {self.star} = {self.star}[0], {self.star}[1:]")
-        shown = (name for name in self.hook.settings.read_only if name in self.names)
-        given += [f"{mine(name)} = {self.shown(name, mine(name))}" for name in shown]
+        for name in self.hook.settings.read_only:
+            given += [f"{mine(name)} = {self.shown(name, mine(name))}"] * (name in self.names)
         self.parts |= {
             "given": lines(*given),
             "changes": self.modifiers(phases["pre"].modify, "patch"),
-            "guards": self.turns(phases["pre"].guard, "weigh"),
+            "guards": self.turns(phases["pre"].guard, "ask" if self.has_approver else "weigh"),
             "unaskable": self.turns(self.plan.unaskable, "guard"),
             "looks": self.observers(phases["pre"].observe),
             "inside": self.inside(),
@@ -278,11 +273,10 @@ class Writer(Turns):
         else:
             text = story.AROUND_STREAM_TURN if self.is_stream else story.AROUND_TURN
             call_next = f"recorded(next_{i}, opened_{i})" if self.is_stream else f"next_{i}"
-            asked = self.asked(seat, name, self._receiver(seat), call_next)
+            asked = self.asked(seat, name, self.receiver(seat), call_next)
             parts = {"view": self.view(seat), "resolve": self.resolving(seat)}
             turn = self.fill(text, (), parts, asked=asked, **pieces)
-        more = self.conditions(seat)
-        return self.fill(story.LEVEL, more, {"turn": turn}, **pieces)
+        return self.fill(story.LEVEL, seat.conditions, {"turn": turn}, **pieces)
 
     def _seat_name(self, i: int) -> str:
         seat: Seat = self.plan.phases["around"].modify[i]

@@ -12,8 +12,8 @@ from typing import Final
 
 from .._callables.callables import written
 from .._callables.instructions import is_raised_here
-from .._ground.errors import call_id_of, name_of_class, traceback_of
-from ..exceptions import HookBlocked, HookError
+from .._ground.errors import name_of_class, traceback_of
+from ..exceptions import HookError
 
 INFO: Final = 20
 WARNING: Final = 30
@@ -76,15 +76,6 @@ def is_worded_here(error: BaseException) -> bool:
     traces = list(traces_of(error))
     is_ours = all(is_of_engine(trace.tb_frame.f_code) for trace in traces)
     return is_ours and _is_raised(traces[-1:])
-
-
-def is_refusal_raised(error: BaseException) -> bool:
-    """Return whether code raised a refusal: a `HookBlocked` that it created, or a
-    `PermissionError`. A `HookBlocked` from another call is not a refusal.
-    """
-    if issubclass(type(error), HookBlocked):
-        return call_id_of(error) is None
-    return issubclass(type(error), PermissionError) and _is_raised(list(traces_of(error))[-1:])
 
 
 def is_raised_by(error: BaseException, place: CodeType | str) -> bool:

@@ -5,14 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
-from fnmatch import fnmatchcase
-from inspect import iscoroutinefunction
 from typing import Any
 
 from blinker import NamedSignal
 
-from .._callables.parameters import holds
-from .._ground.errors import did_you_mean
 from .._ground.running_loop import running_task
 from ..exceptions import HookError
 from .order import in_order
@@ -87,7 +83,8 @@ class Sending(NamedSignal):
             HookError: if a `when=` needs an argument that was not sent.
             RuntimeError: if a receiver is a coroutine function and `_async_wrapper` is missing.
         """
-        called = self._callees(sender, kwargs, _async_wrapper, is_async=False)
+        wrap, find = _async_wrapper, self._bus._sender.callees
+        called = find(self, sender, kwargs, wrap, is_async=False)
         return [(function, call(sender, **kwargs)) for function, call in called]
 
     async def send_async(
@@ -102,27 +99,9 @@ class Sending(NamedSignal):
         `_sync_wrapper` converts a plain callable to a coroutine function. Without it, `send_async`
         raises RuntimeError if a connected receiver is a plain callable.
         """
-        called = self._callees(sender, kwargs, _sync_wrapper, is_async=True)
+        wrap, find = _sync_wrapper, self._bus._sender.callees
+        called = find(self, sender, kwargs, wrap, is_async=True)
         return [(function, await call(sender, **kwargs)) for function, call in called]
-
-    def _callees(
-        self, sender: Any, sent: dict[str, Any], wrap: Callable[..., Any] | None, *, is_async: bool
-    ) -> Iterator[tuple[Callable[..., Any], Callable[..., Any]]]:
-        """Yield the receivers of a sender whose `when=` is true, in order. Each is a pair: the
-        receiver, and the function to call for it.
-        """
-        self._was_asked = True
-        for connected, function in self._in_order(sender):
-            if connected.when is not None and not _holds(connected, sent):
-                continue
-            call: Callable[..., Any] = function
-            if iscoroutinefunction(function) is not is_async:
-                if wrap is None:
-                    kind = "non-coroutine" if is_async else "coroutine"
-                    raise RuntimeError(f"Cannot send to a {kind} function.")
-                call = wrap(function)
-            if self._take_turn(connected):
-                yield function, call
 
     def _in_order(self, sender: Any) -> Iterator[tuple[Connected, Callable[..., Any]]]:
         """Yield the receivers that run for a sender in order, without muted receivers."""
@@ -133,34 +112,6 @@ class Sending(NamedSignal):
             for connected in in_order((d, r) for d, r in found if r.role == role):
                 if (function := connected.function) is not None:
                     yield connected, function
-
-    def _take_turn(self, connected: Connected) -> bool:
-        """Record the call of a receiver. Return False if the receiver has `once=True` and was
-        called before.
-        """
-        if connected.options.once:
-            if not connected.claim():
-                return False
-            self._drop(connected)
-        connected.has_fired = True
-        return True
-
-
-def _holds(connected: Connected, sent: dict[str, Any]) -> bool:
-    """Return whether the condition `when=` is true for the arguments that are sent."""
-    when: Any = connected.when
-    if lacking := when.parameters.missing(sent):
-        name, signal = lacking[0], connected.signal.name
-        raise HookError(
-            f"{connected.label} has a when= that needs {name!r}, but {signal} was sent without "
-            f"it{did_you_mean(name, sent)}"
-        )
-    if not callable(when.condition):
-        globs = when.condition.items()
-        return all(fnmatchcase(str(sent[name]), glob) for name, glob in globs)
-    passed = when.parameters.written(sent)
-    args = [sent[name] for key, name in passed if not key]
-    return holds(when.condition(*args, **{key: sent[name] for key, name in passed if key}))
 
 
 def _current_owner() -> object:

@@ -170,7 +170,8 @@ class EventSignal(HookSignal):
     @property
     def listened_kinds(self) -> frozenset[type[Event]]:
         """The kinds of events that have a listener."""
-        return frozenset(kind for kind, emit in self.find_listeners().items() if emit)
+        found = self.find_listeners()
+        return frozenset(filter(found.get, found))
 
     def redacted(self, event: Event) -> Event | None:
         """Return the event after redaction, or None if the redaction failed."""

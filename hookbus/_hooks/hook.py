@@ -26,7 +26,7 @@ _DICT: Final = re.compile(r"\b(?:[dD]ict|(?:Mutable)?Mapping|JSON|TypedDict)\b")
 
 
 class Hook:
-    """A hook: a hookable function (`Hookable`), or a hookspec (`Spec`).
+    """A hook: a hookable function, or a hookspec (`Spec`).
 
     Attributes:
         name: the name of the hook. The names of its signals end with it.
@@ -41,6 +41,9 @@ class Hook:
         parameters: the parameters of the function. is_async, is_stream: whether the function is
             async, and whether it is a generator.
         is_looked_at: whether the hook was compared with all misplaced guards.
+        whole: the class of a stream's last item, if this item contains the whole result and is not
+            passed to the caller. Otherwise None. A replacement for such a result is one item and
+            not an iterable of items.
         seen_dicts: the arguments that were dicts when a plan was created, or that are annotated as
             dicts.
     """
@@ -87,6 +90,8 @@ class Hook:
         self.is_retired = False
         self.parameters = self.routes.parameters
         self.is_async, self.is_stream = "async" in self.kind, "generator" in self.kind
+        whole = getattr(self.body, "__hookbus_whole__", None)
+        self.whole: Any = whole if self.is_stream else None
         self.own_changed = self.routing = object()
         self.routes.give(find=self.find, runs=RunTable().get, own=Unshipped().get)
 
@@ -100,14 +105,6 @@ class Hook:
     def is_alone(self) -> bool:
         """Whether this bus has no other hook with the same name, which this hook could override."""
         return len(self.bus._switchboard.declared(self.name)) == 1
-
-    @property
-    def whole(self) -> Any:
-        """The class of a stream's last item, if this item contains the whole result and is not
-        passed to the caller. Otherwise None. A replacement for such a result is one item and not an
-        iterable of items.
-        """
-        return getattr(self.body, "__hookbus_whole__", None) if self.is_stream else None
 
     # -- how calls find their plan -----------------------------------------------------------------
 
@@ -131,7 +128,8 @@ class Hook:
         """Return the function that runs a call with these values. It takes the arguments of the
         body.
         """
-        raise NotImplementedError
+        run: Run = self.bus._runner.make_run(self, values)
+        return run
 
     def see(self, values: tuple[Any, ...]) -> None:
         """Record the arguments that are dicts by value or annotation. hookbus calls this method

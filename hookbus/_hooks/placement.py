@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from operator import attrgetter
 from types import FunctionType
 from typing import Any
 
@@ -19,7 +18,7 @@ from .identity import (
     hold,
     mro_of,
 )
-from .site import HookSettings, Site
+from .site import Site
 
 
 class Placement:
@@ -142,15 +141,14 @@ def _find_site(hook: Hook, mro: tuple[type, ...], class_mro: tuple[type, ...]) -
         held = list(held_in(line))
         for attribute, each, kind in held:
             if each is hook and kind is not staticmethod and (kind is classmethod) is as_class:
-                # A class method may override a plain one, and vice versa.
-                kin = [
-                    (other, kind is classmethod) for at, other, kind in held
-                    if (at, other.name, other.bus) == (attribute, hook.name, hook.bus)
-                    and kind is not staticmethod
-                ]  # fmt: skip
-                while kin[0][1] is not as_class:
-                    del kin[0]
-                return site_as(hook, attribute, [other for other, _ in kin])
+                kin: list[Hook] = []
+                for at, other, kind in held:
+                    is_kin = (at, other.name, other.bus) == (attribute, hook.name, hook.bus)
+                    # A class method may override a plain one, and vice versa.
+                    is_first = (kind is classmethod) is as_class
+                    if is_kin and kind is not staticmethod and (kin or is_first):
+                        kin.append(other)
+                return site_as(hook, attribute, kin)
     # If a decorator does not set `__wrapped__`, the method below it is found by its name.
     name = hook.body.__qualname__.rpartition(".")[2]
     for cls in (*mro, *class_mro):
@@ -166,25 +164,19 @@ def site_as(hook: Hook, attribute: str | None, kin: list[Hook] | None = None) ->
     """
     kin = kin or [hook]
     is_required = hook.name in hook.bus._switchboard.required
-    settings = [*map(attrgetter("settings"), kin)]
-    return make_site(settings, attribute, kin[0] is hook, is_required)
+    return make_site(kin, attribute, kin[0] is hook, is_required)
 
 
-def make_site(
-    settings: list[HookSettings], attribute: str | None, is_owner: bool, is_required: bool
-) -> Site:
-    """Return the site of a hookable, from its own settings and those of the hookables that it
+def make_site(kin: list[Hook], attribute: str | None, is_owner: bool, is_required: bool) -> Site:
+    """Return the site of a hookable, from the settings of the hookable and of those that it
     overrides.
     """
-
-    def setting(name: str, default: Any) -> Any:
-        for each in settings:
-            if (value := getattr(each, name)) is not None:
-                return value
-        return default
-
-    return Site(
-        attribute, is_owner, setting("require_guard", False) or is_required,
-        setting("on_block", None), setting("sealed", True), setting("passes", ()),
-        setting("identity", None),
-    )  # fmt: skip
+    found: dict[str, Any] = {
+        "require_guard": False, "on_block": None, "sealed": True, "passes": (), "identity": None,
+    }  # fmt: skip
+    for each in reversed(kin):
+        for name in found:
+            if (value := getattr(each.settings, name)) is not None:
+                found[name] = value
+    is_guarded = found.pop("require_guard") or is_required
+    return Site(attribute, is_owner, is_guarded, *found.values())

@@ -9,9 +9,9 @@ import functools
 import inspect
 import keyword
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from inspect import Parameter
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, Final
 
 from .._ground.errors import leave_frame
@@ -253,19 +253,19 @@ def declared(parameters: list[Parameter], mark: Callable[[str], str] = str) -> s
 
 def passed(
     parameters: list[Parameter], mark: Callable[[str], str] = str,
-    value: Callable[[str], str] | None = None,
+    values: Mapping[str, str] = MappingProxyType({}),
 ) -> str:  # fmt: skip
     """Return the source code of the arguments of a call. Each argument is the parameter with its
-    name, or the code that `value` generates.
+    name, or the code in `values`.
     """
     forms: dict[Any, str] = {
         Parameter.VAR_POSITIONAL: "*{1}", Parameter.VAR_KEYWORD: "**{1}",
         Parameter.KEYWORD_ONLY: "{0}={1}",
     }  # fmt: skip
-    value = value or mark
-    return ", ".join(
-        forms.get(p.kind, "{1}").format(mark(p.name), value(p.name)) for p in parameters
-    )
+    marked = [(p, mark(p.name)) for p in parameters]
+    return ", ".join([
+        forms.get(p.kind, "{1}").format(name, values.get(p.name, name)) for p, name in marked
+    ])  # fmt: skip
 
 
 def free_name(name: str, taken: set[str]) -> str:

@@ -131,8 +131,7 @@ def inherited(hook: Hook, site: Site, sender: Any) -> tuple[Site, list[Any]]:
     if site.attribute is None:
         statics = [each for each, _ in kin]
         senders += line[:-1] if any(not is_static for _, is_static in kin) else ()
-    settings = [each.settings for each in (hook, *statics)]
-    made = make_site(settings, site.attribute, site.is_owner, site.is_guarded)
+    made = make_site([hook, *statics], site.attribute, site.is_owner, site.is_guarded)
     return site._replace(
         is_guarded=made.is_guarded, on_block=site.on_block or made.on_block
     ), senders

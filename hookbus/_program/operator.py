@@ -65,8 +65,13 @@ class Operator:
         return None
 
     def prepare(self, shadow: Iterable[str], require_guard: Iterable[str]) -> None:
-        """Put guards with these names in shadow mode, and require a guard for these hooks. See
-        `Bus._operate`.
+        """Set shadowed guards and required guards before a program runs. Both settings also apply
+        to later connections and hooks.
+
+        Args:
+            shadow: the names of guards that run without blocking. The setting has no effect on a
+                locked guard.
+            require_guard: the names of hooks whose calls are blocked if no guard covers them.
         """
         for name in shadow:
             self._set(name, "shadow")

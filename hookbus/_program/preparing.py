@@ -26,7 +26,7 @@ def prepare(settings: Settings, *, plugins: Sequence[str] = (), adapters: str = 
         HookError: if a setting cannot be applied, because a program must not run without its
             guards.
     """
-    default_bus._operate(shadow=settings.shadow, require_guard=settings.require_guard)
+    default_bus._operator.prepare(settings.shadow, settings.require_guard)
     more = [name.strip() for name in adapters.split(",") if name.strip()]
     for name in dict.fromkeys((*settings.adapters, *more)):
         _install(name)

@@ -10,8 +10,9 @@ from .. import modes
 from .._callables.parameters import run_without_waiting
 from .._calls.plan import Plan, Seat
 from .._calls.text import story
-from .._calls.turns import lines
+from .._calls.turns import TAKES, lines
 from .._calls.writer import Writer
+from .._connections.phases import EXTRA_NAMES
 from .asking import NOT_ASKED, Asking, answered, answers_at_once, ask
 
 ASKED: Final = """
@@ -64,6 +65,11 @@ class QuestionWriter(Writer):
     def __init__(self, plan: Plan, seats: Any, *, has_round: bool = False) -> None:
         super().__init__(plan)
         self._seats = seats
+        # A question names its own arguments: an argument named `ctx` is just that argument.
+        self.offered = {
+            phase: tuple(name for name in names if name not in self.names)
+            for phase, names in EXTRA_NAMES.items()
+        }
         spec: Any = plan.hook
         self._mode = spec.rules.mode
         is_kept = has_round or bool(spec.open_scopes) or spec.rules.is_historic
@@ -90,20 +96,14 @@ class QuestionWriter(Writer):
             turns = {"turns": self.turns(answers, "wait")}
             pieces = {"call": self.call, "noted": "None", "take": "answered"}
             return lines("result = None", self.fill(story.OBSERVERS, {"beside"}, turns, **pieces))
-        empty, _ = _WRITTEN_OUT[id(self._mode)]
+        empty, take = _WRITTEN_OUT[id(self._mode)]
+        self.takes = {**TAKES, "answer": take}
         after = "if result is not None: break" if self._mode is modes.firstresult else ""
         turns = {"turns": self.turns(answers, "answer", after)}
         return self.fill(ASKED, parts=turns, empty=empty)
 
-    def taking(self, kind: str) -> str:
-        return _WRITTEN_OUT[id(self._mode)][1] if kind == "answer" else super().taking(kind)
-
     def is_beside(self, seat: Seat) -> bool:
         return self._is_beside if seat in self.plan.answers else super().is_beside(seat)
-
-    def offered(self, seat: Seat) -> tuple[str, ...]:
-        # A question names its own arguments: an argument named `ctx` is just that argument.
-        return tuple(name for name in super().offered(seat) if name not in self.names)
 
     def _led(self) -> str:
         self.tools |= {
@@ -124,5 +124,4 @@ class QuestionWriter(Writer):
             asked = self.asked(seat, "seat", "receiver")
         pieces = {"seat": "seat", "asked": asked, "condition": self.condition(seat, "seat")}
         _, alone = self._made(self.fill(ALONE, (), parts, **pieces))
-        is_weak = self.holding(seat) == "weak"
-        return partial(alone, seat, None if is_weak else seat.receiver.function)
+        return partial(alone, seat, None if seat.holding == "weak" else seat.receiver.function)

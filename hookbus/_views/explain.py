@@ -5,6 +5,7 @@ generated code.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, Final, overload
 
 import attrs
@@ -238,7 +239,7 @@ def _named(value: Any) -> str:
 
 
 def _rows(plan: Plan) -> Iterator[Row]:
-    phases = [(name, tuple(phase)) for name, phase in plan.phases.items()]
+    phases = [(name, (*chain(*phase),)) for name, phase in plan.phases.items()]
     phases.insert(2, (ANSWER, plan.answers))  # these run inside the arounds
     for phase, seats in (*phases, *((s.phase, (s,)) for s in plan.unaskable)):
         for position, seat in enumerate(seats, 1):

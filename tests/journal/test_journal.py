@@ -150,7 +150,7 @@ def test_detached_closed_or_attached_twice_it_hears_what_it_should(path, bank):
     assert len(list(journal.records())) == 2
     detach()
     bank.pay("ada")
-    assert len(list(journal.records())) == 2 and not bank.bus._is_observed
+    assert len(list(journal.records())) == 2 and not bank.bus._switchboard.is_observed
     journal.attach(bank.bus)
     journal.close()
     journal.close()
@@ -238,7 +238,7 @@ def test_the_end_of_the_program_writes_what_waits_and_what_comes_later(path):
 def test_a_program_is_given_a_journal_by_the_environment_or_told_why_not(path, tmp_path):
     code = """
         from hookbus import default_bus, hookable
-        assert default_bus._is_observed
+        assert default_bus._switchboard.is_observed
         @hookable
         def nap(): return 1
         nap()

@@ -33,7 +33,8 @@ def hook_tools(patches: Patches, bus: Bus, module: Any) -> None:
     stock = inspect.unwrap(module.Toolkit.call_tool_function)
 
     def is_listened_to(tool: Any) -> bool:
-        return bus._is_observed or any(each._has_shared or each._has_own(tool) for each in signals)
+        is_connected = any(each._has_shared or each._has_own(tool) for each in signals)
+        return is_connected or bus._switchboard.is_observed
 
     @functools.wraps(stock)
     async def call_tool_function(toolkit: Any, tool_call: Any) -> Any:

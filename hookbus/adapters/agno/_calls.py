@@ -298,6 +298,6 @@ def connect(registry: Registry, function: Any, on_error: str | None) -> None:
 
 def is_listened_to(bus: Bus, signals: list[Any], owner: Any) -> bool:
     """Return whether a call has receivers or listeners other than the owner's own hooks."""
-    return bus._is_observed or any(
+    return bus._switchboard.is_observed or any(
         signal._has_shared or signal._has_own(owner) for signal in signals
     )

@@ -54,7 +54,9 @@ class Listeners:
     def is_quiet(self) -> bool:
         """Return whether a call has no receivers or listeners except Bub's own implementations."""
         bus = self._bus
-        if bus._is_observed or bus.timeout is not None or self._where_own._count != self.own:
+        if bus._switchboard.is_observed or bus.timeout is not None:
+            return False
+        if self._where_own._count != self.own:
             return False
         is_heard = any(signal._count for signal in self._others)
         return not (is_heard or self._where_own._muted_by)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from .._calls.plan import Seat
 from .._connections.failures import WARNING, log
 from .._ground.errors import article
-from .plan import Seat
 
 _LONGEST_KEY: Final = 40
 _DEEPEST: Final = 8
@@ -69,12 +69,11 @@ def _key(key: object) -> str:
 
 
 def note_bool(seat: Seat, before: Any) -> None:
-    """Record that a receiver without a role replaced a result with a bool, although the result was
-    not a bool.
+    """Record that a receiver without a role replaced a result, which was not a bool, with a bool.
     """
-    receiver, kind = seat.receiver, type(before)
-    if kind is not bool and receiver.options.role is None and receiver.role == "modify":
-        had = "None" if before is None else article(kind.__name__)
+    receiver = seat.receiver
+    if receiver.options.role is None and receiver.role == "modify":
+        had = "None" if before is None else article(type(before).__name__)
         verdict = "return Block(reason) and connect it with role='guard'"
         receiver.remark(
             f"replaced {had} by a bool: to judge it, {verdict}; to replace it, write "

@@ -1,0 +1,1 @@
+"""Advice on probable mistakes of receivers: lost keys, slow guards, and misuse of hookbus."""

@@ -1,0 +1,74 @@
+"""Advice never affects a call, even if its package cannot be loaded."""
+
+import sys
+
+import pytest
+
+from hookbus import Bus, HookBlocked, hookable
+
+
+@pytest.fixture(autouse=True, params=[ImportError, OSError, RecursionError])
+def missing(request, monkeypatch):
+    """The package cannot be loaded, for example because no file descriptor is left."""
+
+    class Broken:
+        def find_spec(self, name, path=None, target=None):
+            if name.startswith("hookbus._advice"):
+                raise request.param("out of order")
+
+    for name in [name for name in sys.modules if name.startswith("hookbus._advice")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Broken(), *sys.meta_path])
+
+
+@pytest.fixture
+def bus():
+    return Bus()
+
+
+@pytest.fixture
+def search(bus):
+    @hookable("search", bus=bus)
+    def search(options):
+        return dict(options)
+
+    return search
+
+
+def test_an_observer_that_misuses_hookbus_does_not_affect_the_call(bus, search):
+    @bus.signal("pre_search").connect_via(role="observe")
+    def look(search, ctx):
+        ctx.kwargs["options"] = {}
+
+    assert search({"limit": 3}) == {"limit": 3}
+
+
+def test_a_guard_that_raises_a_refusal_blocks(bus, search):
+    @bus.signal("pre_search").connect_via(role="guard")
+    def refuse(search):
+        raise PermissionError("secret")
+
+    with pytest.raises(HookBlocked, match="guard failed: PermissionError"):
+        search({})
+
+
+def test_a_guard_that_raises_something_that_is_not_an_exception_blocks(bus, search):
+    @bus.signal("pre_search").connect_via(role="guard")
+    def refuse(search):
+        raise "no"
+
+    with pytest.raises(HookBlocked, match="guard failed: TypeError"):
+        search({})
+
+
+def test_a_result_that_is_replaced_by_a_bool_is_replaced(bus, search):
+    bus.signal("post_search").connect(lambda search, result: False)
+    assert search({"limit": 3}) is False
+
+
+def test_an_around_that_drops_a_key_drops_it(bus, search):
+    @bus.signal("around_search").connect_via()
+    def around(search, call_next):
+        return call_next(options={"page": 2})
+
+    assert search({"limit": 3}) == {"page": 2}
