@@ -21,7 +21,7 @@ from .exceptions import HookError
 if TYPE_CHECKING:
     from ._advice.advice import Advice
     from ._background.running import BackgroundTasks
-    from ._calls.runner import Runner
+    from ._calls.writer import Runner
     from ._checks.checks import Checks
     from ._marks.globs import Globs
     from ._outgoing.redaction import Redaction
@@ -53,7 +53,7 @@ class Bus:
     values: bool
 
     _advice: Port[Advice] = Port("hookbus._advice.advice", "Advice")
-    _runner: Port[Runner] = Port("hookbus._calls.runner", "Runner")
+    _runner: Port[Runner] = Port("hookbus._calls.writer", "Runner")
     _background: Port[BackgroundTasks] = Port("hookbus._background.starting", "Background")
     _checks: Port[Checks] = Port("hookbus._checks.checks", "Checks")
     _operator: Port[Operator] = Port("hookbus._program.operator", "Operator")

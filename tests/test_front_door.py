@@ -184,7 +184,7 @@ def test_a_first_hooked_call_loads_neither_asyncio_nor_futures_nor_logging():
         reply = hookbus.hookable("reply")(lambda message: message)
         hookbus.signal("pre_reply").connect(lambda sender, message: None)
         heavy = {"asyncio", "concurrent", "logging"} & (set(sys.modules) - known)
-        print(reply("hi"), "hookbus._calls.runner" in sys.modules, heavy)
+        print(reply("hi"), "hookbus._calls.writer" in sys.modules, heavy)
     """
     said = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True

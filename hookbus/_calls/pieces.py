@@ -1,17 +1,20 @@
 """Generate the call to a receiver: its arguments, its deadline, an `await` if necessary, and the
-reference to the receiver.
+reference to the receiver, which records its first call without overhead for later calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from types import FunctionType
 from typing import Any, Final
 
 from .._connections.phases import ANSWER, EXTRA_NAMES
-from .._hooks.shell import declared, passed
-from .first import FirstCall
+from .._hooks.shell import HIDDEN, declared, passed
 from .plan import Plan, Seat
 from .text import MINE, fill
+
+globals().update(HIDDEN)  # `FirstCall` has the parameters of the compiled function
 
 _VALUE: Final = f"{MINE}{{0}}, "
 _ITEM: Final = f"{{0!r}}: {MINE}{{0}}"
@@ -203,8 +206,10 @@ class Pieces:
             "result": result, "error": error, "item": "item", "call_next": call_next,
             "baggage": "baggage()",
         }  # fmt: skip
-        values = {name: mine(name) for name in self.names}
-        return values | {name: facts_by_name[name] for name in self.offered[seat.phase]}
+        values = dict(zip(self.names, map(mine, self.names)))
+        for name in self.offered[seat.phase]:
+            values[name] = facts_by_name[name]
+        return values
 
     def view(self, seat: Seat) -> str:
         """Generate the read-only view of the arguments for a receiver with the parameter `ctx`."""
@@ -246,3 +251,41 @@ class Pieces:
         if seat.holding == "own":
             function = function.__func__
         return function if seat.receiver.has_fired else FirstCall(seat, function)
+
+
+class FirstCall:
+    """A placeholder for a receiver until its first call. The first call is recorded, and the
+    receiver then replaces the placeholder.
+
+    Attributes:
+        places: the compiled functions whose globals contain the placeholder, each with the name,
+            and for the list with this name, with the index.
+    """
+
+    def __init__(self, seat: Seat, function: Callable[..., Any]) -> None:
+        self.seat, self.function = seat, function
+        self.places: list[tuple[weakref.ref[FunctionType], str, int | None]] = []
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        self.seat.receiver.has_fired = True
+        for reference, name, index in self.places:
+            if (run := reference()) is not None:
+                if index is None:
+                    run.__globals__[name] = self.function
+                else:
+                    run.__globals__[name][index] = self.seat, self.function
+                del run
+        return self.function(*args, **kwargs)
+
+
+def stand_in(run: FunctionType) -> None:
+    """Find the placeholders in a compiled function, and record their positions."""
+    # A weak reference, so that the function is freed with its owner and not by a later collection.
+    reference = weakref.ref(run)
+    for name, value in run.__globals__.items():
+        if type(value) is FirstCall:
+            value.places.append((reference, name, None))
+        elif type(value) is list and name.startswith("many"):
+            for index, (_, each) in enumerate(value):
+                if type(each) is FirstCall:
+                    each.places.append((reference, name, index))

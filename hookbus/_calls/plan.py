@@ -107,8 +107,12 @@ class Plan:
 NO_PHASE: Final = Phase()
 
 
-def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
-    """Determine the receivers that run for this sender. A class represents any of its instances."""
+def build_plan(hook: Hook, site: Site, sender: Any, *, is_late: bool = False) -> Plan:
+    """Determine the receivers that run for this sender. A class represents any of its instances.
+
+    Args:
+        is_late: whether the call has begun already. Then `require_guard=True` has been checked.
+    """
     bus = hook.bus
     more: list[Any] = []
     if site.attribute is None or not (hook.is_alone and site.is_owner):
@@ -124,9 +128,9 @@ def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
         phases["post"] = phases["post"]._replace(guard=())
     else:
         phases["item"] = NO_PHASE
-    if site.is_guarded and not any(seat.receiver.binds for seat in phases["pre"].guard):
-        guards = *phases["pre"].guard, _closing_seat(hook)
-        phases["pre"] = phases["pre"]._replace(guard=guards)
+    guards = phases["pre"].guard
+    if site.is_guarded and not is_late and not any(seat.receiver.binds for seat in guards):
+        phases["pre"] = phases["pre"]._replace(guard=(*guards, _closing_seat(hook)))
     signature = hook.method_signature if is_method else hook.function_signature
     listened_kinds = bus.events.listened_kinds
     return Plan(

@@ -1,4 +1,6 @@
-"""Generate the function that runs the calls of a plan from the templates in `story`."""
+"""Generate the function that runs the calls of a plan from the templates in `story`. It is compiled
+at the first call of a sender, and cached until connections change.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,20 @@ from typing import Any, Final, NamedTuple
 import attrs
 
 from .. import events
+from .._connections.failures import WARNING, log
+from .._connections.senders import own_class
+from .._hooks.hook import Hook
+from .._hooks.placement import Placement
 from .._hooks.shell import compiled, free_name
+from .._hooks.site import Site
 from . import attempts
+from .arounds import Arounds
 from .context import Call
-from .first import FirstCall, stand_in
-from .pieces import mine
-from .plan import NO_PHASE, Phase, Plan, Seat, build_plan
+from .pieces import FirstCall, mine, stand_in
+from .plan import NO_PHASE, Phase, Plan, build_plan
 from .text import own_code, sealed, story
 from .tools import TOOLS
-from .turns import Turns, lines
+from .turns import lines
 
 _GENERATOR: Final = {"send": "send", "throw": "throw", "close": "close", "stop": "StopIteration"}
 _ASYNC_GENERATOR: Final = {
@@ -41,13 +48,12 @@ class CompiledPlan(NamedTuple):
     named: dict[str, Any]
 
 
-class Writer(Turns):
+class Writer(Arounds):
     """Generates the code of one plan."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
-        hook = plan.hook
-        self.is_stream, self.count = hook.is_stream, len(plan.phases["around"].modify)
+        hook, self.count = plan.hook, len(plan.phases["around"].modify)
         found = self._conditions()
         self.flags |= set(compress(found, found.values()))
         if "hears_invoked" in self.flags:
@@ -157,6 +163,16 @@ class Writer(Turns):
         stand_in(run)
         return source, run
 
+    @cached_property
+    def _nested(self) -> Callable[..., Any]:
+        """The function that creates the arounds of an attempt that patches or repeats. The function
+        is compiled once.
+        """
+        self.flags.add("nested")
+        nexts = "(" + "".join(f"next_{i}, " for i in range(self.count)) + ")"
+        text = self.fill(story.NEST, parts={"arounds": self.functions()}, nexts=nexts)
+        return self._made(text)[1]
+
     # -- the parts ---------------------------------------------------------------------------------
 
     def _write_parts(self) -> None:
@@ -178,7 +194,7 @@ class Writer(Turns):
                 self.modifiers(phases["error"].modify, "rescue"),
                 self.observers(phases["error"].observe, "raised"),
             ),
-            "items": self._items(),
+            "items": self._items() if any(phases["item"]) else "",
             "post": lines(
                 self.modifiers(phases["post"].modify, "post"),
                 *self._judged("result", "post"),
@@ -186,7 +202,7 @@ class Writer(Turns):
             "final": self.observers(phases["finally"].observe, "leaving") or "pass",
         }
         if self.count:
-            self.parts |= {"level": self._levels[0], "arounds": self._functions()}
+            self.parts |= {"level": self.levels[0], "arounds": self.functions()}
         self.pieces["source"] = "outermost()" if self.count else self.pieces["body"]
 
     def inside(self) -> str:
@@ -210,8 +226,6 @@ class Writer(Turns):
 
     def _items(self) -> str:
         item = self.plan.phases["item"]
-        if not any(item):
-            return ""
         turns = lines(*self._judged("item", "item"))
         current = self.fill("if call.arguments is not None: {rebound}call.arguments  #? around")
         if not item.modify:
@@ -222,76 +236,61 @@ class Writer(Turns):
             current, f"{count}dropped = False", self.modifiers(item.modify, "item"), skip, turns
         )
 
-    # -- arounds -----------------------------------------------------------------------------------
-
-    def _functions(self) -> str:
-        """Generate the `call_next` of each around, the innermost first."""
-        return lines(*(self._next(i) for i in reversed(range(self.count))))
-
-    @cached_property
-    def _nested(self) -> Callable[..., Any]:
-        """The function that creates the arounds of an attempt that patches or repeats. The function
-        is compiled once.
-        """
-        self.flags.add("nested")
-        nexts = "(" + "".join(f"next_{i}, " for i in range(self.count)) + ")"
-        text = self.fill(story.NEST, parts={"arounds": self._functions()}, nexts=nexts)
-        return self._made(text)[1]
-
-    @cached_property
-    def _levels(self) -> list[str]:
-        """The code of the calls to the arounds. A repeated attempt uses the same code."""
-        return [self._level(i) for i in range(self.count)]
-
-    def _late(self, i: int) -> str:
-        """Generate the condition that around number `i`, or an around outside it, has ended."""
-        ended = [f"mark_{j} >= {attempts.ENDED}" for j in range(i + 1)]
-        return " or ".join([*ended, "late()"] if "nested" in self.flags else ended)
-
-    def _next(self, i: int) -> str:
-        """Generate the `call_next` of around number `i`."""
-        changed, shut, result = f"mark_{i}, mark_{i + 1}", " or call.is_over", "answer"
-        pieces: dict[str, Any] = {"i": i, "seat": self._seat_name(i), "late": self._late(i)}
-        if i == self.count - 1:
-            edited = self.flags >= {"nested", "approver"}
-            changed, result = f"mark_{i}", "result"
-            changed += f", {self.pieces['params']}" if edited and self.names else ""
-            late = self._late(i - 1)
-            shut = " or call.is_over or call.blocked is not None" + (f" or {late}" if late else "")
-            deeper = self.fill(story.INNERMOST, **pieces)
-        else:
-            deeper = self.fill(story.DEEPER, parts={"level": self._levels[i + 1]}, i=i, j=i + 1)
-        pieces |= {"changed": changed, "shut": shut, "result": result}
-        return self.fill(story.NEXT, parts={"deeper": deeper}, **pieces)
-
-    def _level(self, i: int) -> str:
-        """Generate the call to around number `i`."""
-        seat, name = self.plan.phases["around"].modify[i], self._seat_name(i)
-        pieces: dict[str, Any] = {"i": i, "seat": name, "condition": self.condition(seat, name)}
-        if seat.problem is not None:
-            turn = f"raise_problem({name})"
-        else:
-            text = story.AROUND_STREAM_TURN if self.is_stream else story.AROUND_TURN
-            call_next = f"recorded(next_{i}, opened_{i})" if self.is_stream else f"next_{i}"
-            asked = self.asked(seat, name, self.receiver(seat), call_next)
-            parts = {"view": self.view(seat), "resolve": self.resolving(seat)}
-            turn = self.fill(text, (), parts, asked=asked, **pieces)
-        return self.fill(story.LEVEL, seat.conditions, {"turn": turn}, **pieces)
-
-    def _seat_name(self, i: int) -> str:
-        seat: Seat = self.plan.phases["around"].modify[i]
-        name = f"around{i}"
-        self.given[name] = seat
-        return name
-
-
 def _guards_now(plan: Plan, call: Call, judged: set[Any]) -> Callable[[tuple[Any, ...]], Any]:
     """Return a function that calls the guards that are connected now for a plan's sender, except
     guards that have already checked the call. The function takes the arguments, and returns the
     approval that these guards require. If the hook is async, it returns an awaitable.
     """
-    # Whether the call has any guard at all was decided when it was made.
-    now = build_plan(plan.hook, plan.site._replace(is_guarded=False), call.sender)
+    now = build_plan(plan.hook, plan.site, call.sender, is_late=True)
     guards = tuple(seat for seat in now.phases["pre"].guard if seat.receiver not in judged)
     phases = {**dict.fromkeys(now.phases, NO_PHASE), "pre": Phase(guard=guards)}
     return partial(Writer(attrs.evolve(now, phases=phases, unaskable=())).guards(), call)
+
+
+def compile_plan(hook: Hook, site: Site, sender: Any) -> tuple[Plan, CompiledPlan | None]:
+    """Return the plan of a sender and the function that runs its calls. The function is None if
+    there are no receivers.
+    """
+    plan = build_plan(hook, site, sender)
+    is_empty = not plan.listened_kinds and not plan.seats()
+    return plan, None if is_empty else Writer(plan).compile()
+
+
+class Runner:
+    """Finds the functions that run the calls of one bus."""
+
+    def __init__(self, bus: Any) -> None:
+        self._bus, self._board = bus, bus._switchboard
+
+    def make_run(self, hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
+        """Return the function that runs a call with these values, and cache the function for
+        similar calls.
+        """
+        if not hook.is_looked_at:
+            self._bus._checks.report_misplaced(hook)
+        place = Placement(hook, values)  # created before reading anything that the plan depends on
+        run = hook.body
+        hook.see(values)
+        if place.site.is_owner:
+            for other in place.below():
+                self._board.discard_plans(other)
+            plan, compiled = compile_plan(hook, place.site, place.sender)
+            self._meet(plan, place.sender)
+            run = run if compiled is None else compiled.run
+        place.keep(run)
+        return run
+
+    def _meet(self, plan: Plan, sender: Any) -> None:
+        """Record that these receivers take part in a call. For the first receiver that can block,
+        log the overrides whose calls bypass it.
+        """
+        closing = None
+        for seat in plan.seats():
+            seat.receiver.is_met = True
+            if closing is None and seat.receiver.on_error == "block":
+                closing = seat.receiver
+        if closing is not None and plan.site.attribute is not None:
+            cls, name = own_class(sender), plan.hook.name
+            if name not in self._board.look_at(cls):
+                say = partial(log, WARNING)
+                self._bus._checks.report_overrides(closing, name, [cls], say)

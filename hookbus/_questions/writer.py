@@ -10,7 +10,7 @@ from .. import modes
 from .._callables.parameters import run_without_waiting
 from .._calls.plan import Plan, Seat
 from .._calls.text import story
-from .._calls.turns import TAKES, lines
+from .._calls.turns import lines
 from .._calls.writer import Writer
 from .._connections.phases import EXTRA_NAMES
 from .asking import NOT_ASKED, Asking, answered, answers_at_once, ask
@@ -97,7 +97,7 @@ class QuestionWriter(Writer):
             pieces = {"call": self.call, "noted": "None", "take": "answered"}
             return lines("result = None", self.fill(story.OBSERVERS, {"beside"}, turns, **pieces))
         empty, take = _WRITTEN_OUT[id(self._mode)]
-        self.takes = {**TAKES, "answer": take}
+        self.takes = {**self.takes, "answer": take}
         after = "if result is not None: break" if self._mode is modes.firstresult else ""
         turns = {"turns": self.turns(answers, "answer", after)}
         return self.fill(ASKED, parts=turns, empty=empty)

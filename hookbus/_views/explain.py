@@ -13,8 +13,7 @@ import attrs
 from .._bus import Bus, default_bus
 from .._callables.callables import layers, name_of, place_of, written
 from .._calls.plan import Plan, Seat
-from .._calls.runner import compile_plan
-from .._calls.writer import CompiledPlan
+from .._calls.writer import CompiledPlan, compile_plan
 from .._connections.phases import ANSWER
 from .._connections.receiver import Connected
 from .._connections.senders import describe

@@ -58,6 +58,38 @@ def test_a_call_whose_approver_is_set_or_removed_meanwhile_is_blocked(bank, bus,
     assert "no approver is configured" in blocked(bank, "bob", 500).reason
 
 
+@pytest.mark.parametrize("is_inherited", [False, True])
+def test_require_guard_counts_a_guard_that_asked_and_was_disconnected_while_a_person_decided(
+    bus, is_inherited
+):
+    class Base:
+        @hookable("work", bus=bus, require_guard=True)
+        async def work(self):
+            return "done"
+
+    class Derived(Base):
+        @hookable("work", bus=bus)
+        async def work(self):
+            return await super().work()
+
+    agent = (Derived if is_inherited else Base)()
+    signal = bus.signal("pre_work")
+
+    def careful(me):
+        return Ask("go?")
+
+    @bus.approver
+    async def ada(request):
+        await asyncio.sleep(0)
+        signal.disconnect(careful)
+        return Approved("ada")
+
+    signal.connect(careful, role="guard")
+    assert asyncio.run(agent.work()) == "done"
+    with pytest.raises(HookBlocked, match="no guard covers this call"):
+        asyncio.run(agent.work())
+
+
 def test_a_yes_lets_the_call_through_once(bank, bus, asks):
     shown = []
 
