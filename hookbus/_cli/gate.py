@@ -254,7 +254,7 @@ def serve(*, where: GateFile = GateFile()) -> None:
     """
     file = where.file
     from ..gate import _hook as hook
-    from ..gate._boot import lock
+    from ..gate._lock import lock
     from ..gate._server import serve as run
 
     try:

@@ -78,11 +78,18 @@ def read_toml(file: Path) -> tuple[dict[str, Any], os.stat_result]:
 
 def _read(file: Path) -> tuple[bytes, os.stat_result]:
     try:
-        with file.open("rb") as opened:
+        with open(file, "rb", opener=_open_at_once) as opened:
             status = os.fstat(opened.fileno())  # of the open file, even if it is replaced
+            if not stat.S_ISREG(status.st_mode):
+                raise HookError(f"{file} cannot be read: it is not a regular file")
             return opened.read(), status
     except OSError as error:
         raise HookError(f"{file} cannot be read: {error.strerror}") from None
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file without waiting for a program that writes to it, as a named pipe would."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def check_trust(file: Path, status: os.stat_result) -> None:

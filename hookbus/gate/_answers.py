@@ -56,6 +56,11 @@ def hand_on(question: str) -> Answer:
     return _hook_output("PreToolUse", permissionDecision="ask", permissionDecisionReason=question)
 
 
+_DEEPEST_OF_CODEX: Final = 100
+"""The depth to which arguments may be nested. The JSON parser of Codex refuses more than 127
+levels, including those of the answer around the arguments.
+"""
+
 _CHANGED: Final[Mapping[str, Callable[[Mapping[str, Any]], Any]]] = {
     "cursor": lambda arguments: {"permission": "allow", "updated_input": arguments},
     "copilot": lambda arguments: {"modifiedArgs": arguments},
@@ -100,8 +105,25 @@ def _let_run_in_codex(
             arguments, is_changed = {**arguments, "command": with_closed_stdin(command)}, True
     if not is_changed:
         return GOES_ON
+    if not _is_readable_by_codex(arguments):
+        return refuse(event, _explain_refusal(event, "cannot read the new ones"))
     # Without "allow" Codex runs the arguments that the model sent.
     return _hook_output("PreToolUse", permissionDecision="allow", updatedInput=arguments)
+
+
+def _is_readable_by_codex(value: Any, depth: int = _DEEPEST_OF_CODEX) -> bool:
+    """Return whether Codex can parse a value in an answer. If Codex cannot parse an answer, it
+    ignores it, and runs the arguments that the model sent.
+    """
+    if isinstance(value, str):
+        return not any("\ud800" <= each <= "\udfff" for each in value)
+    if isinstance(value, Mapping):
+        inner = [*map(str, value), *value.values()]
+    elif isinstance(value, (list, tuple)):
+        inner = [*value]
+    else:
+        return True
+    return depth > 0 and all(_is_readable_by_codex(each, depth - 1) for each in inner)
 
 
 def _explain_refusal(event: Event, why: str) -> str:

@@ -9,23 +9,6 @@ from typing import Any
 MOST_LOGGED = 1 << 20
 
 
-def lock(base: str) -> int | None:
-    """Lock a file and return the open file, or return None if another process has locked it.
-
-    Args:
-        base: the path of the files of the server, without its extension.
-    """
-    import fcntl
-
-    number = os.open(f"{base}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(number)
-        return None
-    return number
-
-
 def load(name: str, path: str, **more: Any) -> Any:
     """Import a module from a file without changing `sys.path`."""
     spec = importlib.util.spec_from_file_location(name, path, **more)
@@ -49,8 +32,10 @@ def set_environment() -> None:
     os.environ.update(HOME=user.pw_dir, USER=user.pw_name, LOGNAME=user.pw_name)
 
 
-def main(settings: str) -> None:
-    """Serve until the server has been idle for a certain time."""
+def main(settings: str) -> int:
+    """Serve until the server has been idle for a certain time. Return the exit code, which says
+    that the server was not needed any longer.
+    """
     os.umask(0o077)
     os.closerange(3, 4096)  # what the agent left open
     if os.fstat(2).st_size > MOST_LOGGED:
@@ -59,16 +44,17 @@ def main(settings: str) -> None:
     hook = load("_hookbus_gate_hook", os.path.join(here, "_hook.py"))
     os.chdir("/")
     set_environment()
-    locked = lock(hook.place(settings))
+    locked = load("_hookbus_gate_lock", os.path.join(here, "_lock.py")).lock(hook.place(settings))
     if locked is None:
-        return
+        return int(hook.ENDED)
     # The hookbus that this file belongs to, whatever else is installed.
     package = os.path.dirname(here)
     load("hookbus", os.path.join(package, "__init__.py"), submodule_search_locations=[package])
     from hookbus.gate._server import serve
 
     serve(settings, locked)
+    return int(hook.ENDED)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    sys.exit(main(sys.argv[1]))

@@ -70,7 +70,18 @@ def paths_in(patch: str) -> list[str]:
 
 
 def _has_control_character(line: str) -> bool:
-    return any(unicodedata.category(each) in ("Cc", "Zl", "Zp") for each in line)
+    """Return whether a line has a character that ends lines or is removed around paths in some
+    languages. JavaScript removes a byte order mark.
+    """
+    return "\ufeff" in line or any(
+        unicodedata.category(each) in ("Cc", "Zl", "Zp") for each in line
+    )
+
+
+def paths_named(text: str) -> list[str]:
+    """Return the paths in all lines of a command that begin as the headers of a patch do."""
+    lines = text.split("\n") if "*** " in text else []
+    return [found[1] for found in map(_FILE.fullmatch, map(str.strip, lines)) if found]
 
 
 def is_patch(command: str) -> bool:

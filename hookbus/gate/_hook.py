@@ -18,8 +18,9 @@ FILE = f"{__file__[:-8]}hook.py"
 change."""
 
 GO, REFUSED = 77, 78
+ENDED = 75  # a server that another one replaces
 MOST_BYTES = 64 << 20
-PAUSE_SECONDS = 0.01
+PAUSE_SECONDS, RESTART_SECONDS = 0.01, 1.0
 _SIGNALS = _signal.SIGALRM, _signal.SIGTERM, _signal.SIGINT, _signal.SIGHUP
 
 GUARDED = (
@@ -166,24 +167,19 @@ def ask(agent: str, settings: str, seconds: float, event: str, given: bytes) -> 
     words = [sys.executable, settings, agent, event, str(seconds)]
     head = b"\0".join([*map(encode, words), *variables])
     request = b"hookbus gate 1 %d %d\n" % (len(head), len(given)) + head + given
-    path, server = place(settings) + ".sock", 0
+    path, server, restart = place(settings) + ".sock", 0, 0.0
     while True:
         connection = connect(path)
         answer = None if connection is None else _exchange(connection, request)
         if answer is not None:
             return answer
-        if connection is None and not server:
-            server = start(settings)
-        elif server and _has_failed(server):
+        if connection is None and not server and time.monotonic() >= restart:
+            server, restart = start(settings), time.monotonic() + RESTART_SECONDS
+        ended, status = posix.waitpid(server, posix.WNOHANG) if server else (0, 0)
+        if ended and status != ENDED << 8:
             raise Closed(f"the server did not start; {path[:-5]}.log says why")
+        server = 0 if ended else server
         time.sleep(PAUSE_SECONDS)
-
-
-def _has_failed(server: int) -> bool:
-    try:
-        return posix.waitpid(server, posix.WNOHANG)[1] != 0
-    except ChildProcessError:  # it ended well before, because another one runs
-        return False
 
 
 def _exchange(connection: _socket.socket, request: bytes) -> Answer | None:

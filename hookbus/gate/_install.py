@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
 import subprocess
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -24,8 +27,12 @@ from ._entries import (
     remove_ours,
 )
 from ._files import file_of, read_bytes, read_contents, remove_file, write_json, write_text
+from ._lock import find_holder
 from ._plugin import is_plugin, make_plugin
 from ._wire import find_older, make_stop_request
+
+STOP_SECONDS: Final = 10.0
+"""How long `stop` waits for a server to end its calls."""
 
 CANNOT: Final[dict[str, tuple[str, ...]]] = {
     "claude": (
@@ -186,19 +193,32 @@ def agent_named(name: str) -> Agent:
 
 
 def stop(settings: Path) -> bool:
-    """End the servers for these settings, and return whether a server was running.
+    """End the servers for these settings, and return whether a server was running. A server that
+    does not answer, because a plugin blocks it, is killed.
 
     Raises:
         HookError: if a server belongs to another user.
     """
+    base, is_stuck = hook.place(str(settings)), False
     try:
-        paths = [f"{hook.place(str(settings))}.sock", *find_older(str(settings))]
+        paths = [f"{base}.sock", *find_older(str(settings))]
         found = [each for each in map(hook.connect, paths) if each is not None]
     except hook.Closed as error:
         raise HookError(str(error)) from None
     for connection in found:
         with contextlib.closing(connection), contextlib.suppress(ConnectionError):  # it ends anyway
-            connection.sendall(make_stop_request(str(settings)))
-            while connection.recv(1 << 10):  # until it has ended its calls
-                continue
-    return bool(found)
+            connection.settimeout(STOP_SECONDS)
+            try:
+                connection.sendall(make_stop_request(str(settings)))
+                while connection.recv(1 << 10):  # until it has ended its calls
+                    continue
+            except TimeoutError:
+                is_stuck = True
+    holder = find_holder(base) if is_stuck or not found else None
+    if holder is not None:  # it is loading, or a plugin blocks it
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(holder, signal.SIGKILL)
+        ends = time.monotonic() + STOP_SECONDS
+        while find_holder(base) == holder and time.monotonic() < ends:
+            time.sleep(hook.PAUSE_SECONDS)
+    return bool(found) or holder is not None

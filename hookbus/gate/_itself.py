@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import unquote
-
-import attrs
 
 from .. import Block, HookContext
+from . import _commands as commands
 from . import _hook as hook
 from ._agent_files import FILES, FILES_OF_PROJECTS, FOLDERS, find_settings, folded
 from ._agents import AGENTS, Tool
-from ._codex import UnreadablePatch, find_patch, paths_in
+from ._codex import UnreadablePatch, find_patch, paths_in, paths_named
 from ._events import CURRENT
+from ._names import (
+    OWN_PROCESS,
+    home,
+    is_contents,
+    normal,
+    paths_of,
+    readings_of,
+    real,
+    texts_in,
+    words_of,
+)
 
 _PACKAGE: Final = Path(__file__).parent.parent
 _COMMANDS: Final = {"command", "cmd", "script", "code", "arg", "argv"}
@@ -33,64 +43,97 @@ file."""
 _CHANGES: Final = {"write", "edit", "move", "rename", "delete", "remove", "replace", "mv", "rm"}
 """Words in the names of tools that may remove or move a whole folder."""
 
-_ANSWERS: Final = re.compile(
-    r"(?i)\bhookbus\b.*\b(?:gate|approvals)\b"
-    r"|\bhookbus(?:[./](?:cli|__main__)(?:\.py)?)?['\")}]*"
-    r"(?:(?:[ \t]|\\\n)+['\"]?-\S*)*(?:[ \t]|\\\n)+['\"]?(?:serve|run)\b",
-    re.DOTALL,
-)
-"""The commands that can end the gate or answer a request for approval. `serve` can, because it
-serves the page."""
+_FOLDERS: Final = {"cwd", "dir", "directory", "folder", "root", "base", "workdir"}
+"""Words at the end of the names of arguments that contain the folder of a command."""
 
-_FILE_URI: Final = re.compile(r"(?i)file:(?://(?:localhost)?(?=/))?")
-_STREAM: Final = re.compile(r"/dev/(?:std(?:in|out|err)|fd/\d+)")
-"""The paths of a program's own standard streams. In this process, they would lead to the server's
-streams.
+_MOST_FOLDERS: Final = 16
+_MOST_FOLLOWED: Final = 2_000
+"""The maximum number of names in other folders whose links are followed, so that a long command
+takes no longer than the deadline.
 """
 
-_OWN_PROCESS: Final = re.compile(
-    r"/proc/(?:self|thread-self|[\d$*?\[{][^/]*)(?:$|/(?:task|cwd|root|fd|mem|map_files)(?:/|$))"
-    r"|/dev/fd(?:$|/(?!\d+$))"
-)
-"""Paths that lead to a different file in each program."""
 
-_TERMINAL: Final = re.compile(
-    r"<&\s*(?!-|\s|0(?!\d))|(?<!\d)0+>&\s*[^-\s]|/dev/(?:std(?:out|err)|fd|pts|tty)"
-    r"|/proc/[^/\s]*/fd"
-)
-_TO_STREAM: Final = re.compile(
-    r"(?:(?<![<0>])>{1,2}\|?|\btee(?:[ \t]+-a)?)[ \t]*/dev/std(?:out|err)(?![^\s;&|)'\"`])"
-)
-"""Matches writing to a stream, which does not give a command access to a terminal."""
-
-_WORD: Final = re.compile(r"""(?s)(?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\s;&|<>()`'"\\]|['"])+""")
-"""Matches a word of a command, with quotes and backslashes as in a shell."""
-
-_QUOTED: Final = re.compile(r"""(?s)'[^']*'|"(?:\\.|[^"\\])*"|\\.""")
-_QUOTE: Final = re.compile(r"""['"\\]""")
-
-_LONGEST_PATH: Final = 4096
-
-
-@attrs.frozen
 class _Where:
     """The folders of one call.
 
-    Attributes:
+    Args:
         base: the folder from which relative paths are resolved.
+        protected: the gate's own files and folders.
+
+    Attributes:
         settings: the prefixes of the paths of the agents' settings.
+        more: other folders that the call names, from which its names may be resolved, too.
     """
 
-    base: str
-    settings: tuple[str, ...]
-
-    @classmethod
-    def of(cls, base: str) -> _Where:
+    def __init__(self, base: str, protected: Iterable[str]) -> None:
         event = CURRENT.get()
-        variables = {} if event is None else event.variables
+        variables: Mapping[str, str] = {} if event is None else event.variables
         projects = (variables.get(each.folder or "") for each in AGENTS.values())
         known = [each for each in projects if each and os.path.isabs(each)]
-        return cls(base, find_settings(_home(), base, known, variables))
+        self.base, self.more = base, set[str]()
+        self.settings = find_settings(home(), base, known, variables)
+        self._protected = (*protected, *self.settings)
+        self._paths: dict[str, set[str]] = {}
+        self._followed = 0
+
+    @cached_property
+    def _parents(self) -> set[str]:
+        """The folders that directly contain protected files."""
+        return {each.rpartition("/")[0] for each in self._protected}
+
+    @cached_property
+    def _above(self) -> set[str]:
+        """All folders that contain protected files, at any depth."""
+        found = {*self._parents}
+        for each in self._parents:
+            while each and (each := each.rpartition("/")[0]) not in found:
+                found.add(each)
+        return found
+
+    def holds(self, path: str) -> bool:
+        """Return whether a path is a folder that contains protected files, at any depth."""
+        return path.rstrip("/") in self._above or f"{path.rstrip('/')}/".endswith(FOLDERS)
+
+    def holds_directly(self, path: str) -> bool:
+        """Return whether a path is a folder with protected files directly in it."""
+        return path.rstrip("/") in self._parents or f"{path.rstrip('/')}/".endswith(FOLDERS)
+
+    def paths(self, text: str) -> set[str]:
+        """Return the paths that a string may name, without the other folders of the call."""
+        if text not in self._paths:
+            self._paths[text] = paths_of(text, self.base)
+        return self._paths[text]
+
+    def enter(self, text: str) -> None:
+        """Resolve further names from a folder, too."""
+        found = {each for each in self.paths(text) if not OWN_PROCESS.match(each)}
+        found |= {folded(normal(os.path.join(each, text))) for each in self.more}
+        if len(self.more) + len(found) <= _MOST_FOLDERS:
+            self.more |= found
+
+    def paths_elsewhere(self, text: str, *, as_copy: bool) -> set[str]:
+        """Return the paths that a name has in the other folders of the call.
+
+        Args:
+            text: the name.
+            as_copy: whether a copy of the file, with the same name, is meant, too.
+        """
+        names = readings_of(text) if self.more else set()
+        if as_copy:
+            names |= {os.path.basename(each.rstrip("/")) for each in names}
+        if self._followed > _MOST_FOLLOWED:
+            names = {each for each in names if self._hint.search(folded(each))}
+        found = {folded(normal(os.path.join(folder, each)))
+                 for folder in self.more for each in names if each}  # fmt: skip
+        self._followed += len(found)
+        return found | ({*map(real, found)} if self._followed <= _MOST_FOLLOWED else set())
+
+    @cached_property
+    def _hint(self) -> re.Pattern[str]:
+        """Matches names with a part that occurs in the path of a protected file."""
+        files = (*self._protected, *FILES, *FILES_OF_PROJECTS)
+        parts = {part for each in files for part in folded(each).split("/") if part}
+        return re.compile(rf"(?:^|/)(?:{'|'.join(map(re.escape, sorted(parts)))})")
 
 
 class GateItself:
@@ -105,9 +148,9 @@ class GateItself:
     def __init__(
         self, files: Iterable[str | Path], folders: Iterable[str | Path], secrets: Iterable[Path]
     ) -> None:
-        self._files = {_real(each) for each in files}
-        self._folders = {_real(each) for each in (*folders, hook.folder(), _PACKAGE)}
-        self._secrets = tuple(map(_real, secrets))
+        self._files = {real(each) for each in files}
+        self._folders = {real(each) for each in (*folders, hook.folder(), _PACKAGE)}
+        self._secrets = tuple(map(real, secrets))
         named = [*files, *folders, *secrets, hook.folder()]
         forms = (form(each) for each in named for form in (os.path.abspath, os.path.realpath))
         self._texts = sorted({folded(text) for text in (*forms, *FILES)})
@@ -117,34 +160,47 @@ class GateItself:
         arguments, base = ctx.kwargs["arguments"], ctx.baggage.get("cwd")
         if not isinstance(base, str) or not os.path.isabs(base):
             return Block("the event has no absolute cwd, so its paths are not known", code="gate")
-        where = _Where.of(base)
+        where = _Where(base, (*self._files, *self._folders, *self._secrets))
         try:
             patch = find_patch(tool, arguments)
             if patch is not None:
                 arguments = {"paths": paths_in(patch)}
         except UnreadablePatch as error:
             return Block(str(error), code="gate")
+        texts = [*texts_in(arguments)]
+        run = {} if patch is not None else _commands_in(tool, arguments)
+        if patch is None:
+            _enter_folders(texts, run, where)
+        return self._in_texts(tool, texts, where) or self._in_commands(tool, run, where)
+
+    def _in_texts(
+        self, tool: Tool, texts: Iterable[tuple[str, str]], where: _Where
+    ) -> Block | None:
         may_read = tool.group in ("read", "search")
-        for name, text in _texts(arguments):
-            is_path = not _PATHS.isdisjoint(_words_of(name)[-1:])
-            may_be_path = is_path or not _is_contents(text)
+        for name, text in texts:
+            is_path = _is_path(name)
+            may_be_path = is_path or not is_contents(text)
             if may_be_path and self._is_path_of_gate(text, where, may_read=may_read):
                 return _block(f"{name} names a file of the gate")
             if is_path and _may_take_folder(tool) and self._is_above(text, where):
                 return _block(f"{name} names a folder with files of the gate")
-            if patch is None and _is_command(tool, name):
-                why = self._in_command(tool, text, where)
-                if why is not None:
-                    return _block(f"{name} {why}")
+        return None
+
+    def _in_commands(self, tool: Tool, run: Mapping[str, str], where: _Where) -> Block | None:
+        for name, text in run.items():
+            why = self._in_command(tool, text, where)
+            if why is not None:
+                return _block(f"{name} {why}")
         return None
 
     def _is_path_of_gate(self, text: str, where: _Where, *, may_read: bool) -> bool:
         return any(
-            self._is_protected(each, where, may_read=may_read) for each in _paths(text, where.base)
+            self._is_protected(each, where, may_read=may_read)
+            for each in (*where.paths(text), *where.paths_elsewhere(text, as_copy=True))
         )
 
     def _is_protected(self, path: str, where: _Where, *, may_read: bool) -> bool:
-        leads_anywhere = _OWN_PROCESS.match(path) is not None
+        leads_anywhere = OWN_PROCESS.match(path) is not None
         if path.startswith(self._secrets):  # with its -wal and -shm
             return True
         if may_read:
@@ -160,143 +216,91 @@ class GateItself:
 
     def _is_above(self, text: str, where: _Where) -> bool:
         """Return whether a path names a folder that contains protected files."""
-        protected = [*self._files, *self._folders, *self._secrets, *where.settings]
-        above = [each.rstrip("/") + "/" for each in _paths(text, where.base)]
-        return any(path.startswith(each) for path in protected for each in above) or any(
-            each.endswith(FOLDERS) for each in above
-        )
+        found = (*where.paths(text), *where.paths_elsewhere(text, as_copy=False))
+        return any(map(where.holds, found))
 
     def _in_command(self, tool: Tool, text: str, where: _Where) -> str | None:
-        forms = {text, _unquoted(text)}
+        forms = {text, commands.unquoted(text)}
         plain = "\n".join(map(folded, forms))
+        names = commands.words_in(text) | {*paths_named(text)}
         if any(each in plain for each in self._texts) or any(
-            self._is_path_of_gate(each, where, may_read=False) for each in _words(text)
+            self._is_path_of_gate(each, where, may_read=False) for each in names
         ):
             return "names a file of the gate"
-        if any(self._is_above(each, where) for each in _removed(text)):
+        if any(self._is_above(each, where) for each in commands.removed_by(text)):
             return "removes or moves a folder that contains files of the gate"
-        if any(map(_ANSWERS.search, forms)):
+        if any(_is_copied_over(each, source, where) for each, source in commands.copied_by(text)):
+            return "copies a folder over files of the gate"
+        if any(map(commands.is_answer, forms)):
             return "runs a command of the gate, or answers a request for approval"
-        if tool.agent == "codex" and _TERMINAL.search(_TO_STREAM.sub(" ", plain)):
+        if tool.agent == "codex" and commands.opens_terminal(plain):
             return "opens the terminal, where Codex calls no hook"
         return None
 
 
-def _home() -> str:
-    """Return the home folder of the user of the agent whose event is being answered."""
-    event = CURRENT.get()
-    own = "" if event is None else event.variables.get("HOME", "")
-    return own if os.path.isabs(own) else os.path.expanduser("~")
+def _enter_folders(texts: Iterable[tuple[str, str]], run: Mapping[str, str], where: _Where) -> None:
+    """Add the folders that a call names, from which its other names may be resolved."""
+    for name, text in texts:
+        is_folder = bool(run) and not _FOLDERS.isdisjoint(words_of(name)[-1:])
+        if not is_contents(text) and (is_folder or any(map(where.holds, where.paths(text)))):
+            where.enter(text)
+    for text in run.values():
+        for each in commands.folders_entered(text):
+            where.enter(each)
+        for each in commands.words_of_changes(text):
+            if any(map(where.holds, where.paths(each))):
+                where.enter(each)
+
+
+def _is_copied_over(target: str, source: str, where: _Where) -> bool:
+    """Return whether a copy of a folder could replace protected files."""
+    found = where.paths(target) | where.paths_elsewhere(target, as_copy=False)
+    if commands.is_whole_folder(source) and any(map(where.holds_directly, found)):
+        return True
+    name = os.path.basename(source.rstrip("/"))
+    copies = {folded(normal(f"{each}/{name}")) for each in found}
+    return name not in ("", ".", "..") and any(map(where.holds, copies))
 
 
 def _block(why: str) -> Block:
     return Block(f"{why}, which an agent must not change", code="gate")
 
 
+def _is_path(name: str) -> bool:
+    return not _PATHS.isdisjoint(words_of(name)[-1:])
+
+
+def _commands_in(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, str]:
+    """Return the commands in arguments by name, and all of them as one command, because a program
+    and its arguments may be separate.
+    """
+    found = dict[str, str]()
+    for name, text in texts_in(arguments):
+        if _is_command(tool, name):
+            found[name] = f"{found[name]}\n{text}" if name in found else text
+    in_words = [commands.text_of(value) for name, value in _values_in(arguments)
+                if _is_command(tool, name)]  # fmt: skip
+    whole = " ".join(each for each in in_words if each)
+    return found | ({"its command": whole} if whole and whole not in found.values() else {})
+
+
+def _values_in(value: Mapping[str, Any], name: str = "") -> Iterable[tuple[str, Any]]:
+    """Yield the values of arguments with their names. A list is one value."""
+    for key, inner in value.items():
+        place = f"{name}.{key}" if name else str(key)
+        if isinstance(inner, Mapping):
+            yield from _values_in(inner, place)
+        else:
+            yield place, inner
+
+
 def _is_command(tool: Tool, name: str) -> bool:
     if tool.group == "shell":
         return True
-    return tool.group in ("mcp", None) and not _COMMANDS.isdisjoint(_words_of(name))
+    return tool.group in ("mcp", None) and not _COMMANDS.isdisjoint(words_of(name))
 
 
 def _may_take_folder(tool: Tool) -> bool:
     if tool.group in ("mcp", None):
-        return not _CHANGES.isdisjoint(_words_of(tool.name))
+        return not _CHANGES.isdisjoint(words_of(tool.name))
     return tool.group in ("write", "edit")
-
-
-def _words_of(name: str) -> list[str]:
-    """Return the words in an argument's name, without a plural `s`. For example, `bashCommands` has
-    the words `bash` and `command`."""
-    last = name.rpartition(".")[2].partition("[")[0]
-    parts = re.split(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])", last)
-    return [each.casefold().removesuffix("s") for each in parts if each]
-
-
-def _is_contents(text: str) -> bool:
-    """Return whether a string is too long for a path or has several lines, so that it must be
-    contents."""
-    return len(text) > _LONGEST_PATH or "\n" in text
-
-
-def _paths(text: str, base: str) -> set[str]:
-    """Return the paths that programs may resolve a string to. Some programs remove `x/..` before
-    they follow links, and others after.
-    """
-    found = set[str]()
-    for each in _readings(text):
-        whole = os.path.join(base, each)
-        plain = "/" + os.path.normpath(whole).lstrip("/")
-        written = re.sub(r"/(?:\.?/)*", "/", whole)
-        found |= {folded(plain)} | ({written} if _OWN_PROCESS.match(written) else set())
-        if _STREAM.fullmatch(plain) and ".." not in whole:
-            continue
-        for path in {plain, whole}:
-            if len(path) <= _LONGEST_PATH and "\0" not in path:
-                found.add(_real(path))
-    return found
-
-
-def _readings(text: str) -> set[str]:
-    """Return the paths for a string with a leading `~` or `file:`."""
-    if not text:
-        return set()
-    address = _FILE_URI.match(text)
-    if address is not None:
-        rest = text[address.end() :]
-        return {text, rest, unquote(rest), unquote(re.split("[?#]", rest)[0])} - {""}
-    return {_home() + text[1:] if text[:2] in ("~", "~/") else os.path.expanduser(text)}
-
-
-def _removed(text: str) -> list[str]:
-    """Return the words of a command that name files which `rm` or `mv` would remove."""
-    found = list[str]()
-    for part in re.split(r"[;&|\n()`]+", _with_home(text)):
-        words = [_unquoted(each) for each in _WORD.findall(part)]
-        for place, word in enumerate(words):
-            name, rest = os.path.basename(word), words[place + 1 :]
-            if name in ("rm", "rmdir"):
-                found += [each.removesuffix("/*") for each in rest]
-            elif name == "mv":
-                found += rest if any(each.startswith(("-t", "--t")) for each in rest) else rest[:-1]
-    return found
-
-
-def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield every string in arguments, including keys of mappings, with its location."""
-    if isinstance(value, str):
-        yield name, value
-    elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield f"a name in {name or 'the arguments'}", str(key)
-            yield from _texts(inner, f"{name}.{key}" if name else str(key))
-    elif isinstance(value, (list, tuple)):
-        for place, inner in enumerate(value):
-            yield from _texts(inner, f"{name}[{place}]")
-
-
-def _words(text: str) -> set[str]:
-    """Return the words in a command that may be paths, without quotes. Parts of words are included,
-    such as the value of an option or a quoted command.
-    """
-    plain = _with_home(text)
-    whole = {_unquoted(each) for each in _WORD.findall(plain)}
-    found = {part for each in whole for part in re.split(r"[=,:@{}]+", each)} | whole
-    found |= {*re.split(r"[\s;&|<>=()`'\"]+", plain)}
-    found |= {each[2:] for each in found if each.startswith("-")}
-    for each in _QUOTED.findall(plain):
-        if _QUOTE.search(each, 1, len(each) - 1):
-            found |= _words(re.sub(r'\\(["\\])', r"\1", each[1:-1]))
-    return found - {""}
-
-
-def _unquoted(text: str) -> str:
-    return re.sub(r"\\(.)|['\"]", r"\1", text)
-
-
-def _with_home(text: str) -> str:
-    return text.replace("${HOME}", _home()).replace("$HOME", _home())
-
-
-def _real(path: str | Path) -> str:
-    return folded(os.path.realpath(path))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import faulthandler
 import json
 import logging
 import os
@@ -25,6 +26,10 @@ from ._wire import Request, find_older, format_answer, is_own_user, read_request
 
 IDLE_SECONDS: Final = 1800.0
 SWEEP_SECONDS: Final = 1.0
+LONGEST_BLOCK_SECONDS = 300.0
+"""How long a plugin may keep the server from answering any event. Then the server exits, and the
+next event starts another one.
+"""
 
 _log = logging.getLogger("hookbus")
 
@@ -63,29 +68,45 @@ class Server:
     last: float = attrs.field(factory=time.monotonic)
     is_retired: bool = False
     ended: asyncio.Event = attrs.field(factory=asyncio.Event)
+    identity: tuple[int, ...] | None = None
 
     async def run(self) -> None:
         """Load the settings, and answer events."""
+        self._limit_block()
+        own = os.getpid()
         try:
             self.loaded = load(Path(self.settings), self.watch)
         except HookError as error:
             _log.warning("the gate could not load %s: %s", self.settings, error)
             self.problem = str(error)
-        except Exception as error:  # a plugin may raise anything
+        except BaseException as error:  # a plugin may raise anything
             _log.warning("the gate could not load %s", self.settings, exc_info=error)
             self.problem = f"{self.settings} could not be loaded: {type(error).__name__}"
+        if os.getpid() != own:
+            os._exit(1)  # a plugin has forked, and this is the child
         self.path = hook.place(self.settings) + ".sock"
         listening = self._listen()
+        # A process that a plugin forks must not keep the socket.
+        os.register_at_fork(after_in_child=listening.close)
         server = await asyncio.start_unix_server(self._serve, sock=listening, limit=1 << 16)
         try:
             await self._until_idle()
         finally:
             if not self.is_retired:
                 self._step_back()
-            with contextlib.suppress(FileNotFoundError):
+            if self._has_socket():
                 os.unlink(self.path)
             server.close()
             await self._close()
+            faulthandler.cancel_dump_traceback_later()
+
+    def _limit_block(self) -> None:
+        """Exit, and log what the server does, unless this method is called again in time."""
+        deadline = 0.0 if self.loaded is None else self.loaded.settings.deadline
+        seconds = max(LONGEST_BLOCK_SECONDS, 2 * deadline)
+        if sys.platform == "darwin":
+            return  # its clock for this purpose continues while the machine sleeps
+        faulthandler.dump_traceback_later(seconds, exit=True, file=2)
 
     def _listen(self) -> socket.socket:
         """Return the listening socket. Its file gets its name only after the socket listens."""
@@ -95,12 +116,21 @@ class Server:
         listening.bind(new)
         listening.listen(128)
         os.rename(new, self.path)
+        self.identity = _identify(self.path)
         return listening
+
+    def _has_socket(self) -> bool:
+        """Return whether hooks still reach this server at its path."""
+        return self.identity is not None and _identify(self.path) == self.identity
 
     async def _until_idle(self) -> None:
         while not self.ended.is_set():
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.ended.wait(), min(SWEEP_SECONDS, self.idle))
+            self._limit_block()
+            if not self.is_retired and not self._has_socket():
+                _log.warning("%s was removed or replaced, so another server may start", self.path)
+                self._step_back()
             if self.busy or self._open_calls():
                 continue
             if self.is_retired or time.monotonic() - self.last > self.idle:
@@ -114,9 +144,10 @@ class Server:
         calls."""
         if not self.is_retired:
             self.is_retired = True
-            old = f"{self.path.removesuffix('.sock')}.{os.getpid()}.old"
-            os.rename(self.path, old)
-            self.path = old
+            if self._has_socket():
+                old = f"{self.path.removesuffix('.sock')}.{os.getpid()}.old"
+                os.rename(self.path, old)
+                self.path = old
             os.close(self.locked)
 
     async def _close(self) -> None:
@@ -200,3 +231,12 @@ class Server:
             if found != b"unknown\n":
                 return found
         return b""
+
+
+def _identify(path: str) -> tuple[int, ...] | None:
+    """Return numbers that are different for another file at the same path, or None."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_mtime_ns

@@ -5,6 +5,7 @@ arrives.
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable
@@ -57,7 +58,8 @@ class Session:
     Attributes:
         folder: the folder in which the session began. It comes from the agent's environment
             variable, or from the event that began or resumed the session. It is None if this server
-            has seen neither, because a model may have chosen the folder of a later event.
+            has seen neither, because a model may have chosen the folder of a later event, or if the
+            folder is not an absolute path.
         is_whole: whether this server has seen the beginning of the session.
         is_prompted: whether this server has allowed a prompt of the session.
         halves: the calls of the session, by sub-agent; None stands for the main agent.
@@ -87,6 +89,11 @@ class Session:
             await halves.close()
 
 
+def _absolute(folder: str | None) -> str | None:
+    """Return a folder, or None if it would be resolved from the folder of the server."""
+    return folder if folder is not None and os.path.isabs(folder) else None
+
+
 class Sessions:
     """The latest sessions of all agents."""
 
@@ -102,7 +109,7 @@ class Sessions:
         found = self._kept.setdefault(event.session, Session())
         self._kept.move_to_end(event.session)
         if found.folder is None:
-            found.folder = event.variables.get(event.agent.folder or "") or None
+            found.folder = _absolute(event.variables.get(event.agent.folder or ""))
         if len(self._kept) > MOST:
             idle = (name for name, each in self._kept.items()
                     if name != event.session and not each.open and not each.barred)  # fmt: skip
@@ -113,7 +120,7 @@ class Sessions:
         """Record that a session begins or is resumed."""
         session = self.get(event)
         if session.folder is None and event.given.get("source") in PLACED:
-            session.folder = event.given.get("cwd")
+            session.folder = _absolute(event.given.get("cwd"))
         session.is_whole |= event.given.get("source") in NEW
 
     async def end(self, event: Event) -> None:

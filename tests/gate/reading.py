@@ -22,6 +22,21 @@ def _json_of(out):
     return found if isinstance(found, dict) else None
 
 
+def _json_of_codex(out):
+    """Parse JSON as Codex does: without halves of surrogate pairs, and to a depth of 127."""
+    found = _json_of(out)
+    try:
+        json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return None
+    return found if _depth(found) <= 127 else None
+
+
+def _depth(value):
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return isinstance(value, (dict, list)) + max(map(_depth, inner), default=0)
+
+
 def before_claude(event, code, out, err):
     arguments = event["tool_input"]
     if code == 2:
@@ -43,7 +58,7 @@ def before_codex(event, code, out, err):
     arguments = event["tool_input"]
     if code == 2:
         return ("blocked", err) if err.strip() else ("runs", arguments)
-    said = _json_of(out) if code == 0 else None
+    said = _json_of_codex(out) if code == 0 else None
     if said is None or said.keys() != {"hookSpecificOutput"}:
         return "runs", arguments
     own = said["hookSpecificOutput"]

@@ -133,6 +133,52 @@ def test_a_hook_that_names_no_agent_closes(changing, event):
     assert (code, out) == (2, "") and "the hook names no agent" in err
 
 
+UNREADABLE = """\
+from hookbus import Block
+
+
+def changed(tool, arguments):
+    new = {"surrogate": "\\udc80", "key": {"\\udc81": 1}}.get(arguments["command"], "redacted")
+    return {"arguments": {**arguments, "secret": new}}
+
+
+def register(api):
+    api.connect("pre_tool_call", changed, name="changed", on_error="block")
+"""
+
+
+def nested(depth):
+    return {"a": nested(depth - 1)} if depth else "secret"
+
+
+def test_codex_gets_no_answer_that_it_cannot_parse(make_gate):
+    """Codex would run the arguments that the model sent."""
+    gate = make_gate()
+    gate.write(gate.plug(UNREADABLE))
+    for agent in events.AGENTS:
+        for command, depth in (("ls", 1), ("ls", 98), ("ls", 125), ("surrogate", 1), ("key", 1)):
+            given = {"command": command, "secret": "secret", "more": nested(depth)}
+            event = events.before(agent, tool_name="mcp__a__b", tool_input=given)
+            what, found = gate.outcome(agent, event)
+            assert what == "blocked" or found["secret"] != "secret", (agent, command, depth)
+            is_parsed = agent != "codex" or (command, depth) in (("ls", 1), ("ls", 98))
+            assert is_parsed == (what == "runs"), (agent, command, depth)
+            assert is_parsed or "codex cannot read the new ones" in found
+
+
+@pytest.mark.parametrize("folder", [".", "", "project", "~"])
+def test_a_folder_of_a_session_that_is_not_absolute_is_not_known(make_gate, folder):
+    """The server would resolve it from its own folder, which is `/`."""
+    gate = make_gate()
+    gate.write('[gate]\npaths_within = ["."]\n')
+    given = {"tool_name": "Read", "tool_input": {"file_path": "/etc/passwd"}}
+    gate.answer("codex", events.other("codex", "SessionStart", source="startup", cwd=folder))
+    variables = {"CLAUDE_PROJECT_DIR": folder}
+    for agent in ("claude", "codex"):
+        text = runs(gate, agent, events.before(agent, **given), variables=variables)
+        assert "the folder of the session is not known" in text
+
+
 AROUND = """\
 from hookbus import Ask
 

@@ -54,7 +54,7 @@ ALONE = """\
 import sys
 from pathlib import Path
 from hookbus.gate import _hook as hook
-from hookbus.gate._boot import lock
+from hookbus.gate._lock import lock
 from hookbus.gate._server import serve
 
 serve(sys.argv[1], lock(hook.place(sys.argv[1])), idle=0.2)
