@@ -771,8 +771,8 @@ ENGINE = [
         '    if False and not',
         'tests/guarantees/test_guarding.py'),
     Bug('a guard in shadow watches over what is require_guard=True', '_calls/plan.py',
-        'any(seat.receiver.binds for seat in phases["pre"].guard)',
-        'phases["pre"].guard',
+        'any(seat.receiver.binds for seat in guards)',
+        'guards',
         'tests/guarantees/test_guarding.py'),
     # -- who is connected ------------------------------------------------------
     Bug('who connects again goes to the end', '_connections/registry.py',
@@ -1463,6 +1463,10 @@ APPROVALS = [
     Bug('approved: a call that was compiled before its approver is set never asks', '_bus.py',
         '            self._switchboard.discard(name)\n',
         '            pass\n',
+        'tests/approvals/test_asking.py'),
+    Bug('approved: the guard that asked must still be there', '_calls/writer.py',
+        'call.sender, is_late=True)',
+        'call.sender)',
         'tests/approvals/test_asking.py'),
     Bug('approved: an approver that is removed meanwhile is asked', '_calls/ports.py',
         '            if approver is None:  # it was removed during the call\n'
