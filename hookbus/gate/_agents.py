@@ -231,6 +231,11 @@ _AGENTS: Final = (
 
 AGENTS: Final = {each.name: each for each in _AGENTS}
 
+TOOLS: Final = frozenset(
+    name for agent in _AGENTS for names in agent.tools.values() for name in names
+)
+"""The names of all tools that have a group."""
+
 
 def kind_of(tool: Tool) -> str:
     """Return the kind of a tool call, for receivers."""
