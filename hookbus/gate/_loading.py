@@ -90,6 +90,8 @@ def load(file: Path, watch: Watch, bus: Bus = default_bus) -> Loaded:
         )
     _add_own_guards(gate, bus, calls, folders)
     _add_approver(gate, bus)
+    if gate.values:
+        bus.values = True
     journal = None if gate.settings.journal is None else Journal(gate.settings.journal)
     if journal is not None:
         journal.attach(bus)
@@ -122,9 +124,12 @@ def _add_guards(gate: GateSettings, bus: Bus, calls: Calls) -> guards.tool_polic
     found: list[Any] = [] if rules is None else [rules]
     if gate.redact is not None:
         try:
-            found.append(guards.redact(**gate.redact))
+            redactor = guards.redact(**gate.redact)
         except TypeError as error:
             raise HookError(f"{gate.settings.file}: [gate] redact: {error}") from None
+        found.append(redactor)
+        if gate.values:
+            bus.redact(guards=redactor)
     if gate.rate_limit is not None:
         found.append(guards.rate_limit(gate.rate_limit, per="session"))
     for each in found:

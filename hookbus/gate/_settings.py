@@ -39,6 +39,7 @@ class GateSettings:
         deadline: the time limit for one event, in seconds.
         codex_stdin: `"closed"` or `"open"`.
         lost: what happens to sessions that began before the server: `"block"` or `"fresh"`.
+        values: whether the journal contains the values of arguments and results.
         settings: the other keys of the file.
     """
 
@@ -52,6 +53,7 @@ class GateSettings:
     deadline: float = DEADLINE_SECONDS
     codex_stdin: str = "closed"
     lost: str = "block"
+    values: bool = False
 
 
 def _is_text(value: Any) -> bool:
@@ -84,6 +86,7 @@ _SHAPES: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
     "deadline": ("a number of seconds above 0", lambda value: _is_seconds(value) and value > 0),
     "codex_stdin": ("'closed' or 'open'", ("closed", "open").__contains__),
     "lost": ("'block' or 'fresh'", ("block", "fresh").__contains__),
+    "values": ("true or false", lambda value: isinstance(value, bool)),
 }
 
 
