@@ -15,6 +15,7 @@ from cyclopts import App, Parameter
 
 from .. import HookError
 from .._external.platform import IS_WINDOWS
+from .._program.settings import find_user_file
 from .screen import TABLES, Flag, Shown, print_items, print_json, say
 
 gate = App(
@@ -40,8 +41,7 @@ class GateFile:
         """
         if IS_WINDOWS:
             raise HookError("hookbus gate needs Linux or macOS")
-        own = Path.home() / ".config" / "hookbus" / "hookbus.toml"
-        return Path(os.path.abspath(self.settings or own))
+        return Path(os.path.abspath(self.settings or find_user_file()))
 
 
 @gate.default

@@ -76,6 +76,11 @@ def find_settings(folder: Path | None = None) -> Settings:
     return Settings()
 
 
+def find_user_file() -> Path:
+    """Return the path of the settings file of the user, which `hookbus gate` reads by default."""
+    return Path.home() / ".config" / "hookbus" / "hookbus.toml"
+
+
 def read_settings(file: Path) -> Settings:
     """Return the settings in a hookbus.toml, or in the table `[tool.hookbus]` of another file.
 

@@ -172,6 +172,11 @@ def test_a_call_that_several_runs_have_is_named_with_its_run(hookbus, night, fol
     assert code == 2 and f"2 runs have a call {night}: add the run, such as" in err
     code, out, _ = hookbus("log", "show", f"{own[:8]}:{night}", "--journal", NIGHT)
     assert code == 0 and out.startswith("pay of")
+    for limit in ("1", "3"):
+        lines = hookbus("log", "--limit", limit, "--journal", NIGHT)[1].splitlines()
+        assert len(lines) == int(limit)
+        for line in lines:
+            assert hookbus("log", "show", line.split()[1], "--journal", NIGHT)[0] == 0
 
 
 def test_a_journal_that_is_whole_is_said_to_be(hookbus, night):
@@ -313,3 +318,17 @@ NOW = datetime(2026, 11, 24, 3, 15, 30)
 ])  # fmt: skip
 def test_moments_are_read_as_people_write_them(text, at):
     assert moment(text, NOW) == at.timestamp()
+
+
+def test_a_command_without_a_file_names_the_file_of_the_gate(hookbus, folder, monkeypatch):
+    monkeypatch.setenv("HOME", str(folder / "home"))
+    own = folder / "home" / ".config" / "hookbus"
+    own.mkdir(parents=True)
+    (own / "hookbus.toml").write_text('journal = "calls.journal"\napprovals = "approvals.db"\n')
+    for words, name in ((["log"], "calls.journal"), (["approvals"], "approvals.db")):
+        assert "hookbus gate uses" not in hookbus(*words)[2]
+        (own / name).touch()
+        code, _, err = hookbus(*words)
+        assert code == 2 and err.endswith(f"in [tool.hookbus]; hookbus gate uses {own / name}\n")
+    (own / "hookbus.toml").write_text("jurnal = 1\n")
+    assert hookbus("log")[2].endswith("in [tool.hookbus]\n")
