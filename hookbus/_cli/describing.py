@@ -74,10 +74,14 @@ def did(data: Data) -> str:
 
 
 def _policies_of(data: Data) -> str:
-    """Return the ids of the policies that decided, as the end of a code."""
+    """Return the rule or the ids of the policies that decided, as the end of a code."""
     details = data.get("details")
-    ids = details.get("policies") if isinstance(details, Mapping) else None
-    return f": {', '.join(map(str, ids))}" if ids and isinstance(ids, (list, tuple)) else ""
+    if not isinstance(details, Mapping):
+        return ""
+    ids = details.get("policies")
+    if ids and isinstance(ids, (list, tuple)):
+        return f": {', '.join(map(str, ids))}"
+    return f": {details['rule']}" if isinstance(details.get("rule"), str) else ""
 
 
 def _from_to(data: Data) -> str:

@@ -110,12 +110,20 @@ def _check_plugins(settings: Settings, bus: Bus) -> None:
     loaded = () if bus.plugins is None else bus.plugins.loaded
     for name in wanted:
         if name.rpartition(":")[2] not in loaded:
-            folders = [str(each) for each in _folders(settings) if not each.is_dir()]
-            absent = "".join(f"; the folder {each} does not exist" for each in folders)
             raise HookError(
                 f"{settings.file} enables the plugin {name!r}, which is not loaded"
-                f"{did_you_mean(name, loaded)}{absent}"
+                f"{_explain_absence(settings, name)}"
             )
+
+
+def _explain_absence(settings: Settings, name: str) -> str:
+    """Return the missing folders of plugins or, if there are none, the most similar plugin."""
+    folders = _folders(settings)
+    missing = "".join(f"; the folder {each} does not exist" for each in folders
+                      if not each.is_dir())  # fmt: skip
+    if missing:
+        return missing
+    return did_you_mean(name, [inner.name for each in folders for inner in each.iterdir()])
 
 
 def _add_guards(gate: GateSettings, bus: Bus, calls: Calls) -> guards.tool_policy | None:

@@ -14,6 +14,7 @@ import pytest
 
 from hookbus import Block, Bus, HookBlocked, baggage, hookable
 from hookbus._cli.when import moment
+from hookbus.guards import tool_policy
 from hookbus.journal import Journal
 from tests.cli.conftest import environment
 
@@ -332,3 +333,15 @@ def test_a_command_without_a_file_names_the_file_of_the_gate(hookbus, folder, mo
         assert code == 2 and err.endswith(f"in [tool.hookbus]; hookbus gate uses {own / name}\n")
     (own / "hookbus.toml").write_text("jurnal = 1\n")
     assert hookbus("log")[2].endswith("in [tool.hookbus]\n")
+
+
+def test_a_call_that_a_rule_blocked_is_listed_with_the_rule(hookbus, folder):
+    bus = Bus()
+    bus.register(tool_policy(deny={"bash": {"command": "*rm *"}}, default="allow"))
+    tool = hookable("tool_call", bus=bus)(lambda name, arguments: None)
+    with Journal(folder / "rules.journal") as journal:
+        journal.attach(bus)
+        with pytest.raises(HookBlocked):
+            tool("bash", {"command": "rm x"})
+    out = hookbus("log", "--journal", "rules.journal")[1]
+    assert out.endswith(" [tool: deny: 'bash' with {'command': '*rm *'}]\n")

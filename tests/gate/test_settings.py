@@ -52,7 +52,7 @@ def test_a_wrong_group_closes_and_is_named(make_gate):
 def test_a_plugin_that_is_not_loaded_closes_and_the_log_says_what_is_there(gate):
     text = gate.file.read_text()
     for wrong, why in (
-        (text.replace('enable = ["own"]', 'enable = ["owl"]'), "'owl', which is not loaded"),
+        (text.replace('enable = ["own"]', 'enable = ["owl"]'), "loaded; did you mean 'own'?"),
         (text.replace('"plugins"', '"plugin"'), f"the folder {gate.folder / 'plugin'} does not"),
     ):
         gate.write(wrong)
