@@ -84,9 +84,10 @@ def load(file: Path, watch: Watch, bus: Bus = default_bus) -> Loaded:
     calls = Calls(bus)
     rules = _add_guards(gate, bus, calls)
     if not _guards_something(calls):
+        shadow = ", ".join(gate.settings.shadow)
         raise HookError(
-            f"{file} names no guard: add rules, a guard of [gate], or a plugin "
-            "with a guard of tool_call"
+            f"{file} names no guard: add rules, a guard of [gate], or a plugin with a guard of "
+            f"tool_call{f'; guards in shadow mode do not count: {shadow}' if shadow else ''}"
         )
     _add_own_guards(gate, bus, calls, folders)
     _add_approver(gate, bus)

@@ -59,6 +59,14 @@ def test_a_plugin_that_is_not_loaded_closes_and_the_log_says_what_is_there(gate)
         assert said(gate, "claude", events.before("claude"))[0] == "blocked" and why in gate.log
 
 
+def test_rules_in_shadow_mode_are_no_guard_and_the_log_says_so(make_gate):
+    gate = make_gate()
+    (gate.folder / "rules.toml").write_text(RULES)
+    gate.write('shadow = ["tool_policy"]\n[gate]\nrules = "rules.toml"\n')
+    assert said(gate, "gemini", events.before("gemini"))[0] == "blocked"
+    assert "of tool_call; guards in shadow mode do not count: tool_policy" in gate.log
+
+
 def test_paths_stay_in_the_folder_where_the_session_began(make_gate, tmp_path):
     gate, here = make_gate(), tmp_path / "project"
     (here / "src").mkdir(parents=True)
