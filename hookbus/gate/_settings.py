@@ -14,7 +14,7 @@ from .. import HookError, guards
 from .._external.trust import read_trusted_toml
 from .._ground.errors import did_you_mean
 from .._ground.numbers import is_number
-from .._program.settings import Settings, beside, read_settings
+from .._program.settings import Settings, beside, hint_for_key, read_settings
 from ._agents import GROUPS, expand_rule
 
 DEADLINE_SECONDS: Final = 10.0
@@ -103,7 +103,7 @@ def read_gate_settings(file: Path) -> GateSettings:
     for name, value in given.items():
         where = f"{file}: [gate]"
         if name not in _SHAPES:
-            raise HookError(f"{where} has an unknown key {name!r}{did_you_mean(name, _SHAPES)}")
+            raise HookError(f"{where} has an unknown key {name!r}{hint_for_key(name, _SHAPES)}")
         shape, is_right = _SHAPES[name]
         if not is_right(value):
             raise HookError(f"{where} {name} = {value!r:.60} must be {shape}")
