@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 import attrs
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)  # events find the names of objects in `__dict__`
 class Tool:
     """A tool of a coding agent, which is the sender of its calls. Each agent has a subclass.
 
@@ -62,7 +62,7 @@ class OpenCodeTool(Tool):
     agent = "opencode"
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class Prompter:
     """The sender of the prompts of an agent.
 

@@ -166,13 +166,17 @@ class Calls:
         if denied is not None:
             return denied
         if event.kind == "failed":
-            return await _fail(opened, RuntimeError(event.given["error"]))
+            return await _fail(opened, ToolFailed(event.given["error"]))
         raw = event.given["tool_response"]
         shown = _show_result(event.agent.name, raw)
         value = await opened.halves.end(opened.key, raw)
         if value is raw:
             return Result(shown, shown)
         return value if isinstance(value, Denied) else Result(shown, value)
+
+
+class ToolFailed(RuntimeError):
+    """The agent reported that a tool failed."""
 
 
 def _is_as_judged(opened: OpenCall, event: Event) -> bool:

@@ -345,3 +345,21 @@ def test_a_call_that_a_rule_blocked_is_listed_with_the_rule(hookbus, folder):
             tool("bash", {"command": "rm x"})
     out = hookbus("log", "--journal", "rules.journal")[1]
     assert out.endswith(" [tool: deny: 'bash' with {'command': '*rm *'}]\n")
+
+
+@pytest.mark.parametrize("label, line", [("Bash", "of Tool"), ("Read", "of Tool 'Bash'")])
+def test_the_name_of_a_tool_is_not_listed_twice(hookbus, folder, label, line):
+    bus = Bus()
+
+    class Tool:
+        def __init__(self):
+            self.name = "Bash"
+
+        @hookable("tool_call", bus=bus, labels=("name",))
+        def run(self, name):
+            return None
+
+    with Journal(folder / "tools.journal") as journal:
+        journal.attach(bus)
+        Tool().run(label)
+    assert hookbus("log", "--journal", "tools.journal")[1].endswith(f"tool_call {label} {line}\n")
