@@ -26,6 +26,14 @@ class Tool:
     group: str | None = None
 
 
+class ToolFailed(RuntimeError):
+    """The exception of a call whose tool failed, as the agent reported it. The message is the text
+    of the agent.
+    """
+
+    __module__ = "hookbus.gate"
+
+
 class ClaudeTool(Tool):
     """A tool of Claude Code."""
 

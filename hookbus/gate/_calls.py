@@ -18,7 +18,7 @@ from ..adapters._halves import Go, Halves, Instead
 from ..adapters._patches import Patches
 from ..adapters._tools import Gate, Refusal, Results, ToolCall
 from ..adapters._vocabulary import Attempt, refusal
-from ._agents import AGENTS, Prompter, Tool, kind_of
+from ._agents import AGENTS, Prompter, Tool, ToolFailed, kind_of
 from ._approver import HAND_OVER, HandOver
 from ._codex import CLOSED
 from ._events import Event, comparable
@@ -173,10 +173,6 @@ class Calls:
         if value is raw:
             return Result(shown, shown)
         return value if isinstance(value, Denied) else Result(shown, value)
-
-
-class ToolFailed(RuntimeError):
-    """The agent reported that a tool failed."""
 
 
 def _is_as_judged(opened: OpenCall, event: Event) -> bool:

@@ -355,11 +355,11 @@ def test_the_name_of_a_tool_is_not_listed_twice(hookbus, folder, label, line):
         def __init__(self):
             self.name = "Bash"
 
-        @hookable("tool_call", bus=bus, labels=("name",))
-        def run(self, name):
-            return None
+    @hookable("tool_call", bus=bus, sender="tool", labels=("name",))
+    def run(tool, name):
+        return None
 
     with Journal(folder / "tools.journal") as journal:
         journal.attach(bus)
-        Tool().run(label)
+        run(Tool(), label)
     assert hookbus("log", "--journal", "tools.journal")[1].endswith(f"tool_call {label} {line}\n")

@@ -194,7 +194,7 @@ def test_both_events_of_a_call_are_one_call_in_the_journal(module_gates):
         f"claude:{events.COMMON['claude']['session_id']}"
     }
     assert {each.baggage["cwd"] for each in finished} == {"/tmp"}
-    assert finished[1].data["error"]["type"].endswith("ToolFailed")
+    assert finished[1].data["error"]["type"].endswith("hookbus.gate.ToolFailed")
     assert {each.data["sender"].partition(" at ")[0] for each in finished} == {"ClaudeTool 'Bash'"}
 
 
