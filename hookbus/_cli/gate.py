@@ -157,12 +157,16 @@ def install(
     """
     file, from_user = where.file, _is_of_user(user, project)
     from ..gate import _install
+    from ..gate._trying import STARTS
 
     found = _install.agent_named(agent)
     written = _install.install(found, file, _seconds(file, deadline), is_project=not from_user)
     say(f"installed: {written}")
     for each in _install.list_limits(agent):
         say(f"cannot guard: {each}")
+    trust = "start codex and trust the hooks of the gate, then " if agent == "codex" else ""
+    if agent in STARTS:
+        say(f"next: {trust}run hookbus gate try {agent}")
 
 
 @gate.command

@@ -363,3 +363,13 @@ def test_the_name_of_a_tool_is_not_listed_twice(hookbus, folder, label, line):
         journal.attach(bus)
         run(Tool(), label)
     assert hookbus("log", "--journal", "tools.journal")[1].endswith(f"tool_call {label} {line}\n")
+
+
+def test_doctor_names_the_settings_of_the_gate(hookbus, folder, monkeypatch):
+    monkeypatch.setenv("HOME", str(folder / "home"))
+    assert "hookbus gate" not in hookbus("doctor")[1]
+    file = folder / "home" / ".config" / "hookbus" / "hookbus.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("")
+    line = f"\nsettings of hookbus gate: {file}; hookbus gate status checks them\n"
+    assert line in hookbus("doctor")[1]

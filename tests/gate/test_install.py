@@ -70,6 +70,8 @@ def shell(command, event, name="sh", **options):
 def test_what_is_installed_refuses_and_lets_go(home, run, agent):
     code, out, err = run("install", agent)
     assert (code, err) == (0, "") and out.startswith(f"installed: {home / FILES[agent]}\n")
+    trust = "start codex and trust the hooks of the gate, then " if agent == "codex" else ""
+    assert out.endswith(f"\nnext: {trust}run hookbus gate try {agent}\n")
     assert out.count("\ncannot guard: ") >= 5
     commands = commands_in(home / FILES[agent])
     for name in SHELLS:
