@@ -15,6 +15,7 @@ from .._external.platform import user_name
 from .._ground.errors import did_you_mean
 from .._program.settings import find_settings
 from .at import At
+from .reading import name_file_of_gate
 from .screen import TABLES, Flag, Shown, clock, print_json, print_rows, say
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Kept:
         if file is None:
             raise HookError(
                 "no store of approvals is configured: pass --approvals FILE, or set "
-                "approvals = \"FILE\" in [tool.hookbus]"
+                f"approvals = \"FILE\" in [tool.hookbus]{name_file_of_gate('approvals')}"
             )
         if not file.is_file():
             raise HookError(

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Final
 
 from .._views.tables import brief, printable
-from .._views.values import changed, place_of_change, title, verb_of_block
+from .._views.values import changed, named, place_of_change, title, verb_of_block
 from .screen import COLOURS, clock, lasted
 
 Data = Mapping[str, Any]
@@ -74,10 +74,14 @@ def did(data: Data) -> str:
 
 
 def _policies_of(data: Data) -> str:
-    """Return the ids of the policies that decided, as the end of a code."""
+    """Return the rule or the ids of the policies that decided, as the end of a code."""
     details = data.get("details")
-    ids = details.get("policies") if isinstance(details, Mapping) else None
-    return f": {', '.join(map(str, ids))}" if ids and isinstance(ids, (list, tuple)) else ""
+    if not isinstance(details, Mapping):
+        return ""
+    ids = details.get("policies")
+    if ids and isinstance(ids, (list, tuple)):
+        return f": {', '.join(map(str, ids))}"
+    return f": {details['rule']}" if isinstance(details.get("rule"), str) else ""
 
 
 def _from_to(data: Data) -> str:
@@ -96,9 +100,11 @@ def is_worth_showing(mark: Data) -> bool:
 
 
 def of_call(data: Data) -> str:
-    """Describe a call by its hook, its tool, model or agent, and its sender."""
-    which = title(data["hook"], data.get("labels"))
-    return f"{which} of {brief(data['sender'].partition(' at 0x')[0])}"
+    """Describe a call by its hook, its tool, model or agent, and its sender. A sender with the same
+    name is described by its class."""
+    labels = data.get("labels")
+    sender = data["sender"].partition(" at 0x")[0].removesuffix(f" {named(labels)!r}")
+    return f"{title(data['hook'], labels)} of {brief(sender)}"
 
 
 def call_line(call: Data, marks: Iterable[Data], *, run: str = "") -> str:

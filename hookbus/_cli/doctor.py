@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any, Final
 
 from .. import Bus, HookError, __version__
-from .._program.settings import Settings, find_settings
+from .._program.settings import Settings, find_settings, find_user_file
 from .reading import named_journal
 from .screen import TABLES, Shown, print_items, print_json, print_rows, say
 
@@ -37,6 +38,9 @@ def doctor(*, shown: Shown = TABLES) -> int:
         return int(bool(wrong))
     say(", ".join(f"{name} {version}" for name, version in versions.items()))
     say(f"settings: {settings.file or 'none in this folder or its parents'}")
+    with suppress(RuntimeError):  # the home is not known
+        if (own := find_user_file()).is_file() and own != settings.file:
+            say(f"settings of hookbus gate: {own}; hookbus gate status checks them")
     print_rows(adapters, "no framework with an adapter is installed", "adapters")
     print_rows(plugins, "no plugins", "plugins")
     print_rows(files, "the settings contain no journal and no approvals file", "files")

@@ -15,6 +15,7 @@ from cyclopts import App, Parameter
 
 from .. import HookError
 from .._external.platform import IS_WINDOWS
+from .._program.settings import find_user_file
 from .screen import TABLES, Flag, Shown, print_items, print_json, say
 
 gate = App(
@@ -40,8 +41,7 @@ class GateFile:
         """
         if IS_WINDOWS:
             raise HookError("hookbus gate needs Linux or macOS")
-        own = Path.home() / ".config" / "hookbus" / "hookbus.toml"
-        return Path(os.path.abspath(self.settings or own))
+        return Path(os.path.abspath(self.settings or find_user_file()))
 
 
 @gate.default
@@ -157,12 +157,16 @@ def install(
     """
     file, from_user = where.file, _is_of_user(user, project)
     from ..gate import _install
+    from ..gate._trying import STARTS
 
     found = _install.agent_named(agent)
     written = _install.install(found, file, _seconds(file, deadline), is_project=not from_user)
     say(f"installed: {written}")
     for each in _install.list_limits(agent):
         say(f"cannot guard: {each}")
+    trust = "start codex and trust the hooks of the gate, then " if agent == "codex" else ""
+    if agent in STARTS:
+        say(f"next: {trust}run hookbus gate try {agent}")
 
 
 @gate.command
@@ -212,12 +216,16 @@ def status(
     else:
         for row in rows:
             _show(row)
+        _show_settings([each for row in rows for each in row["settings"]])
     return int(any(row["installed"] and row["problems"] for row in rows))
 
 
 def _show(row: dict[str, Any]) -> None:
     where = ", ".join(row["installed"])
-    say(f"{row['agent']}: {row['gate']}{f', in {where}' if where else ''}")
+    if not where:
+        say(f"{row['agent']}: not installed")
+    else:
+        say(f"{row['agent']}: {'has a problem' if row['problems'] else 'works'}, in {where}")
     if row["last"]:
         say(f"  last used: {row['last']['at']}, by hookbus {row['last']['version']}")
     if row["problems"]:
@@ -226,13 +234,25 @@ def _show(row: dict[str, Any]) -> None:
         print_items((f"cannot guard: {each}" for each in row["cannot"]), "dim")
 
 
+def _show_settings(found: list[dict[str, Any]]) -> None:
+    """Show the files of each gate once, and the rules that may be mistakes."""
+    for each in {own["file"]: own for own in found}.values():
+        say(f"settings: {each['file']}")
+        for name in ("journal", "approvals", "log"):
+            if each[name]:
+                say(f"  {name}: {each[name]}")
+        if each["unused_rules"]:
+            lines = [f"rule that matched no call so far: {rule}" for rule in each["unused_rules"]]
+            print_items(lines, "yellow")
+
+
 @gate.command(name="try")
 def run_agent(agent: str, /) -> int:
     """Run an installed agent, and check whether it asks the gate about its calls.
 
     The agent runs in an empty folder, with a scripted model on this machine and a made-up key. The
     model calls a shell with a command that the gate always blocks. The exit code is 0 for "live",
-    and 1 for "not live", with the reason.
+    and 1 for "not live", with the reason and the problems that hookbus gate status finds.
 
     Args:
         agent: claude, codex, gemini, copilot or opencode.
@@ -240,10 +260,16 @@ def run_agent(agent: str, /) -> int:
     if IS_WINDOWS:
         raise HookError("hookbus gate needs Linux or macOS")
     from ..gate._install import agent_named
+    from ..gate._status import status_of
     from ..gate._trying import find_gap
 
-    gap = find_gap(agent_named(agent).name)
+    found = agent_named(agent)
+    gap = find_gap(found.name)
     say(f"not live: {gap}" if gap else "live")
+    if gap:
+        row = status_of(found, GateFile().file)
+        missing = [f"{agent} has no gate: run hookbus gate install {agent}"]
+        print_items(row["problems"] if row["installed"] else missing, "bold red")
     return int(bool(gap))
 
 

@@ -12,7 +12,7 @@ from .. import HookError
 from .calls import EVERY, Call, Wanted, calls, switches
 from .describing import call_line, line_of
 from .following import follow
-from .reading import ANY_FILE, Read
+from .reading import ANY_FILE, Read, asked
 from .screen import TABLES, Flag, Shown, as_json, print_items, print_json, say, working
 from .showing import print_call
 
@@ -44,7 +44,8 @@ def list_(
     journal, wanted = read.opened(), wanted.checked()
     last = journal.checkpoint().seq if follow_ else None
     found = calls(journal, wanted, limit, last=last)
-    lines = _lines_of(found, is_json=shown.json)
+    has_runs = len(asked(journal, "SELECT number FROM runs LIMIT 2")) > 1
+    lines = _lines_of(found, has_runs=has_runs, is_json=shown.json)
     since = found[0].data["at"] if found and len(found) == limit else 0.0
     acts = switches(journal, wanted, since) if limit else []
     lines += [(act["at"], as_json(act) if shown.json else line_of(act)) for act in acts]
@@ -63,15 +64,15 @@ def _no_calls(journal: Journal, wanted: Wanted) -> str:
     return "no matching calls"
 
 
-def _lines_of(found: list[Call], *, is_json: bool) -> list[tuple[float, str]]:
-    """Return a line for each call, with the start time of the call."""
-    several = len({call.run for call in found}) > 1
+def _lines_of(found: list[Call], *, has_runs: bool, is_json: bool) -> list[tuple[float, str]]:
+    """Return a line for each call, with the start time of the call. If the journal has several
+    runs, each number begins with its run, so that `hookbus log show` finds the call."""
     lines = []
     for call in found:
         if is_json:
             line = as_json(call.as_json())
         elif "outcome" in call.data:
-            line = call_line(call.data, call.marks, run=f"{call.run[:6]}:" if several else "")
+            line = call_line(call.data, call.marks, run=f"{call.run[:6]}:" if has_runs else "")
         else:
             line = line_of(call.data)
         lines.append((call.data["at"] - call.data.get("seconds", 0), line))

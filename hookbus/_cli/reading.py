@@ -12,10 +12,27 @@ import attrs
 from cyclopts import Parameter
 
 from .. import HookError
-from .._program.settings import Settings, find_settings
+from .._program.settings import Settings, find_settings, find_user_file, read_settings
 
 if TYPE_CHECKING:
     from ..journal import Journal
+
+
+def name_file_of_gate(key: str) -> str:
+    """Return the end of an error message that names a file of `hookbus gate`, whose settings other
+    commands do not search for.
+
+    Args:
+        key: the key of the file in the settings: `journal` or `approvals`.
+
+    Returns:
+        An empty string if the gate has no settings or if the file does not exist.
+    """
+    try:
+        file = getattr(read_settings(find_user_file()), key)
+        return f"; hookbus gate uses {file}" if file is not None and file.is_file() else ""
+    except (HookError, OSError, RuntimeError):  # the home is not known, or is not readable
+        return ""
 
 
 @Parameter(name="*")
@@ -36,7 +53,7 @@ class Read:
         if named is None:
             raise HookError(
                 "no journal is configured: pass --journal FILE, or set "
-                "journal = \"FILE\" in [tool.hookbus]"
+                f"journal = \"FILE\" in [tool.hookbus]{name_file_of_gate('journal')}"
             )
         return named
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -76,6 +76,11 @@ def find_settings(folder: Path | None = None) -> Settings:
     return Settings()
 
 
+def find_user_file() -> Path:
+    """Return the path of the settings file of the user, which `hookbus gate` reads by default."""
+    return Path.home() / ".config" / "hookbus" / "hookbus.toml"
+
+
 def read_settings(file: Path) -> Settings:
     """Return the settings in a hookbus.toml, or in the table `[tool.hookbus]` of another file.
 
@@ -120,13 +125,26 @@ def beside(file: Path, path: str) -> Path:
     return file.parent / Path(path).expanduser()
 
 
+def hint_for_key(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown key of a table: where the key belongs, or the
+    most similar known key.
+
+    Args:
+        name: the unknown key.
+        known: the keys of the table.
+    """
+    if name in _SHAPES[""]:
+        return "; it belongs to the top level of the settings, before any table"
+    return did_you_mean(name, known)
+
+
 def _check(where: str, table: str, contents: Any) -> None:
     shapes = _SHAPES[table]
     if not isinstance(contents, dict):
         raise HookError(f"{where} must be a table")
     for name, value in contents.items():
         if name not in shapes:
-            raise HookError(f"{where} has an unknown key {name!r}{did_you_mean(name, shapes)}")
+            raise HookError(f"{where} has an unknown key {name!r}{hint_for_key(name, shapes)}")
         if not _is(shapes[name], value):
             raise HookError(f"{where} {name} = {value!r:.60} must be {shapes[name]}")
 

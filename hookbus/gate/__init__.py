@@ -1,8 +1,8 @@
 """The gate: the guards of a settings file check the tool calls of coding agents."""
 
-from ._agents import Tool
+from ._agents import Tool, ToolFailed
 
-__all__ = ["Tool"]
+__all__ = ["Tool", "ToolFailed"]
 
 
 def __dir__() -> list[str]:

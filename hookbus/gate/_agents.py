@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 import attrs
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)  # events find the names of objects in `__dict__`
 class Tool:
     """A tool of a coding agent, which is the sender of its calls. Each agent has a subclass.
 
@@ -24,6 +24,14 @@ class Tool:
     agent: ClassVar[str] = ""
     name: str
     group: str | None = None
+
+
+class ToolFailed(RuntimeError):
+    """The exception of a call whose tool failed, as the agent reported it. The message is the text
+    of the agent.
+    """
+
+    __module__ = "hookbus.gate"
 
 
 class ClaudeTool(Tool):
@@ -62,7 +70,7 @@ class OpenCodeTool(Tool):
     agent = "opencode"
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class Prompter:
     """The sender of the prompts of an agent.
 
@@ -230,6 +238,11 @@ _AGENTS: Final = (
 )  # fmt: skip
 
 AGENTS: Final = {each.name: each for each in _AGENTS}
+
+TOOLS: Final = frozenset(
+    name for agent in _AGENTS for names in agent.tools.values() for name in names
+)
+"""The names of all tools that have a group."""
 
 
 def kind_of(tool: Tool) -> str:

@@ -18,7 +18,7 @@ from ..adapters._halves import Go, Halves, Instead
 from ..adapters._patches import Patches
 from ..adapters._tools import Gate, Refusal, Results, ToolCall
 from ..adapters._vocabulary import Attempt, refusal
-from ._agents import AGENTS, Prompter, Tool, kind_of
+from ._agents import AGENTS, Prompter, Tool, ToolFailed, kind_of
 from ._approver import HAND_OVER, HandOver
 from ._codex import CLOSED
 from ._events import Event, comparable
@@ -166,7 +166,7 @@ class Calls:
         if denied is not None:
             return denied
         if event.kind == "failed":
-            return await _fail(opened, RuntimeError(event.given["error"]))
+            return await _fail(opened, ToolFailed(event.given["error"]))
         raw = event.given["tool_response"]
         shown = _show_result(event.agent.name, raw)
         value = await opened.halves.end(opened.key, raw)

@@ -27,11 +27,16 @@ def find_trust_problems() -> list[str]:
     own = [each for each in listed if is_ours(each)]
     if not own:
         return ["Codex does not know the hooks of the gate"]
-    states = {str(each.get("trustStatus")) for each in own} - {"trusted", "managed"}
+    untrusted = dict[str, list[str]]()
+    for each in own:
+        state = str(each.get("trustStatus"))
+        if state not in ("trusted", "managed"):
+            untrusted.setdefault(state, []).append(str(each.get("eventName")))
     off = [str(each.get("eventName")) for each in own if each.get("enabled") is False]
     return [
-        *(f"Codex runs no hook of the gate, because one is {each}: start codex, open /hooks, and "
-          "trust it" for each in sorted(states)),
+        *(f"Codex does not run the hooks of the gate for {', '.join(events)}, because they are "
+          f"{state}: start codex, open /hooks, and trust them"
+          for state, events in sorted(untrusted.items())),
         *(f"Codex does not run the hook of the gate for {each}, because it is disabled: start "
           "codex, open /hooks, and enable it" for each in off),
     ]  # fmt: skip

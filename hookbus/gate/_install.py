@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -92,11 +92,13 @@ class State:
         line: the error message of the hook, or an empty string if the server answers.
         version: the version of hookbus that the server runs.
         last: the time of each agent's last event, in seconds since 1970.
+        unused: descriptions of the rules that look like mistakes, because they matched no call.
     """
 
     line: str
     version: str = ""
     last: Mapping[str, float] = attrs.field(factory=dict)
+    unused: Sequence[str] = ()
 
 
 def check(settings: Path) -> State:

@@ -11,13 +11,14 @@ from typing import Any, Final
 import attrs
 
 from .. import Block, Bus, HookContext, HookError, default_bus, explain, guards
+from .._ground.errors import did_you_mean
 from .._program.preparing import prepare
 from .._program.settings import PLACES, Settings
 from ..guards._call import contents_of
 from ..guards._paths import ARGUMENTS, Within, base_of
 from ..guards._ready import is_remembering
 from ..journal import Journal
-from ._agents import AGENTS, Tool
+from ._agents import AGENTS, TOOLS, Tool
 from ._approver import GateApprover
 from ._calls import Calls
 from ._codex import UnreadablePatch, find_patch, paths_in
@@ -38,11 +39,23 @@ class Loaded:
         settings: the settings.
         calls: the calls of the sessions.
         journal: the journal, or None.
+        rules: the guard of the rules file, or None.
     """
 
     settings: GateSettings
     calls: Calls
     journal: Journal | None
+    rules: guards.tool_policy | None = None
+
+    def find_unused_rules(self) -> list[str]:
+        """Return descriptions of the rules that look like mistakes, judging by the calls so far.
+
+        A rule for a known tool of an agent is described only if the tool was called, because each
+        agent calls only its own tools.
+        """
+        found = [] if self.rules is None else self.rules._findings()
+        return [each for each in found
+                if "names the argument" in each or each.split("'")[1] not in TOOLS]  # fmt: skip
 
 
 def load(file: Path, watch: Watch, bus: Bus = default_bus) -> Loaded:
@@ -69,18 +82,21 @@ def load(file: Path, watch: Watch, bus: Bus = default_bus) -> Loaded:
     _check_plugins(gate.settings, bus)
     watch.add(*files_of(modules_since(before)))
     calls = Calls(bus)
-    _add_guards(gate, bus, calls)
+    rules = _add_guards(gate, bus, calls)
     if not _guards_something(calls):
+        shadow = ", ".join(gate.settings.shadow)
         raise HookError(
-            f"{file} names no guard: add rules, a guard of [gate], or a plugin "
-            "with a guard of tool_call"
+            f"{file} names no guard: add rules, a guard of [gate], or a plugin with a guard of "
+            f"tool_call{f'; guards in shadow mode do not count: {shadow}' if shadow else ''}"
         )
     _add_own_guards(gate, bus, calls, folders)
     _add_approver(gate, bus)
+    if gate.values:
+        bus.values = True
     journal = None if gate.settings.journal is None else Journal(gate.settings.journal)
     if journal is not None:
         journal.attach(bus)
-    return Loaded(gate, calls, journal)
+    return Loaded(gate, calls, journal, rules)
 
 
 def _folders(settings: Settings) -> list[Path]:
@@ -95,18 +111,34 @@ def _check_plugins(settings: Settings, bus: Bus) -> None:
     loaded = () if bus.plugins is None else bus.plugins.loaded
     for name in wanted:
         if name.rpartition(":")[2] not in loaded:
-            raise HookError(f"{settings.file} enables the plugin {name!r}, which is not loaded")
+            raise HookError(
+                f"{settings.file} enables the plugin {name!r}, which is not loaded"
+                f"{_explain_absence(settings, name)}"
+            )
 
 
-def _add_guards(gate: GateSettings, bus: Bus, calls: Calls) -> None:
-    found = list[Any]()
-    if gate.rules is not None:
-        found.append(load_rules(gate.rules))
+def _explain_absence(settings: Settings, name: str) -> str:
+    """Return the missing folders of plugins or, if there are none, the most similar plugin."""
+    folders = _folders(settings)
+    missing = "".join(f"; the folder {each} does not exist" for each in folders
+                      if not each.is_dir())  # fmt: skip
+    if missing:
+        return missing
+    return did_you_mean(name, [inner.name for each in folders for inner in each.iterdir()])
+
+
+def _add_guards(gate: GateSettings, bus: Bus, calls: Calls) -> guards.tool_policy | None:
+    """Add the guards that the settings name, and return the guard of the rules file."""
+    rules = None if gate.rules is None else load_rules(gate.rules)
+    found: list[Any] = [] if rules is None else [rules]
     if gate.redact is not None:
         try:
-            found.append(guards.redact(**gate.redact))
+            redactor = guards.redact(**gate.redact)
         except TypeError as error:
             raise HookError(f"{gate.settings.file}: [gate] redact: {error}") from None
+        found.append(redactor)
+        if gate.values:
+            bus.redact(guards=redactor)
     if gate.rate_limit is not None:
         found.append(guards.rate_limit(gate.rate_limit, per="session"))
     for each in found:
@@ -116,6 +148,7 @@ def _add_guards(gate: GateSettings, bus: Bus, calls: Calls) -> None:
         bus.signal("pre_tool_call").connect(
             judge, Tool, role="guard", name="paths_within", weak=False
         )
+    return rules
 
 
 def _paths_judge(folders: tuple[str, ...], calls: Calls) -> Any:

@@ -209,7 +209,8 @@ class Server:
         """Return whether this server answers and when each agent last used it, for `status`."""
         if self.problem:
             return format_answer(hook.REFUSED, b"", f"hookbus: {self.problem}\n".encode())
-        state = {"version": __version__, "last": self.asked}
+        unused = [] if self.loaded is None else self.loaded.find_unused_rules()
+        state = {"version": __version__, "last": self.asked, "unused": unused}
         return format_answer(hook.GO, json.dumps(state).encode(), b"")
 
     async def _ask_older(self, request: Request) -> bytes:

@@ -14,7 +14,7 @@ from .. import HookError, guards
 from .._external.trust import read_trusted_toml
 from .._ground.errors import did_you_mean
 from .._ground.numbers import is_number
-from .._program.settings import Settings, beside, read_settings
+from .._program.settings import Settings, beside, hint_for_key, read_settings
 from ._agents import GROUPS, expand_rule
 
 DEADLINE_SECONDS: Final = 10.0
@@ -39,6 +39,7 @@ class GateSettings:
         deadline: the time limit for one event, in seconds.
         codex_stdin: `"closed"` or `"open"`.
         lost: what happens to sessions that began before the server: `"block"` or `"fresh"`.
+        values: whether the journal contains the values of arguments and results.
         settings: the other keys of the file.
     """
 
@@ -52,6 +53,7 @@ class GateSettings:
     deadline: float = DEADLINE_SECONDS
     codex_stdin: str = "closed"
     lost: str = "block"
+    values: bool = False
 
 
 def _is_text(value: Any) -> bool:
@@ -84,6 +86,7 @@ _SHAPES: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
     "deadline": ("a number of seconds above 0", lambda value: _is_seconds(value) and value > 0),
     "codex_stdin": ("'closed' or 'open'", ("closed", "open").__contains__),
     "lost": ("'block' or 'fresh'", ("block", "fresh").__contains__),
+    "values": ("true or false", lambda value: isinstance(value, bool)),
 }
 
 
@@ -100,7 +103,7 @@ def read_gate_settings(file: Path) -> GateSettings:
     for name, value in given.items():
         where = f"{file}: [gate]"
         if name not in _SHAPES:
-            raise HookError(f"{where} has an unknown key {name!r}{did_you_mean(name, _SHAPES)}")
+            raise HookError(f"{where} has an unknown key {name!r}{hint_for_key(name, _SHAPES)}")
         shape, is_right = _SHAPES[name]
         if not is_right(value):
             raise HookError(f"{where} {name} = {value!r:.60} must be {shape}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from .. import HookError
+from . import _hook as hook
 from ._agents import Agent
 from ._codex_trust import find_trust_problems
 from ._entries import (
@@ -64,8 +66,9 @@ def status_of(agent: Agent, settings: Path) -> dict[str, Any]:
         problems += find_trust_problems()
     problems += [*_switched_off(agent), *lines]
     row = _row(agent, installed, problems, lines[0] if lines else "answers", _last(agent, answers))
-    if agent.name == "codex":
-        row["cannot"] += [_explain_open_stdin(each) for each in asked if _opens_stdin(each)]
+    row["settings"] = [_describe(*each) for each in zip(asked, answers, strict=True)]
+    for each in asked:
+        row["cannot"] += _find_openings(agent, each)
     return row
 
 
@@ -74,20 +77,31 @@ def _row(
 ) -> dict[str, Any]:
     return {
         "agent": agent.name, "installed": files, "problems": list(dict.fromkeys(problems)),
-        "cannot": list_limits(agent.name), "gate": gate, "last": last,
+        "cannot": list_limits(agent.name), "gate": gate, "last": last, "settings": [],
     }  # fmt: skip
 
 
-def _opens_stdin(settings: str) -> bool:
+def _describe(settings: str, state: State) -> dict[str, Any]:
+    """Return the files of a gate, and the rules that have matched no call of its server."""
+    found: dict[str, Any] = {"file": settings, "journal": None, "approvals": None}
+    with contextlib.suppress(HookError):  # it is already a problem
+        own = read_gate_settings(Path(settings)).settings
+        found |= {name: None if file is None else str(file)
+                  for name, file in (("journal", own.journal), ("approvals", own.approvals))}
+    return {**found, "log": f"{hook.place(settings)}.log", "unused_rules": [*state.unused]}
+
+
+def _find_openings(agent: Agent, settings: str) -> Iterator[str]:
+    """Yield the actions of an agent that the settings take away from the guards."""
     try:
-        return read_gate_settings(Path(settings)).codex_stdin == "open"
+        gate = read_gate_settings(Path(settings))
     except HookError:
-        return False  # it is already a problem, and the gate blocks
-
-
-def _explain_open_stdin(settings: str) -> str:
-    why = f'{settings} has codex_stdin = "open"'
-    return f"what a model types into a running command, which no guard sees: {why}"
+        return  # it is already a problem, and the gate blocks
+    if agent.name == "codex" and gate.codex_stdin == "open":
+        why = f'{settings} has codex_stdin = "open"'
+        yield f"what a model types into a running command, which no guard sees: {why}"
+    for name in gate.settings.shadow:
+        yield f"what {name} would block: {settings} puts this guard in shadow mode"
 
 
 def _last(agent: Agent, states: list[State]) -> dict[str, str] | None:
@@ -198,7 +212,8 @@ def _missing(agent: Agent, file: Path, commands: dict[str, list[str]]) -> Iterat
         words = words_of(command)
         for place, what in ((0, "interpreter"), (3, "hook"), (5, "settings file")):
             if words and not os.path.exists(words[place]):
-                yield f"the {what} of {file} is gone: {words[place]}"
+                again = f"run hookbus gate install {agent.name}"
+                yield f"the {what} of {file} is gone: {words[place]}: {again}"
 
 
 def _settings_in(command: str) -> str:

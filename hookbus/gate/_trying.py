@@ -154,7 +154,7 @@ def _run(words: list[str], folder: Path, variables: Mapping[str, str]) -> str:
 
 
 def _explain(name: str, last: str, results: list[Any], *, has_run: bool) -> str:
-    output = " ".join(map(str, results))
+    output = " ".join(" ".join(map(str, results)).split())
     if has_run:
         return f"{name} ran a command that the gate blocks"
     if _BLOCKED in output:

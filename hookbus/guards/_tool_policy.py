@@ -159,10 +159,16 @@ class tool_policy(ReadyGuard):
                     if key != "allow" and (wrong := rule.misnamed(missing, known)):
                         return Block(f"a rule in {key}= names {wrong}", code="tool")
                 if rule.has(arguments, is_strict=key == "allow"):
-                    return _said(key, name, " with these arguments" if rule.names else "")
+                    if key == "allow":
+                        return None
+                    why = " with these arguments" if rule.names else ""
+                    return _said(key, name, why, f"{key}: {rule.text}")
+        if self._default == "allow":
+            return None
         # An allow rule for this tool exists, but its arguments did not match.
         is_listed = any(rule.matches.match(name) for rule in self._rules["allow"])
-        return _said(self._default, name, " with these arguments" if is_listed else "")
+        why = " with these arguments" if is_listed else ""
+        return _said(self._default, name, why, f"default: {self._default}")
 
 
 class _Rule:
@@ -265,10 +271,10 @@ def _check_contradictions(rules: Mapping[str, list[_Rule]]) -> None:
                 raise HookError(f"{rule.text} is in both {other}= and {key}=: remove one of them")
 
 
-def _said(key: str, name: str, why: str) -> Block | Ask | None:
-    if key == "allow":
-        return None
-    shown = ascii(name[:60])
+def _said(key: str, name: str, why: str, rule: str) -> Block | Ask:
+    """Return the verdict of a list. Only its details, which the model does not read, name the rule.
+    """
+    shown, details = ascii(name[:60]), {"rule": rule}
     if key == "ask":
-        return Ask(f"call {shown}?", code="tool")
-    return Block(f"tool {shown} is not allowed{why}", code="tool")
+        return Ask(f"call {shown}?", code="tool", details=details)
+    return Block(f"tool {shown} is not allowed{why}", code="tool", details=details)

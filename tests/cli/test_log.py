@@ -14,6 +14,7 @@ import pytest
 
 from hookbus import Block, Bus, HookBlocked, baggage, hookable
 from hookbus._cli.when import moment
+from hookbus.guards import tool_policy
 from hookbus.journal import Journal
 from tests.cli.conftest import environment
 
@@ -172,6 +173,11 @@ def test_a_call_that_several_runs_have_is_named_with_its_run(hookbus, night, fol
     assert code == 2 and f"2 runs have a call {night}: add the run, such as" in err
     code, out, _ = hookbus("log", "show", f"{own[:8]}:{night}", "--journal", NIGHT)
     assert code == 0 and out.startswith("pay of")
+    for limit in ("1", "3"):
+        lines = hookbus("log", "--limit", limit, "--journal", NIGHT)[1].splitlines()
+        assert len(lines) == int(limit)
+        for line in lines:
+            assert hookbus("log", "show", line.split()[1], "--journal", NIGHT)[0] == 0
 
 
 def test_a_journal_that_is_whole_is_said_to_be(hookbus, night):
@@ -313,3 +319,57 @@ NOW = datetime(2026, 11, 24, 3, 15, 30)
 ])  # fmt: skip
 def test_moments_are_read_as_people_write_them(text, at):
     assert moment(text, NOW) == at.timestamp()
+
+
+def test_a_command_without_a_file_names_the_file_of_the_gate(hookbus, folder, monkeypatch):
+    monkeypatch.setenv("HOME", str(folder / "home"))
+    own = folder / "home" / ".config" / "hookbus"
+    own.mkdir(parents=True)
+    (own / "hookbus.toml").write_text('journal = "calls.journal"\napprovals = "approvals.db"\n')
+    for words, name in ((["log"], "calls.journal"), (["approvals"], "approvals.db")):
+        assert "hookbus gate uses" not in hookbus(*words)[2]
+        (own / name).touch()
+        code, _, err = hookbus(*words)
+        assert code == 2 and err.endswith(f"in [tool.hookbus]; hookbus gate uses {own / name}\n")
+    (own / "hookbus.toml").write_text("jurnal = 1\n")
+    assert hookbus("log")[2].endswith("in [tool.hookbus]\n")
+
+
+def test_a_call_that_a_rule_blocked_is_listed_with_the_rule(hookbus, folder):
+    bus = Bus()
+    bus.register(tool_policy(deny={"bash": {"command": "*rm *"}}, default="allow"))
+    tool = hookable("tool_call", bus=bus)(lambda name, arguments: None)
+    with Journal(folder / "rules.journal") as journal:
+        journal.attach(bus)
+        with pytest.raises(HookBlocked):
+            tool("bash", {"command": "rm x"})
+    out = hookbus("log", "--journal", "rules.journal")[1]
+    assert out.endswith(" [tool: deny: 'bash' with {'command': '*rm *'}]\n")
+
+
+@pytest.mark.parametrize("label, line", [("Bash", "of Tool"), ("Read", "of Tool 'Bash'")])
+def test_the_name_of_a_tool_is_not_listed_twice(hookbus, folder, label, line):
+    bus = Bus()
+
+    class Tool:
+        def __init__(self):
+            self.name = "Bash"
+
+    @hookable("tool_call", bus=bus, sender="tool", labels=("name",))
+    def run(tool, name):
+        return None
+
+    with Journal(folder / "tools.journal") as journal:
+        journal.attach(bus)
+        run(Tool(), label)
+    assert hookbus("log", "--journal", "tools.journal")[1].endswith(f"tool_call {label} {line}\n")
+
+
+def test_doctor_names_the_settings_of_the_gate(hookbus, folder, monkeypatch):
+    monkeypatch.setenv("HOME", str(folder / "home"))
+    assert "hookbus gate" not in hookbus("doctor")[1]
+    file = folder / "home" / ".config" / "hookbus" / "hookbus.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("")
+    line = f"\nsettings of hookbus gate: {file}; hookbus gate status checks them\n"
+    assert line in hookbus("doctor")[1]

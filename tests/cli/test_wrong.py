@@ -136,6 +136,8 @@ WRONG = [
     (["hooks", "agent"], "[tool.hookbus] must be a table", {"pyproject.toml": "[tool]\nhookbus=1"}),
     (["hooks", "agent"], "plugins has an unknown key 'usr'; did you mean 'user'?",
      {SETTINGS: "[plugins]\nusr = 'x'"}),
+    (["hooks", "agent"], "unknown key 'journal'; it belongs to the top level of the settings",
+     {SETTINGS: "[plugins]\njournal = 'x'"}),
     (["hooks", "agent"], "unknown adapter 'langhcain'; did you mean 'langchain'?",
      {SETTINGS: "adapters = ['langhcain']"}),
     (["run", "empty.py"], "version", {SETTINGS: "[plugins]\nuser = 'plugins'",

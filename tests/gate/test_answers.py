@@ -194,6 +194,18 @@ def test_both_events_of_a_call_are_one_call_in_the_journal(module_gates):
         f"claude:{events.COMMON['claude']['session_id']}"
     }
     assert {each.baggage["cwd"] for each in finished} == {"/tmp"}
+    assert finished[1].data["error"]["type"].endswith("hookbus.gate.ToolFailed")
+    assert {each.data["sender"].partition(" at ")[0] for each in finished} == {"ClaudeTool 'Bash'"}
+
+
+def test_a_prompt_is_listed_with_the_name_of_its_agent(make_gate):
+    gate = make_gate()
+    gate.write('journal = "calls.journal"\n' + gate.plug())
+    gate.answer("gemini", events.prompt("gemini"))
+    gate.stop()
+    with Journal(gate.folder / "calls.journal") as journal:
+        (finished,) = journal.records(type="hookbus.finished")
+    assert finished.data["labels"] == {"agent": "gemini"}
 
 
 def test_sub_agents_are_callers_of_their_own(module_gates):

@@ -48,6 +48,7 @@ SETTINGS = {
     "no file": (None, "cannot be read: No such file"),
     "no TOML": ("rules = [", "is not valid TOML"),
     "an unknown key": ("[gate]\nrule = 'x'\n", "[gate] has an unknown key 'rule'; did you mean"),
+    "a key in the wrong table": ("[gate]\napprovals = 'x'\n", "it belongs to the top level"),
     "a wrong value": ("[gate]\nwait = 'long'\n", "wait = 'long' must be a number of seconds"),
     "rules that are missing": ("[gate]\nrules = 'rules.toml'\n", "rules.toml cannot be read"),
     "a folder that is missing": ("[gate]\npaths_within = ['/no/such']\n", "does not exist"),

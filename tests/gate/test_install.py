@@ -70,6 +70,8 @@ def shell(command, event, name="sh", **options):
 def test_what_is_installed_refuses_and_lets_go(home, run, agent):
     code, out, err = run("install", agent)
     assert (code, err) == (0, "") and out.startswith(f"installed: {home / FILES[agent]}\n")
+    trust = "start codex and trust the hooks of the gate, then " if agent == "codex" else ""
+    assert out.endswith(f"\nnext: {trust}run hookbus gate try {agent}\n")
     assert out.count("\ncannot guard: ") >= 5
     commands = commands_in(home / FILES[agent])
     for name in SHELLS:
@@ -187,8 +189,36 @@ def test_status_says_whether_the_gate_holds(home, run, ready):
     assert row["installed"] == [str(home / FILES["claude"])]
     assert row["last"]["at"].endswith("Z") and row["last"]["version"] == __version__
     out = run("status", "claude")[1]
-    assert out.startswith("claude: answers, in ") and f", by hookbus {__version__}" in out
+    assert out.startswith("claude: works, in ") and f", by hookbus {__version__}" in out
     assert run("status", "codex", "--json")[1].count('"last": null') == 1
+
+
+def test_status_names_the_files_of_the_gate_and_the_guards_in_shadow_mode(home, run, gate):
+    text = gate.file.read_text()
+    gate.write(f'journal = "calls.journal"\nshadow = ["tool_policy"]\n{text}')
+    run("install", "claude", settings=gate.file)
+    code, out, _ = run("status", "claude", settings=gate.file)
+    log = f"{hook.place(str(gate.file))}.log"
+    files = f"settings: {gate.file}\n  journal: {gate.folder / 'calls.journal'}\n  log: {log}\n"
+    assert code == 0 and out.endswith(files)
+    assert f"what tool_policy would block: {gate.file} puts this guard in shadow mode" in out
+    gate.write("[gate]\nrule = 1\n")
+    code, out, _ = run("status", "claude", settings=gate.file)
+    assert code == 1 and out.startswith("claude: has a problem, in ")
+    assert out.count("unknown key 'rule'") == 1 and out.endswith(f"log: {log}\n")
+
+
+def test_status_shows_a_rule_for_an_argument_that_no_call_has(home, run, gate):
+    rules = 'deny = [{ "group:shell" = { comand = "*rm *" } }, "Bsh"]\ndefault = "allow"\n'
+    (gate.folder / "rules.toml").write_text(rules)
+    gate.write('[gate]\nrules = "rules.toml"\n')
+    run("install", "claude", settings=gate.file)
+    assert "rule that matched no call" not in run("status", "claude", settings=gate.file)[1]
+    gate.answer("claude", events.before("claude"))
+    code, out, _ = run("status", "claude", settings=gate.file)
+    assert code == 0 and out.count("rule that matched no call so far: deny: ") == 2
+    assert "'comand', which no tool that it matches has; did you mean 'command'?" in out
+    assert "'Bsh' matches no tool; did you mean 'Bash'?" in out
 
 
 def problems(run, agent):
@@ -264,7 +294,8 @@ def test_status_asks_codex_whether_it_trusts_the_hook(home, run, monkeypatch, st
     played(home, monkeypatch, status=status, other=other, enabled=True)
     run("install", "codex")
     found = problems(run, "codex")
-    assert found == "" if status == "trusted" else f"because one is {status}" in found
+    untrusted = f"for preToolUse, because they are {status}: start codex, open /hooks, and trust"
+    assert found == "" if status == "trusted" else untrusted in found
 
 
 def test_status_asks_codex_whether_the_hook_is_enabled(home, run, monkeypatch):

@@ -104,4 +104,5 @@ def test_status_finds_a_hook_of_an_unknown_type_and_a_hook_file_that_is_gone(
     assert f"has the type 'shout', and {agent} then runs no hook of this file" in problems
     gone = hook.FILE.replace("/hookbus/gate", "/gone/hookbus/gate")
     file.write_text(json.dumps(good).replace(hook.FILE, gone))
-    assert f"the hook of {file} is gone: {gone}" in status(capsys, gate, agent)["problems"]
+    again = f"run hookbus gate install {agent}"
+    assert f"the hook of {file} is gone: {gone}: {again}" in status(capsys, gate, agent)["problems"]

@@ -61,6 +61,7 @@ def test_install_status_and_uninstall(home, run, agent):
     file = home / FILES[agent]
     code, out, err = run("install", agent)
     assert (code, err) == (0, "") and out.startswith(f"installed: {file}\n")
+    assert out.endswith(f"run hookbus gate try {agent}\n") == (agent != "cursor")
     assert ("hookbus has not been tested with this agent" in out) == (agent == "cursor")
     once = file.read_text()
     assert run("install", agent)[0] == 0 and file.read_text() == once

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hookbus.gate import _hook as hook
+from hookbus.journal import Journal
 
 from . import events
 from .reading import outcome
@@ -46,6 +47,24 @@ def test_a_wrong_group_closes_and_is_named(make_gate):
     gate.write('[gate]\nrules = "rules.toml"\n')
     assert said(gate, "codex", events.before("codex"))[0] == "blocked"
     assert "there is no group 'group:shel'; did you mean 'group:shell'?" in gate.log
+
+
+def test_a_plugin_that_is_not_loaded_closes_and_the_log_says_what_is_there(gate):
+    text = gate.file.read_text()
+    for wrong, why in (
+        (text.replace('enable = ["own"]', 'enable = ["owl"]'), "loaded; did you mean 'own'?"),
+        (text.replace('"plugins"', '"plugin"'), f"the folder {gate.folder / 'plugin'} does not"),
+    ):
+        gate.write(wrong)
+        assert said(gate, "claude", events.before("claude"))[0] == "blocked" and why in gate.log
+
+
+def test_rules_in_shadow_mode_are_no_guard_and_the_log_says_so(make_gate):
+    gate = make_gate()
+    (gate.folder / "rules.toml").write_text(RULES)
+    gate.write('shadow = ["tool_policy"]\n[gate]\nrules = "rules.toml"\n')
+    assert said(gate, "gemini", events.before("gemini"))[0] == "blocked"
+    assert "of tool_call; guards in shadow mode do not count: tool_policy" in gate.log
 
 
 def test_paths_stay_in_the_folder_where_the_session_began(make_gate, tmp_path):
@@ -226,3 +245,19 @@ def test_a_project_cannot_bring_settings_of_its_own(gate, tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     event = events.before("claude", "rm a", cwd=str(Path.cwd()))
     assert outcome("claude", event, gate.answer("claude", event))[0] == "blocked"
+
+
+@pytest.mark.parametrize("values", ["true", "false"])
+def test_the_journal_contains_commands_and_results_only_if_the_settings_say_so(make_gate, values):
+    gate = make_gate()
+    redact = "redact = { personal = true }"
+    gate.write(f'journal = "calls.journal"\n[gate]\n{redact}\nvalues = {values}\n')
+    command = "mail ada@example.com"
+    gate.answer("claude", events.before("claude", command))
+    gate.answer("claude", events.after("claude", command, result="sent to ada@example.com"))
+    gate.stop()
+    records = [each.data for each in Journal.reading(gate.folder / "calls.journal").records()]
+    text = json.dumps(records)
+    found = ("mail <email>" in text, "sent to <email>" in text)
+    assert records and found == ((values == "true"),) * 2
+    assert "ada@example.com" not in text

@@ -77,6 +77,7 @@ def test_an_agent_whose_calls_come_to_the_gate_is_live(run, gate):
     gate.write("[gate]\nrule = 1\n")
     code, out = run("try", "copilot")
     assert code == 1 and "not live: the gate blocked the call without checking it: hookbus: " in out
+    assert f"\n- hookbus: {gate.file}: [gate] has an unknown key 'rule'" in out
 
 
 @pytest.mark.parametrize("plays, why", [
@@ -86,11 +87,13 @@ def test_an_agent_whose_calls_come_to_the_gate_is_live(run, gate):
     ("keeps the call to itself", "copilot did not ask the gate about a call: I would rather not"),
 ])  # fmt: skip
 def test_an_agent_that_does_not_ask_the_gate_is_not_live(run, plays, why):
-    assert run("try", "copilot", plays=plays) == (1, f"not live: {why}")
+    problem = "- copilot has no gate: run hookbus gate install copilot"
+    assert run("try", "copilot", plays=plays) == (1, f"not live: {why}\n{problem}")
 
 
 def test_an_agent_that_cannot_be_run_is_not_live(run):
-    assert run("try", "gemini") == (1, "not live: gemini is not on the PATH")
+    code, out = run("try", "gemini")
+    assert code == 1 and out.startswith("not live: gemini is not on the PATH\n")
     code, out = run("try", "cursor")
     assert code == 1 and "hookbus has no scripted model for cursor" in out
     assert run("try", "copilt")[0] == 2
@@ -100,4 +103,4 @@ def test_an_agent_that_does_not_end_is_ended(run, monkeypatch):
     monkeypatch.setattr("hookbus.gate._trying.SECONDS", 1.0)
     monkeypatch.setitem(PLAYS, "hangs", "import time; time.sleep(60)")
     code, out = run("try", "copilot", plays="hangs")
-    assert code == 1 and out.endswith("copilot called no tool: it did not end in 1 seconds")
+    assert code == 1 and "copilot called no tool: it did not end in 1 seconds\n" in out

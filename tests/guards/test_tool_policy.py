@@ -6,8 +6,10 @@ import os
 import pytest
 
 from hookbus import HookBlocked, HookError
-from hookbus.approvals import Approved
+from hookbus.approvals import Approved, Denied
+from hookbus.events import Blocked
 from hookbus.guards import rate_limit, tool_policy
+from hookbus.testing import record
 
 
 def outcome(call, name, **arguments):
@@ -44,6 +46,24 @@ def test_rules_of_arguments_match_when_all_their_patterns_do(call, bus):
     assert outcome(call, "bash", command="rm -rf /", **{"as": "ada"}) == "called"
     assert outcome(call, "bash", command="ls", **{"as": "root"}) == "called"
     assert outcome(call, "bash", command="rm a\nls", **{"as": "root"}) == "blocked"
+
+
+def test_the_details_of_a_verdict_name_the_rule_and_its_reason_does_not(call, bus):
+    rules = {"deny": ["drop_*", {"bash": {"command": "rm *"}}], "ask": "send_*", "allow": "read_*"}
+    bus.register(tool_policy(**rules, default="block"))
+    said = {}
+    for name, arguments in (("drop_all", {}), ("bash", {"command": "rm x"}), ("send_a", {}),
+                            ("other", {})):  # fmt: skip
+        with record(bus) as happened, pytest.raises(HookBlocked) as blocked:
+            call(name, **arguments)
+        assert "rm *" not in str(blocked.value) and "drop_*" not in str(blocked.value)
+        (event,) = happened.of(Blocked)
+        said[name] = (event.details or {}).get("rule")
+    assert said == {"drop_all": "deny: 'drop_*'", "bash": "deny: 'bash' with {'command': 'rm *'}",
+                    "send_a": None, "other": "default: block"}  # fmt: skip
+    bus.approver(lambda request: Denied("ada", str(request.details)))
+    with pytest.raises(HookBlocked, match=r"denied by ada: \{'rule': \"ask: 'send_\*'\"\}"):
+        call("send_a")
 
 
 @pytest.mark.parametrize("value", [["rm", "-rf"], {"run": "rm x"}, 7, None, b"ls"], ids=repr)

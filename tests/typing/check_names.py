@@ -242,6 +242,7 @@ for installed in (
 assert_type(adapters.openclaw.Registry(bus), adapters.openclaw.Registry)
 
 
-def of_gate(tool: gate.Tool) -> None:
+def of_gate(tool: gate.Tool, failed: gate.ToolFailed) -> None:
+    assert_type(failed.args, tuple[Any, ...])
     assert_type(tool.agent, str)
     assert_type(tool.group, str | None)
