@@ -340,7 +340,7 @@ ENGINE = [
         'if keys != before:',
         'tests/guarantees/test_contents.py'),
     Bug('a guard that yields is connected', '_connections/receiver.py',
-        'if has_yield and phase in _ANSWERING:',
+        'if has_yield and phase in PHASES and phase != "around":',
         'if False:',
         'tests/test_reported_mistakes.py'),
     Bug('keys that a dict inside loses are lost without a word', '_calls/odd_answers.py',

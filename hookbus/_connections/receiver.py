@@ -29,7 +29,7 @@ from .._ground.errors import did_you_mean, warn
 from ..exceptions import HookError
 from .failures import ERROR, WARNING, log
 from .options import PLAIN, Options, odd_timeout, resolve_role
-from .phases import ANSWER, EXTRA_NAMES, Served
+from .phases import ANSWER, EXTRA_NAMES, PHASES, Served
 from .senders import NamedSender
 from .tally import Tally
 
@@ -108,7 +108,7 @@ class Connected(Tally):
             asked = "does not take call_next: write (agent, call_next)"
             problem = problem or f"{asked}, or connect {instead}"
         has_yield = is_generator_callable(function) if code is None else code.co_flags & YIELDS
-        if has_yield and phase in _ANSWERING:
+        if has_yield and phase in PHASES and phase != "around":
             problem = "contains a yield, so none of its code would run: use return instead"
         if problem:
             raise HookError(f"{self._title} {problem}")
@@ -124,6 +124,8 @@ class Connected(Tally):
         if options.background and self.role != "observe":
             only = 'only a receiver with role="observe" can run in the background'
             return f"has background=True: {only}"
+        if options.kinds is not None and self.signal is not self.signal._bus.events:
+            return "has kinds=, which selects events: connect to bus.events instead"
         if options.timeout is not None:
             if self.signal.phase == "around":
                 return "has a timeout, which an around cannot have: use asyncio.timeout inside it"
@@ -276,10 +278,6 @@ class Connected(Tally):
         if self.is_weak and self.role == "guard" and self.function is None:
             return "guards an object that is being freed, but the guard was freed first"
         return None
-
-
-_ANSWERING: Final = ("pre", "item", "post", "error", "finally")
-"""The phases in which receivers answer with their return value."""
 
 
 @lru_cache(maxsize=1024)
