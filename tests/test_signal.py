@@ -5,6 +5,7 @@ closed.
 import asyncio
 import functools
 import gc
+import inspect
 import threading
 import weakref
 
@@ -688,3 +689,16 @@ def test_a_guard_is_sent_to_in_a_muted_block_as_it_is_asked_in_a_call(bus):
     signal.connect(lambda sender: "modifier")
     with signal.muted():
         assert [answer for _, answer in signal.send("me")] == ["guard"]
+
+
+def test_every_method_of_blinker_that_reads_its_registry_is_replaced(bus):
+    theirs, ours = vars(blinker.Signal), bus.signal("pre_reply")
+    state = vars(blinker.Signal()).keys() - {"is_muted"}
+    read = {
+        name for name, method in theirs.items()
+        if inspect.isfunction(method) and not state.isdisjoint(method.__code__.co_names)
+    }  # fmt: skip
+    public = {name for name in read if not name.startswith("_")}
+    assert {"connect", "disconnect", "receivers_for", "has_receivers_for"} <= public
+    assert {name for name in public if getattr(HookSignal, name) is theirs[name]} == set()
+    assert not state & vars(ours).keys()

@@ -69,6 +69,11 @@ POLICIES: Final[dict[str, tuple[OnError, ...]]] = {
 }
 """The failure policies of each role, the default first."""
 
+PLAIN_ROLES: Final[dict[str | None, tuple[str, str]]] = {
+    phase: (roles[0], POLICIES[roles[0]][0]) for phase, roles in ROLES.items()
+}
+"""The role and the failure policy of a receiver without options, for each phase."""
+
 
 def _several(given: Any) -> tuple[Any, ...]:
     """Return a tuple of values, from a single value or several values."""

@@ -28,8 +28,8 @@ from .._callables.parameters import Connectable, Parameters, When
 from .._ground.errors import did_you_mean, warn
 from ..exceptions import HookError
 from .failures import ERROR, WARNING, log
-from .options import PLAIN, Options, odd_timeout, resolve_role
-from .phases import ANSWER, EXTRA_NAMES, Served
+from .options import PLAIN, PLAIN_ROLES, Options, odd_timeout, resolve_role
+from .phases import ANSWER, EXTRA_NAMES, PHASES, Served
 from .senders import NamedSender
 from .tally import Tally
 
@@ -99,24 +99,25 @@ class Connected(Tally):
             self.key, self.name = (id(function),), function.__qualname__
         self.entry: tuple[Any, ...] = self.key
         self.place = code or place_of(function)
-        self.role, self.on_error, problem = resolve_role(phase, options.role, options.on_error)
+        (self.role, self.on_error), problem = PLAIN_ROLES[phase], ""
         if options is not PLAIN:
-            problem = self._take(options) or problem
+            problem = self._apply(options)
         self.parameters = parameters = Parameters.of(function, phase != ANSWER, code)
         if phase == "around" and "call_next" not in (parameters.sender, *parameters.names):
             instead = f"a modifier of pre_{signal.hook} that returns Replace(result)"
             asked = "does not take call_next: write (agent, call_next)"
             problem = problem or f"{asked}, or connect {instead}"
         has_yield = is_generator_callable(function) if code is None else code.co_flags & YIELDS
-        if has_yield and phase in _ANSWERING:
+        if has_yield and phase in PHASES and phase != "around":
             problem = "contains a yield, so none of its code would run: use return instead"
         if problem:
             raise HookError(f"{self._title} {problem}")
         self.is_async = is_async_callable(function) if code is None else code.co_flags & ASYNC != 0
 
-    def _take(self, options: Options) -> str:
+    def _apply(self, options: Options) -> str:
         """Apply options that are not the defaults. Return a problem, or an empty string."""
-        self.name = options.name or self.name
+        self.name, phase = options.name or self.name, self.signal.phase
+        self.role, self.on_error, problem = resolve_role(phase, options.role, options.on_error)
         if options.shadow:
             self.on_error = "isolate"
         if options.when is not None:
@@ -124,12 +125,14 @@ class Connected(Tally):
         if options.background and self.role != "observe":
             only = 'only a receiver with role="observe" can run in the background'
             return f"has background=True: {only}"
+        if options.kinds is not None and self.signal is not self.signal._bus.events:
+            return "has kinds=, which selects events: connect to bus.events instead"
         if options.timeout is not None:
-            if self.signal.phase == "around":
+            if phase == "around":
                 return "has a timeout, which an around cannot have: use asyncio.timeout inside it"
             if odd := odd_timeout(options.timeout):
                 warn(f"{self._title}: {odd}")
-        return ""
+        return problem
 
     def hold(self, weak: bool | None, drop_dead: Callable[[ReceiverKey], None]) -> None:
         """Reference the callable weakly if this is requested, or if the callable is a method of the
@@ -276,10 +279,6 @@ class Connected(Tally):
         if self.is_weak and self.role == "guard" and self.function is None:
             return "guards an object that is being freed, but the guard was freed first"
         return None
-
-
-_ANSWERING: Final = ("pre", "item", "post", "error", "finally")
-"""The phases in which receivers answer with their return value."""
 
 
 @lru_cache(maxsize=1024)

@@ -15,6 +15,7 @@ from typing import Any
 from blinker import ANY
 
 from .._callables.callables import is_made_again, may_be_made_again, origin_of
+from .._callables.parameters import Connectable
 from .._ground.finalizers import on_finalized
 from .._ground.locks import serialize_writers
 from .failures import INFO, log
@@ -55,9 +56,8 @@ class Scope(dict[tuple[Any, ...], Connected]):
             return [] if plain is None else [plain]
         return [each for each in list(self.values()) if each.key == key]
 
-    def earlier(self, new: Connected) -> Connected | None:
+    def earlier(self, new: Connected, function: Connectable) -> Connected | None:
         """Return the connection of an earlier definition of the receiver, or None."""
-        function = new.held() if new.is_weak else new.held
         origin = origin_of(function)
         if origin is None:
             return None
@@ -161,9 +161,9 @@ class Registry:
             is_own = scopes is self._own
             self._on_death([], [r for r in list(ended.values()) if is_own and r.is_unmet_guard])
 
-    def add(self, scope: Scope, new: Connected) -> None:
-        """Activate a connection. If it replaces another connection, it keeps the position of that
-        connection in the order.
+    def add(self, scope: Scope, new: Connected, function: Connectable) -> None:
+        """Activate a connection of this callable. If it replaces another connection, it keeps the
+        position of that connection in the order.
 
         Raises:
             HookError: if the connection creates a cycle of `before=` and `after=` constraints.
@@ -174,7 +174,7 @@ class Registry:
                 others = [each for each in self.everything() if each.entry != new.entry]
                 check_constraints(new, others)
                 self._mentioned.update(mentioned)
-        earlier = scope.earlier(new) if new.entry is new.key else None
+        earlier = scope.earlier(new, function) if new.entry is new.key else None
         if earlier is not None:
             new.sequence = earlier.sequence
         if scope.setdefault(new.entry, new) is not new:
@@ -248,8 +248,7 @@ class Registry:
 
     def own_senders(self) -> list[Any]:
         """Return the single objects that have connected receivers."""
-        references = [scope.sender for scope in list(self._own.values()) if scope]
-        owners = [reference() for reference in references if reference is not None]
+        owners = [scope.sender and scope.sender() for scope in list(self._own.values()) if scope]
         return [owner for owner in owners if owner is not None]
 
     def _at(self, sender_id: int) -> list[Scope]:

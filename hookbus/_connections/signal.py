@@ -12,10 +12,9 @@ from blinker import ANY
 
 from .._callables.callables import key_of
 from .._callables.parameters import Connectable
-from ..exceptions import HookError
 from .connection import Connection as Connection
 from .failures import WARNING, log
-from .options import PLAIN, ConnectOptions, Options, Unguarded, check_weak, options_of
+from .options import PLAIN, ConnectOptions, Unguarded, check_weak, options_of
 from .phases import PHASES
 from .receiver import Connected
 from .registry import Registry
@@ -52,9 +51,8 @@ class HookSignal(Sending):
         if doc:
             self.__doc__ = doc
         phase, _, hook = name.partition("_")
-        is_of_phase = phase in PHASES and hook
-        self.phase: str | None = phase if is_of_phase else None
-        self.hook: str = hook if is_of_phase else name
+        self.phase: str | None = phase if phase in PHASES and hook else None
+        self.hook: str = hook if self.phase else name
         self._board: Board = bus._switchboard
         registry = self._registry = Registry(self._drop_dead)
         self._matching, self.connections = registry.matching, registry.connections
@@ -197,8 +195,6 @@ class HookSignal(Sending):
         bus, registry, board, options = self._bus, self._registry, self._board, PLAIN
         if given:
             options = options_of(**given)
-            if options.kinds is not None:
-                self._check_kinds(options)
         scope, is_of_many = registry.of_any, True
         if sender is not ANY:
             bus._checks.check_sender(self, sender)
@@ -227,14 +223,9 @@ class HookSignal(Sending):
                 checked.add(check_key)
         if not is_of_many:
             board.changing(self, sender)
-        registry.add(scope, new)
+        registry.add(scope, new, function)
         board.changed(self, sender, is_more=True)
         return new
-
-    def _check_kinds(self, options: Options) -> None:
-        raise HookError(
-            f"kinds= selects events, and {self.name} emits none: connect to bus.events instead"
-        )
 
     def disconnect(self, receiver: Connectable, sender: Any = ANY) -> None:
         """Disconnect a receiver from one sender, or from all senders if no sender is given. If the

@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._callables.parameters import not_awaited
-from .._connections.options import Options
 from .._connections.order import in_order
 from .._connections.receiver import Connected
 from .._connections.signal import HookSignal
@@ -50,10 +49,9 @@ class EventSignal(HookSignal):
         self._busy = _Busy()
         self.redactors: list[Any] = []
 
-    def _check_kinds(self, options: Options) -> None:
+    def _check_kinds(self, kinds: tuple[type, ...]) -> None:
         from ..events import KINDS
 
-        kinds = options.kinds or ()
         wrong = [kind for kind in kinds if not any(kind is each for each in KINDS)]
         if wrong or not kinds:
             known = ", ".join(kind.__name__ for kind in KINDS)
@@ -70,6 +68,8 @@ class EventSignal(HookSignal):
         """
         function: Any = connected.function  # the caller keeps it alive
         options, signature = connected.options, signature_of(function)
+        if options.kinds is not None:
+            self._check_kinds(options.kinds)
         if connected.is_async:
             raise HookError(
                 f"{connected.label} is async, but a listener of events must be a plain function: "

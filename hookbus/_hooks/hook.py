@@ -113,16 +113,14 @@ class Hook:
         """The functions that run the calls of objects without their own receivers. Only the shell
         references this table.
         """
-        table: RunTable = self.routes.value_of("runs").__self__
-        return table
+        return self.routes.state()[0]
 
     @property
     def own_runs(self) -> dict[int, Any]:
         """The functions that run the calls of single objects with their own receivers. Only the
         shell references this dict, because a pickler restores the shell last.
         """
-        own: dict[int, Any] = self.routes.value_of("own").__self__
-        return own
+        return self.routes.state()[1]
 
     def find(self, values: tuple[Any, ...]) -> Run:
         """Return the function that runs a call with these values. It takes the arguments of the

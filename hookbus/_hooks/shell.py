@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from .._ground.errors import leave_frame
 from ..exceptions import HookBlocked, HookError
-from .identity import Unshipped, write_checks
+from .identity import RunTable, Unshipped, write_checks
 
 KIND_FLAGS = {
     "sync": 0,
@@ -116,18 +116,14 @@ class Shell:
         given = {"body": self._body, "type": type, "id": id, **_OUT, **given}
         self.function.__globals__.update({self._names[key]: given[key] for key in given})
 
-    def value_of(self, name: str) -> Any:
-        return self.function.__globals__[self._names[name]]
-
-    def state(self) -> tuple[Any, dict[int, Any], bool]:
+    def state(self) -> tuple[RunTable, dict[int, Any], bool]:
         """Return the functions that run the calls of objects without receivers of their own, and of
         objects with such receivers, and whether the code is the one for receivers of classes and
         `ANY`.
         """
-        function, names = self.function, self._names
-        given = function.__globals__
+        given, names = self.function.__globals__, self._names
         own = given[names["own"]].__self__
-        is_on = function.__code__ is self._codes.get((True, bool(own)))
+        is_on = self.function.__code__ is self._codes.get((True, bool(own)))
         return given[names["runs"]].__self__, own, is_on
 
     def code(self, *, is_on: bool, has_own: bool) -> CodeType:
@@ -169,7 +165,8 @@ class Shell:
         return self._forward(way, run=run, len=len, had=had, name=self._body.__name__)
 
     def _forward(self, way: str, **given: Any) -> Callable[..., Any]:
-        given = {"find": self.value_of("find"), "id": id, "type": type, **_OUT, **given}
+        find = self.function.__globals__[self._names["find"]]
+        given = {"find": find, "id": id, "type": type, **_OUT, **given}
         names = {self._names[name]: value for name, value in given.items()}
         forward: Callable[..., Any] = maker(self._text(way, [*names]))(**names)
         return forward
