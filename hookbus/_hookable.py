@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import types
 from collections.abc import Callable, Iterable
-from functools import partial
 from inspect import Parameter
 from types import FunctionType
 from typing import Any, Final, TypeVar, overload
 
 from ._bus import Bus, default_bus
-from ._ground.errors import article, did_you_mean, warn
+from ._ground.errors import did_you_mean, warn
 from ._ground.keywords import check_bus, named_options
 from ._ground.signatures import signature_of
 from ._hooks.hook import Hook, hook_of
@@ -22,8 +20,6 @@ from .exceptions import HookBlocked, HookError
 F = TypeVar("F", bound="Callable[..., Any] | classmethod[Any, ..., Any] | staticmethod[..., Any]")
 
 _NOT_SINGLE: Final = (None, Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
-_WRAPPED: Final = ("func", "fn", "coroutine", "function", "callback", "on_invoke_tool")
-"""The attributes that contain the original function in the tool objects of frameworks."""
 
 
 @overload
@@ -110,7 +106,7 @@ def hooked(function: Any, name: str | None, bus: Bus, settings: HookSettings) ->
     """Make a function hookable and return the result."""
     if isinstance(function, (classmethod, staticmethod)):
         return type(function)(hooked(function.__func__, name, bus, settings))
-    _check_function(function)
+    _check_function(function, bus)
     name = str(function.__name__ if name is None else name)
     present = hook_of(function)
     if present is not None:
@@ -160,51 +156,10 @@ def _check_fit(function: Any, settings: HookSettings) -> None:
         )
 
 
-def _is_tool(given: Any) -> bool:
-    """Return whether a decorator made this object from a function, as frameworks do with tools."""
-    if isinstance(given, partial):
-        return False
-    return any(isinstance(getattr(given, name, None), FunctionType) for name in _WRAPPED)
-
-
-def _is_types_coroutine(function: Any) -> bool:
-    """Return whether a function was made by `types.coroutine`. Its calls return an awaitable, but
-    its code is not async.
-    """
-    while isinstance(function, FunctionType):
-        code = function.__code__
-        is_wrapper = code.co_filename == types.coroutine.__code__.co_filename
-        if code.co_flags & inspect.CO_ITERABLE_COROUTINE or is_wrapper:
-            return True
-        if inspect.iscoroutinefunction(function):
-            return False
-        function = function.__dict__.get("__wrapped__")
-    return False
-
-
-def _check_function(function: Any) -> None:
-    instead, has_name = None, hasattr(function, "__qualname__")
-    if isinstance(function, property):
-        instead = "a property: put @hookable on its getter, below @property"
-    elif isinstance(function, type):
-        instead = "a class: decorate its methods, or call instrument(cls, 'method', ...)"
-    elif inspect.ismethod(function):
-        instead = "a bound method: decorate the function where its class defines it"
-    elif not has_name and _is_tool(function):
-        kind = type(function).__name__
-        instead = (
-            f"a {kind} made from a function: swap the two decorators, so that @hookable is the "
-            "lower one"
-        )
-    elif _is_types_coroutine(function):
-        instead = "a function made by @types.coroutine: define it with async def"
-    elif not callable(function) or inspect.isbuiltin(function) or not has_name:
-        instead = f"{article(str(type(function).__name__))}: decorate a function"
-    if instead is not None:
-        raise HookError(f"hookable cannot take {function!r:.60}, which is {instead}")
-    try:
-        signature_of(function)  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError):
-        raise HookError(
-            f"hookable cannot take {function!r:.60}: its signature cannot be read (a built-in?)"
-        ) from None
+def _check_function(function: Any, bus: Bus) -> None:
+    """Raise HookError for an object that cannot be made hookable."""
+    is_plain = type(function) is FunctionType and not function.__dict__
+    if is_plain and not function.__code__.co_flags & inspect.CO_ITERABLE_COROUTINE:
+        return  # the usual case
+    if (problem := bus._advice.problem_with_function(function)) is not None:
+        raise HookError(f"hookable cannot take {function!r:.60}{problem}")

@@ -1,1 +1,1 @@
-"""Advice on probable mistakes of receivers: lost keys, slow guards, and misuse of hookbus."""
+"""Advice on probable mistakes: lost keys, slow guards, comparisons in globs, and misuse."""

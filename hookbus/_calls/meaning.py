@@ -153,7 +153,9 @@ def apply_guard_answer(call: Call, seat: Seat, answer: Any) -> None:
     blocked.
     """
     if issubclass(type(answer), Block):
-        (emit_block if seat.receiver.options.shadow else block)(call, seat, answer)
+        if not seat.receiver.options.shadow:
+            block(call, seat, answer)
+        emit_block(call, seat, answer)
         return
     try:
         wrong_return(seat, answer, "None or Block(reason)")

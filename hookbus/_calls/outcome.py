@@ -104,18 +104,14 @@ def blocking(call: Call, seat: Seat, verdict: Block) -> HookBlocked:
     return _blocked(call)
 
 
-def emit_block(call: Call, seat: Seat, verdict: Block) -> None:
-    """Emit a verdict. The verdict of a guard in shadow mode has no other effect."""
-    _emit_verdict(call, seat, verdict, is_asked=False)
-
-
 def emit_ask(call: Call, seat: Seat, answer: Ask) -> None:
     """Emit the approval that a guard in shadow mode would require."""
     verdict = Block(answer.question, code=answer.code, details=answer.details)
-    _emit_verdict(call, seat, verdict, is_asked=True)
+    emit_block(call, seat, verdict, is_asked=True)
 
 
-def _emit_verdict(call: Call, seat: Seat, verdict: Block, *, is_asked: bool) -> None:
+def emit_block(call: Call, seat: Seat, verdict: Block, *, is_asked: bool = False) -> None:
+    """Emit a verdict. The verdict of a guard in shadow mode has no other effect."""
     receiver = seat.receiver
     call.said = "blocked"
     receiver.has_blocked = True

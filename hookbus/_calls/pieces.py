@@ -43,6 +43,8 @@ class Pieces:
         pieces: the code of each piece.
         given: the receivers and their seats by their names in the code.
         dicts: the arguments that are dicts, because a patch may drop keys from a dict.
+        has_approver: whether the bus had an approver, whom guards of the plan may ask, when the
+            code was begun. Another thread may set an approver meanwhile.
         offered: for each phase, the names that a receiver may have as parameters besides the
             arguments.
     """
@@ -62,6 +64,8 @@ class Pieces:
         self.names = signature.names
         self.simple = [name for name in self.names if name not in stars]
         self.dicts = [name for name in self.simple if name in seen]
+        has_guard = bool(plan.phases["pre"].guard)
+        self.has_approver = has_guard and plan.hook.bus._approver is not None  # read only once
         self._write_pieces()
 
     def _write_pieces(self) -> None:
@@ -90,12 +94,6 @@ class Pieces:
             "shown": display(self.names),
             "labels": f", {display(labels)}" if labels else "",
         }  # fmt: skip
-
-    @property
-    def has_approver(self) -> bool:
-        """Whether the bus has an approver, whom guards of the plan may ask."""
-        is_guarded = bool(self.plan.phases["pre"].guard)
-        return is_guarded and self.hook.bus._approver is not None
 
     def shown(self, name: str, value: str) -> str:
         """Generate the expression for the value of an argument that receivers get."""

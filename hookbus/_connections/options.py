@@ -4,9 +4,9 @@ anything changes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
+from importlib import import_module
 from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
 
@@ -135,7 +135,7 @@ class Options(NamedTuple):
             if not isinstance(name, str) or not isinstance(glob, str):
                 argument = "must map the name of an argument to a glob, both strings"
                 yield f"when={{{name!r}: {glob!r}}} {argument}"
-            elif (condition := _compared(name, glob)) is not None:
+            elif not _SIGNS.isdisjoint(glob) and (condition := _compared(name, glob)):
                 compares = "is a glob for the argument as a string, not a comparison"
                 yield f"when={{{name!r}: {glob!r}}} {compares}: write when={condition}"
 
@@ -144,36 +144,15 @@ PLAIN: Final = Options()
 """The options of a connection without options."""
 
 
-_COMPARISON: Final = re.compile(
-    r"\s*(?:(==|!=|≠)\s*([^*?\[]+?)|([<>]=?|=>|=<|=|[≤≥])\s*([-+]?[^\w=*?\[]?\d[\w.,:-]*))\s*"
-)
-_JOINED: Final = re.compile(r"\s*(\band\b|\bor\b|&&|\|\|)\s*")
-_OPERATORS: Final = {
-    "=": "==", "≤": "<=", "≥": ">=", "≠": "!=", "=>": ">=", "=<": "<=", "&&": "and", "||": "or",
-}  # fmt: skip
+_SIGNS: Final = frozenset("=<>≠≤≥")
+"""The characters of which every comparison contains at least one."""
 
 
 def _compared(name: str, glob: str) -> str | None:
     """Return the predicate that a glob such as `">100"` probably means, or None."""
-    parts = _JOINED.split(glob)
-    for at in range(0, len(parts), 2):
-        found = _COMPARISON.fullmatch(parts[at].lstrip().removeprefix(name))
-        if found is None:
-            return None
-        operator, value = found[1] or found[3], found[2] or found[4]
-        parts[at] = f"{name} {_OPERATORS.get(operator, operator)} {_literal(value)}"
-    return f"lambda {name}: {' '.join(_OPERATORS.get(part, part) for part in parts)}"
-
-
-def _literal(text: str) -> str:
-    """Return a value as Python code. A number stays unchanged, and any other value becomes a string
-    literal.
-    """
-    try:
-        float(text)
-    except ValueError:
-        return repr(text)
-    return text
+    comparisons = import_module("hookbus._advice.comparisons")  # loaded for such globs only
+    condition: str | None = comparisons.compared(name, glob)
+    return condition
 
 
 def options_of(**given: Any) -> Options:

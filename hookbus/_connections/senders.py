@@ -13,6 +13,7 @@ from typing import Any, Final, TypeGuard
 from blinker import ANY
 
 from .._callables.callables import is_typed_in, layers
+from .._ground.plain import module_of, qualname_of
 from ..exceptions import HookError
 from .failures import INFO, log
 
@@ -91,15 +92,11 @@ def attributes_of(sender: Any) -> dict[str, Any]:
     return found if type(found) is dict else {}
 
 
-# Read through `type`, because a metaclass may override it.
-_MODULE: Final = type.__dict__["__module__"].__get__
-_QUALNAME: Final = type.__dict__["__qualname__"].__get__
-
 
 def name_of_sender(sender: Any) -> Name | None:
     """Return the name under which a module may contain a class or a function, or None."""
     if issubclass(type(sender), type):
-        module, name = _MODULE(sender), _QUALNAME(sender)
+        module, name = module_of(sender), qualname_of(sender)
     else:
         module, name = sender.__module__, sender.__qualname__
     is_named = isinstance(module, str) and "<" not in name and module != "<run_path>"

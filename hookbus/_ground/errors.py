@@ -93,13 +93,6 @@ def call_id_of(blocked: BaseException) -> int | None:
     return number
 
 
-def service_error(text: str, failure: Failure) -> HookError:
-    """Return a HookError that records how a service failed."""
-    error = HookError(text)
-    error.failure = failure
-    return error
-
-
 def details_of(error: BaseException) -> dict[str, str] | None:
     """Return the `details` for a block that an error causes: how a service failed, or None if this
     is unknown.

@@ -5,8 +5,12 @@ values that JSON cannot represent.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
+
+# Read through `type`, because a metaclass may override them.
+qualname_of: Final[Callable[[type], str]] = type.__dict__["__qualname__"].__get__
+module_of: Final[Callable[[type], str]] = type.__dict__["__module__"].__get__
 
 DEEPEST: Final = 32
 """The maximum nesting depth of mappings and lists."""
@@ -19,8 +23,6 @@ LONGEST: Final = 100_000
 characters.
 """
 
-_QUALNAME: Final = type.__dict__["__qualname__"].__get__
-_MODULE: Final = type.__dict__["__module__"].__get__
 _TRACEBACK: Final = vars(BaseException)["__traceback__"].__get__
 _SEVERAL: Final = (list, tuple, set, frozenset)
 _ROUND: Final = 64
@@ -56,7 +58,7 @@ def copy_containers(value: Any) -> Any:
 
 def name_of_type(kind: type) -> str:
     """Return the qualified name of a class without running any code of the class."""
-    name, module = _QUALNAME(kind), _MODULE(kind)
+    name, module = qualname_of(kind), module_of(kind)
     return f"{module}.{name}" if isinstance(module, str) and module != "builtins" else f"{name}"
 
 
@@ -91,17 +93,24 @@ class _Copy:
             if isinstance(value, (Mapping, *_SEVERAL)):
                 return self._inside(value)
         except Exception:  # a custom container or string class may raise
-            return f"<{_QUALNAME(type(value))}, which cannot be read>"
+            return f"<{qualname_of(type(value))}, which cannot be read>"
         return self._object(value)
 
     def _object(self, value: Any) -> Any:
-        return f"<{_QUALNAME(type(value))}>"
+        return f"<{qualname_of(type(value))}>"
 
     def _bytes(self, value: bytes | bytearray) -> Any:
         return f"<{len(value)} bytes>"
 
     def _number(self, value: float) -> Any:
-        return _number(value)
+        if isinstance(value, float):
+            number = float.__float__(value)
+            return number if math.isfinite(number) else repr(number)
+        whole = int.__int__(value)
+        bits = whole.bit_length()
+        if bits < _ROUND:
+            return whole
+        return str(whole) if bits <= 16 * _ROUND else f"<integer of {bits} bits>"
 
     def _text(self, text: str) -> str:
         self._characters += len(text)
@@ -112,9 +121,9 @@ class _Copy:
 
     def _inside(self, value: Any) -> Any:
         if id(value) in self._around:
-            return f"<{_QUALNAME(type(value))}, which contains itself>"
+            return f"<{qualname_of(type(value))}, which contains itself>"
         if len(self._around) == DEEPEST:
-            return f"<{_QUALNAME(type(value))}, nested too deeply>"
+            return f"<{qualname_of(type(value))}, nested too deeply>"
         self._around.add(id(value))
         try:
             return self._mapping(value) if isinstance(value, Mapping) else self._list(value)
@@ -132,7 +141,7 @@ class _Copy:
 
     def _key(self, key: Any) -> Any:
         if isinstance(key, _SEVERAL):
-            return f"<{_QUALNAME(type(key))}>"
+            return f"<{qualname_of(type(key))}>"
         text = self.of(key)
         return text if isinstance(text, str) else str(text)
 
@@ -177,14 +186,3 @@ def unused(key: str, made: Mapping[str, Any]) -> str:
         number += 1
         free = f"{key} ({number})"
     return free
-
-
-def _number(value: float) -> Any:
-    if isinstance(value, float):
-        number = float.__float__(value)
-        return number if math.isfinite(number) else repr(number)
-    whole = int.__int__(value)
-    bits = whole.bit_length()
-    if bits < _ROUND:
-        return whole
-    return str(whole) if bits <= 16 * _ROUND else f"<integer of {bits} bits>"

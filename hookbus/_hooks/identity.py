@@ -12,6 +12,7 @@ from types import WrapperDescriptorType
 from typing import Any, Final, Generic, TypeVar
 
 from .._ground.locks import serialize_writers
+from .._ground.plain import module_of, qualname_of
 
 V = TypeVar("V")
 Run = Callable[..., Any]
@@ -68,13 +69,10 @@ metaclass.
 attributes_of_class: Final[Callable[[type], Mapping[str, Any]]] = type.__dict__["__dict__"].__get__
 """Returns the `__dict__` of a class, regardless of overrides in a metaclass."""
 
-_module_of: Final[Callable[[type], str]] = type.__dict__["__module__"].__get__
-_qualname_of: Final[Callable[[type], str]] = type.__dict__["__qualname__"].__get__
-
 
 def place_of_class(cls: type) -> tuple[str, str]:
     """Return the module and qualified name of a class, regardless of overrides in a metaclass."""
-    return _module_of(cls), _qualname_of(cls)
+    return module_of(cls), qualname_of(cls)
 
 
 def with_subclasses(classes: Iterable[type]) -> list[type]:

@@ -12,7 +12,6 @@ from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from .. import HookError
-from .._ground.errors import service_error
 from .._ground.locks import Lock
 from ..exceptions import Failure
 
@@ -117,7 +116,7 @@ class Server:
             HookError: in place of every error of psycopg. Its message never contains the password.
         """
         if self._is_closed:
-            raise service_error(f"the fleet at {self.where} is closed", "unsent")
+            raise _service_error(f"the fleet at {self.where} is closed", "unsent")
         until = time.monotonic() + SECONDS
         connection = None
         try:
@@ -125,11 +124,11 @@ class Server:
             connection.until = until
             yield connection
         except _Late:
-            raise service_error(
+            raise _service_error(
                 f"the fleet at {self.where} did not answer within {SECONDS:g} seconds", "late"
             ) from None
         except psycopg.Error as error:
-            raise service_error(self._message(error), _failure_of(error)) from None
+            raise _service_error(self._message(error), _failure_of(error)) from None
         finally:
             if connection is not None:
                 self._give_back(connection)
@@ -232,3 +231,10 @@ def _options_of(url: str) -> dict[str, Any]:
     if "," in str(found.get("host") or ""):
         raise HookError("the URL of a fleet must name one server, not several")
     return {**found, "connect_timeout": _CONNECT_SECONDS}
+
+
+def _service_error(text: str, failure: Failure) -> HookError:
+    """Return a HookError that records how a service failed."""
+    error = HookError(text)
+    error.failure = failure
+    return error

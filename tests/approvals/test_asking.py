@@ -16,6 +16,12 @@ from hookbus.events import Blocked, Failed, Invoked, Mutated
 from hookbus.testing import record
 
 
+def approver_of(function):
+    bus = Bus()
+    bus.approver(function)
+    return bus._approver
+
+
 def blocked(bank, *args, **kwargs):
     with pytest.raises(HookBlocked) as error:
         bank.pay(*args, **kwargs)
@@ -29,6 +35,16 @@ def test_without_anybody_to_ask_it_is_a_no(bank, asks):
     assert said.reason == f"pay 500 to ada? {advice}"
     assert said.receiver.endswith("large") and said.verdict.code == "large"
     assert bank.pay("ada", 5) == 5
+
+
+@pytest.mark.parametrize("reads", [1, 2])
+def test_a_call_whose_approver_is_set_while_it_is_compiled_is_blocked_for_want_of_one(
+    bank, bus, asks, monkeypatch, reads
+):
+    approver = approver_of(lambda request: Approved("ada"))
+    found = iter([None] * reads + [approver] * 9)
+    monkeypatch.setattr(Bus, "_approver", property(lambda bus: next(found)), raising=False)
+    assert "no approver is configured" in blocked(bank, "bob", 500).reason
 
 
 def test_without_an_approver_the_guards_after_the_one_that_asks_are_not_called(bank, bus, asks):
