@@ -39,8 +39,10 @@ CANNOT: Final[dict[str, tuple[str, ...]]] = {
         "web search and other tools that run on Anthropic's servers",
         "files named with @ in a prompt",
         "the text of a failed tool: it can only be extended",
-        "sessions with --bare or with --setting-sources without user, and projects with "
-        "disableAllHooks: only managed settings still apply there",
+        "sessions with --bare, --safe-mode or --setting-sources without user, sessions with "
+        "CLAUDE_CODE_SIMPLE or CLAUDE_CODE_SAFE_MODE in the environment or in env of the settings, "
+        "and projects with disableAllHooks: only managed settings still apply there",
+        "settings with a value of a wrong type: Claude Code ignores the whole file",
     ),
     "codex": (
         "write_stdin, web search, and the arguments of tools other than Bash, apply_patch and MCP",

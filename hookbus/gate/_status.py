@@ -6,7 +6,6 @@ import contextlib
 import os
 import shlex
 import time
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -26,10 +25,11 @@ from ._entries import (
     ours_in,
     words_of,
 )
-from ._files import file_of, read_json
+from ._files import read_json
 from ._install import State, check, list_limits
 from ._plugin import is_plugin_as_installed, words_in_plugin
 from ._settings import read_gate_settings
+from ._switches import find_switches, settings_files
 
 _TYPES: Final = {
     "claude": ("command", "prompt", "agent", "http", "mcp_tool"),
@@ -50,7 +50,7 @@ def status_of(agent: Agent, settings: Path) -> dict[str, Any]:
         settings: the settings of the gate, for entries that name no settings.
     """
     installed, problems, named = list[str](), list[str](), list[str]()
-    for file in _files_of(agent):
+    for file in settings_files(agent):
         commands, found = _read(agent, file)
         problems += found
         if commands:
@@ -64,7 +64,7 @@ def status_of(agent: Agent, settings: Path) -> dict[str, Any]:
         return _row(agent, [], [], "not installed", None)
     if agent.name == "codex":
         problems += find_trust_problems()
-    problems += [*_switched_off(agent), *lines]
+    problems += [*find_switches(agent), *lines]
     row = _row(agent, installed, problems, lines[0] if lines else "answers", _last(agent, answers))
     row["settings"] = [_describe(*each) for each in zip(asked, answers, strict=True)]
     for each in asked:
@@ -111,14 +111,6 @@ def _last(agent: Agent, states: list[State]) -> dict[str, str] | None:
         return None
     at, version = max(asked)
     return {"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)), "version": version}
-
-
-def _files_of(agent: Agent) -> list[Path]:
-    """Return an agent's settings files of the user and of the current folder."""
-    found = [file_of(agent, is_project=False), file_of(agent, is_project=True)]
-    if agent.name == "claude":
-        found += [each.with_name("settings.local.json") for each in found]
-    return [each for each in dict.fromkeys(found) if each.exists()]
 
 
 def _read(agent: Agent, file: Path) -> tuple[dict[str, list[str]], list[str]]:
@@ -219,51 +211,3 @@ def _missing(agent: Agent, file: Path, commands: dict[str, list[str]]) -> Iterat
 def _settings_in(command: str) -> str:
     words = words_of(command)
     return words[5] if words else ""
-
-
-def _switched_off(agent: Agent) -> Iterator[str]:
-    """Yield the settings of the user and the current folder that switch hooks off."""
-    for file in _files_with_switches(agent):
-        try:
-            value = read_json(file)
-        except HookError:
-            continue  # it is already a problem
-        if not isinstance(value, dict):
-            continue
-        if agent.name in ("claude", "copilot") and value.get("disableAllHooks"):
-            yield f"{file}: disableAllHooks switches the gate off"
-        config = value.get("hooksConfig") if agent.name == "gemini" else None
-        if isinstance(config, dict) and config.get("enabled") is False:
-            yield f"{file}: hooksConfig.enabled = false switches the gate off"
-        if isinstance(config, dict) and any(
-            str(each) == "hookbus" or MARK in str(each) for each in config.get("disabled") or ()
-        ):
-            yield f"{file}: hooksConfig.disabled names the gate"
-    if agent.name == "codex":
-        for is_project in (False, True):
-            yield from _codex_switched_off(file_of(agent, is_project=is_project))
-
-
-def _files_with_switches(agent: Agent) -> list[Path]:
-    if agent.name == "opencode":
-        return []
-    found = _files_of(agent)
-    if agent.name == "copilot":
-        home, here = file_of(agent, is_project=False).parent.parent, Path.cwd() / ".github"
-        found += [home / "settings.json", home / "config.json"]
-        found += [here / "copilot" / f"settings{each}.json" for each in ("", ".local")]
-    return found
-
-
-def _codex_switched_off(hooks: Path) -> Iterator[str]:
-    file = hooks.with_name("config.toml")
-    try:
-        features = tomllib.loads(file.read_text(encoding="utf-8")).get("features", {})
-    except FileNotFoundError:
-        return
-    except (OSError, ValueError) as error:
-        yield f"{file} cannot be read: {error}"
-        return
-    for name in ("hooks", "codex_hooks"):
-        if isinstance(features, dict) and features.get(name) is False:
-            yield f"{file}: [features] {name} = false switches the gate off"
