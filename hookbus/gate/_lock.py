@@ -6,7 +6,6 @@ POSIX: a process that a plugin forks does not keep it, and the system knows its 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import struct
 import sys
@@ -24,6 +23,8 @@ def lock(base: str) -> int | None:
     Args:
         base: the path of the files of the server, without its extension.
     """
+    import fcntl  # Windows has none, and every module can be imported there
+
     number = os.open(f"{base}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.lockf(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -35,6 +36,8 @@ def lock(base: str) -> int | None:
 
 def find_holder(base: str) -> int | None:
     """Return the id of the process that has locked the file, or None."""
+    import fcntl
+
     try:
         number = os.open(f"{base}.lock", os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
