@@ -269,7 +269,9 @@ def run_agent(agent: str, /) -> int:
     if gap:
         row = status_of(found, GateFile().file)
         missing = [f"{agent} has no gate: run hookbus gate install {agent}"]
-        print_items(row["problems"] if row["installed"] else missing, "bold red")
+        problems = row["problems"] if row["installed"] else missing
+        if problems:
+            print_items(problems, "bold red")
     return int(bool(gap))
 
 

@@ -140,9 +140,10 @@ class GateItself:
     """The gate's own files, which the gate protects from agents.
 
     Args:
-        files: the settings, the rules and the journal, which agents may read.
+        files: the settings, the rules and a journal without values, which agents may read.
         folders: the folders of plugins, which agents may read, too.
-        secrets: the store of approvals and the people file, which agents must not read.
+        secrets: the store of approvals, the people file and a journal with values, which agents
+            must not read.
     """
 
     def __init__(

@@ -203,8 +203,10 @@ def _guards_something(calls: Calls) -> bool:
 
 def _add_own_guards(gate: GateSettings, bus: Bus, calls: Calls, folders: list[Path]) -> None:
     own = gate.settings
-    files = [each for each in (own.file, gate.rules, own.journal) if each is not None]
+    journal = [] if own.journal is None else [own.journal]
+    files = [each for each in (own.file, gate.rules) if each is not None]
     unread = [each for each in (own.approvals, own.people) if each is not None]
+    (unread if gate.values else files).extend(journal)  # it may contain the values of any session
     itself = GateItself(files, folders, unread)
 
     def gate_itself(tool: Tool, ctx: HookContext) -> Block | None:

@@ -228,3 +228,15 @@ def test_globs_of_reading_tools_stay_in_the_allowed_folders(make_gate, tmp_path)
     given = {"pattern": r"/etc/\w+"}
     more = {"cwd": str(tmp_path), "variables": variables}
     assert says(gate, tool_name="Grep", tool_input=given, **more) == "runs"
+
+
+@pytest.mark.parametrize("values", [False, True])
+def test_a_journal_that_contains_values_is_not_read_by_an_agent(make_gate, values):
+    gate = make_gate()
+    gate.write(f'journal = "calls.journal"\n{gate.plug()}[gate]\nvalues = {str(values).lower()}\n')
+    for name in ("calls.journal", "calls.journal-wal", "calls.journal-spool-1f0c9a7be2d64f35"):
+        path = str(gate.folder / name)
+        found = says(gate, tool_name="Read", tool_input={"file_path": path})
+        assert (GATE in found) is values and (found == "runs") is not values
+        assert GATE in writes(gate, path) and GATE in says(gate, command=f"cat {path}")
+    assert says(gate, tool_name="Read", tool_input={"file_path": str(gate.file)}) == "runs"
