@@ -8,7 +8,7 @@ import weakref
 
 import pytest
 
-from hookbus import ANY, Bus, hookable
+from hookbus import ANY, Bus, HookError, hookable
 
 
 @pytest.mark.parametrize("deferred", [False, True])
@@ -40,6 +40,31 @@ def test_a_dead_senders_connection_is_never_taken_for_that_of_a_new_object_at_it
         del successor
     assert fired == []
     assert deferred or len(signal.connections()) == 0
+
+
+def test_a_check_for_a_class_that_has_gone_never_counts_for_a_new_class():
+    bus = Bus()
+
+    class First:
+        @hookable("reply", bus=bus)
+        def reply(self, msg):
+            return msg
+
+    class Second:
+        @hookable("reply", bus=bus)
+        def reply(self, text):
+            return text
+
+    signal = bus.signal("pre_reply")
+    for _ in range(50):
+        child = type("Child", (First,), {})
+        signal.connect(lambda agent, msg: None, sender=child)
+        del child
+        gc.collect()
+        children = [type("Child", (Second,), {}) for _ in range(5)]
+        for child in children:
+            with pytest.raises(HookError, match="has a parameter 'msg', which reply does not have"):
+                signal.connect(lambda agent, msg: None, sender=child)
 
 
 @pytest.mark.parametrize("scope", ["anyone", "its class", "an instance"])

@@ -31,17 +31,11 @@ class Scope(dict[tuple[Any, ...], Connected]):
     Attributes:
         sender: a function that returns the sender without keeping it alive, or None for `ANY`.
         is_ending: whether the sender is being freed. Only its `__del__` may still make calls then.
-        checked: the check keys of connections that need no second check for this sender. A check
-            adds to the set that it has read first, because another set may replace it meanwhile.
         has_handles: whether a connection with a handle was ever added.
     """
 
     sender: Callable[[], Any] | None = None
     is_ending = has_handles = False
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.checked: set[Any] = set()
 
     def is_of(self, sender: Any) -> bool:
         """Return whether this scope belongs to a sender. A comparison of ids is not enough, because
@@ -109,6 +103,12 @@ class Registry:
     if the scope is empty.
 
     If it were removed earlier, a connection that is made at the same time could be lost.
+
+    Attributes:
+        of_any: the scope of `ANY`.
+        checked: the keys of connections that need no second check. The key contains the id of the
+            scope. When hooks change or a sender is freed, an empty set replaces this set. A check
+            that is still running adds its key to the set that it has read before.
     """
 
     def __init__(self, on_death: Callable[[list[Connected], list[Connected]], None]) -> None:
@@ -116,6 +116,7 @@ class Registry:
         self._shared: dict[int, Scope] = {ANY_ID: self.of_any}
         self._named: dict[Name | None, NamedScope] = {}
         self._own: dict[int, Scope] = {}
+        self.checked: set[tuple[Any, ...]] = set()
         self._mentioned: set[str] = set()  # all names used in before= or after= so far
         self._on_death = on_death
 
@@ -155,10 +156,12 @@ class Registry:
         # Default values, because module globals no longer exist when the interpreter exits.
         is_finalizing: Callable[[], bool] = sys.is_finalizing,
     ) -> None:  # fmt: skip
+        is_own = scopes is self._own
+        if not is_own and not is_finalizing():
+            self.checked = set()  # another scope may get the id of this one
         if scopes.get(sender_id) is ended and not is_finalizing():
             ended.is_ending = True
             forget(None)
-            is_own = scopes is self._own
             self._on_death([], [r for r in list(ended.values()) if is_own and r.is_unmet_guard])
 
     def add(self, scope: Scope, new: Connected, function: Connectable) -> None:
@@ -211,11 +214,6 @@ class Registry:
             lost = [*filter(scope.drop, dead)]
             is_alone = scope.sender is None or scope.sender() is not None
             self._on_death(lost if is_alone else [], [])
-
-    def forget_checks(self) -> None:
-        """Check later connections again, because the hooks have changed."""
-        for scope in (*self._shared.copy().values(), *self._named.copy().values()):
-            scope.checked = set()
 
     def everything(self) -> list[Connected]:
         """Return every connection."""

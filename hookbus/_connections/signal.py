@@ -192,9 +192,8 @@ class HookSignal(Sending):
     ) -> Connected:  # fmt: skip
         if weak is not None:
             check_weak(weak)
-        bus, registry, board, options = self._bus, self._registry, self._board, PLAIN
-        if given:
-            options = options_of(**given)
+        bus, registry, board = self._bus, self._registry, self._board
+        options = options_of(**given) if given else PLAIN
         scope, is_of_many = registry.of_any, True
         if sender is not ANY:
             bus._checks.check_sender(self, sender)
@@ -211,16 +210,18 @@ class HookSignal(Sending):
         if has_handle:
             new.entry = (*new.key, "handle", new.sequence)
             scope.has_handles = True
-        checked, check_key = scope.checked, (new.parameters, new.is_async, is_guard)
+        # An equal connection to `ANY` needs no second check. To a class, this applies except to a
+        # guard, because overrides may have come.
+        key, checked = (id(scope), new.parameters, new.is_async, is_guard), registry.checked
         is_odd = given and (options.background or options.on_error or options.when is not None)
-        if is_odd or check_key not in checked:
+        if is_odd or key not in checked:
             if is_of_events:
                 bus.events.check(new)
             else:
                 bus._checks.check(new, sender)
             is_said_once = sender is ANY or (is_of_many and not is_guard)
             if is_said_once and self.phase is not None and not is_odd:
-                checked.add(check_key)
+                checked.add(key)
         if not is_of_many:
             board.changing(self, sender)
         registry.add(scope, new, function)

@@ -137,7 +137,7 @@ class Switchboard:
         """
         signals = self.signals_of(name)
         for signal in signals:
-            signal._registry.forget_checks()
+            signal._registry.checked = set()
         owners = [sender for signal in signals for sender in signal._own_senders()]
         for hook in self.declared(name):
             self.discard_plans(hook)
