@@ -9,7 +9,7 @@ import weakref
 import pytest
 
 from hookbus import Bus, hookable
-from hookbus._calls import runner as _runner
+from hookbus._calls import writer as _writer
 
 from ._calm import Stage
 
@@ -213,7 +213,7 @@ def test_a_receiver_that_dies_during_a_call_is_passed_over():
 def test_a_receiver_of_one_agent_that_comes_while_a_plan_is_made_is_not_part_of_that_of_its_class(
     stage, monkeypatch
 ):
-    other, build_plan, waiting = stage.Agent(), _runner.build_plan, []
+    other, build_plan, waiting = stage.Agent(), _writer.build_plan, []
     board = stage.bus._switchboard
 
     def connect_meanwhile(*arguments):
@@ -226,7 +226,7 @@ def test_a_receiver_of_one_agent_that_comes_while_a_plan_is_made_is_not_part_of_
         return build_plan(*arguments)
 
     stage.connect("second")  # every plan has to be made anew
-    monkeypatch.setattr(_runner, "build_plan", connect_meanwhile)
+    monkeypatch.setattr(_writer, "build_plan", connect_meanwhile)
     stage.agent.think([])
     board.changed(*waiting.pop())
     for _ in range(3):
