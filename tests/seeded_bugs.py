@@ -550,7 +550,7 @@ ENGINE = [
         'tests/guarantees/test_attempts_elsewhere.py'),
     Bug('an interrupt in a receiver is isolated', '_calls/outcome.py',
         '    if not is_failure:\n        emit_failed',
-        '    if False:\n        tell_failed',
+        '    if False:\n        emit_failed',
         'tests/calls'),
     Bug('whoever raises CancelledError is the caller', '_calls/outcome.py',
         'requested is None or requested > call.cancels',
