@@ -94,7 +94,9 @@ def after_claude(event, code, out, err):
     is_alike = type(new) is type(result) and (
         not isinstance(result, dict) or new.keys() == result.keys()
     )
-    return "told", new if is_alike else result
+    found = new if is_alike else result
+    more = found.get("structuredContent") if isinstance(found, dict) else None
+    return "told", {**found, "stdout": str(more)} if more else found
 
 
 def after_codex(event, code, out, err):

@@ -179,6 +179,40 @@ def test_a_folder_of_a_session_that_is_not_absolute_is_not_known(make_gate, fold
         assert "the folder of the session is not known" in text
 
 
+WITHHOLDING = """\
+from hookbus import Block, Replace
+
+
+def withheld(tool, result):
+    if "rewrite" in str(result):
+        return Replace("[rewritten]")
+    return Block("it has a token") if "token" in str(result) else None
+
+
+def register(api):
+    api.connect("post_tool_call", withheld, name="withheld", on_error="block")
+    api.connect("pre_tool_call", lambda tool: None, role="guard", name="nothing")
+"""
+
+
+def test_no_other_field_of_a_result_of_claude_code_tells_what_was_withheld(make_gate):
+    """Claude Code reads `structuredContent` instead of `stdout`, and names the persisted output."""
+    gate = make_gate()
+    gate.write(gate.plug(WITHHOLDING, '["pre_tool_call", "post_tool_call"]'))
+    for number, text in enumerate(("token", "rewrite token")):
+        raw = {
+            **events.RESULT["claude"], "structuredContent": [{"type": "text", "text": text}],
+            "persistedOutputPath": "/tmp/token", "returnCodeInterpretation": "token",
+            "gitOperation": {"message": "token"}, "backgroundTaskId": "b7",
+        }  # fmt: skip
+        gate.answer("claude", events.before("claude", number=number))
+        after = events.after("claude", number=number, result=raw)
+        what, told = gate.outcome("claude", after)
+        expected = "[rewritten]" if "rewrite" in text else "blocked by withheld: it has a token"
+        assert what == "told" and expected in told["stdout"] and told["backgroundTaskId"] == "b7"
+        assert "token" not in str({**told, "stdout": ""}) and told.keys() == raw.keys()
+
+
 AROUND = """\
 from hookbus import Ask
 
