@@ -109,7 +109,9 @@ def after_gemini(event, code, out, err):
         return "told", err
     if said and said.get("decision") == "deny":
         return "told", said["reason"]
-    return "told", event["tool_response"]
+    result = event["tool_response"]
+    error = result.get("error") if isinstance(result, dict) else None
+    return "told", error["message"] if error else result
 
 
 def prompt_any(event, code, out, err):

@@ -213,6 +213,22 @@ def test_no_other_field_of_a_result_of_claude_code_tells_what_was_withheld(make_
         assert "token" not in str({**told, "stdout": ""}) and told.keys() == raw.keys()
 
 
+def test_the_error_of_a_tool_of_gemini_is_judged_because_the_model_reads_it(make_gate):
+    gate = make_gate()
+    gate.write(gate.plug(WITHHOLDING, '["pre_tool_call", "post_tool_call"]'))
+    for number, (message, expected) in enumerate((
+        ("a token", "it has a token"), ("rewrite it", "[rewritten]"), ("not found", "not found"),
+    )):  # fmt: skip
+        result = {**events.RESULT["gemini"], "error": {"message": message, "type": "failed"}}
+        for content in ("it failed", message, [{"text": "it failed"}]):
+            given = {"command": f"ls {number}"}
+            gate.answer("gemini", events.before("gemini", tool_input=given))
+            result = {**result, "llmContent": content}
+            event = events.after("gemini", result=result, tool_input=given)
+            what, told = gate.outcome("gemini", event)
+            assert what == "told" and expected in told
+
+
 AROUND = """\
 from hookbus import Ask
 
