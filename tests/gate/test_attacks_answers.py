@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from . import events
+from . import events, others
+from .asked import Asked
 
 
 def runs(gate, agent, event, **options):
@@ -227,6 +228,17 @@ def test_the_error_of_a_tool_of_gemini_is_judged_because_the_model_reads_it(make
             event = events.after("gemini", result=result, tool_input=given)
             what, told = gate.outcome("gemini", event)
             assert what == "told" and expected in told
+
+
+@pytest.mark.parametrize("tool", [
+    "list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource",
+])  # fmt: skip
+def test_opencode_refuses_changed_arguments_that_it_would_ignore(make_gate, tool):
+    asked = Asked(make_gate())
+    for command, expected in (("OLD", "opencode cannot change the arguments"), ("new", None)):
+        event = others.before("opencode", tool=tool, arguments={"command": command})
+        what, text = asked.outcome("opencode", event)
+        assert (expected in text) if expected else what == "runs"
 
 
 AROUND = """\
