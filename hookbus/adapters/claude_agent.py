@@ -191,8 +191,19 @@ def _fitted(raw: Any, value: Any) -> Any:
     if isinstance(raw, list):  # of an MCP server
         return [{"type": "text", "text": text_of(value)}]
     if isinstance(raw, dict) and isinstance(value, str) and raw.keys() >= {"stdout", "stderr"}:
-        return {**raw, "stdout": value, "stderr": ""}  # of a shell
+        return {**_emptied(raw), "stdout": value}  # of a shell
     return None
+
+
+def _emptied(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the result of a shell without its output, which can be in several places:
+    `structuredContent` replaces the text, and `persistedOutputPath` names a file with all of it.
+    """
+    empty: dict[type, Any] = {str: "", list: [], dict: {}}
+    return {
+        name: each if name == "backgroundTaskId" else empty.get(type(each), each)
+        for name, each in raw.items()
+    }
 
 
 def _has_shape(raw: Any, value: Any) -> bool:

@@ -56,6 +56,15 @@ def hand_on(question: str) -> Answer:
     return _hook_output("PreToolUse", permissionDecision="ask", permissionDecisionReason=question)
 
 
+_UNCHANGEABLE: Final = {
+    ("copilot", "apply_patch"),  # its arguments can be a plain text
+    *(("opencode", f"mcp__{name}") for name in
+      ("list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource")),
+}  # fmt: skip
+"""Agents and tools that ignore changed arguments. OpenCode reads those of these tools before it
+calls the plugin.
+"""
+
 _DEEPEST_OF_CODEX: Final = 100
 """The depth to which arguments may be nested. The JSON parser of Codex refuses more than 127
 levels, including those of the answer around the arguments.
@@ -78,7 +87,7 @@ def let_run(event: Event, arguments: Mapping[str, Any], *, is_stdin_open: bool) 
         return _let_run_in_codex(event, arguments, is_changed, is_stdin_open)
     if not is_changed:
         return go_on(event)
-    if name == "copilot" and event.tool == "apply_patch":  # its arguments can be a plain text
+    if (name, event.tool) in _UNCHANGEABLE:
         return refuse(event, _explain_refusal(event, "cannot change the arguments of this tool"))
     if name in _CHANGED:
         return _print_json(_CHANGED[name](arguments))

@@ -65,8 +65,20 @@ _PLACES_OF_RESULTS: Final = {"gemini": "llmContent", "copilot": "textResultForLl
 def _show_result(agent: str, raw: Any) -> Any:
     if agent == "claude":
         return claude_agent._shown(raw)
+    if agent == "gemini" and isinstance(raw, dict) and raw.get("error") is not None:
+        return _show_error_of_gemini(raw)
     place = _PLACES_OF_RESULTS.get(agent)
     return raw[place] if place is not None and isinstance(raw, dict) and place in raw else raw
+
+
+def _show_error_of_gemini(raw: dict[str, Any]) -> str:
+    """Return the text of a failed tool, with the message of its error. Gemini CLI passes only this
+    message to the model.
+    """
+    error = raw["error"]
+    message = error.get("message") if isinstance(error, dict) else error
+    found = [text_of(each) for each in (raw.get("llmContent"), message) if each is not None]
+    return "\n".join(dict.fromkeys(found))
 
 
 def _gate_of(agent: str, bus: Bus) -> Gate:

@@ -72,6 +72,7 @@ CANNOT: Final[dict[str, tuple[str, ...]]] = {
     "opencode": (
         "sessions with --pure, which load no plugin",
         "the text of a failed tool",
+        "the arguments of its tools for MCP resources: they cannot be changed",
         "the server of an MCP tool: a tool is named mcp__SERVER_TOOL",
         "what a user runs with ! in a prompt, and a shell that OpenCode's own user opens",
     ),

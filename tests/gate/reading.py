@@ -94,7 +94,9 @@ def after_claude(event, code, out, err):
     is_alike = type(new) is type(result) and (
         not isinstance(result, dict) or new.keys() == result.keys()
     )
-    return "told", new if is_alike else result
+    found = new if is_alike else result
+    more = found.get("structuredContent") if isinstance(found, dict) else None
+    return "told", {**found, "stdout": str(more)} if more else found
 
 
 def after_codex(event, code, out, err):
@@ -107,7 +109,9 @@ def after_gemini(event, code, out, err):
         return "told", err
     if said and said.get("decision") == "deny":
         return "told", said["reason"]
-    return "told", event["tool_response"]
+    result = event["tool_response"]
+    error = result.get("error") if isinstance(result, dict) else None
+    return "told", error["message"] if error else result
 
 
 def prompt_any(event, code, out, err):

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from . import events
+from . import events, others
+from .asked import Asked
 
 
 def runs(gate, agent, event, **options):
@@ -177,6 +178,67 @@ def test_a_folder_of_a_session_that_is_not_absolute_is_not_known(make_gate, fold
     for agent in ("claude", "codex"):
         text = runs(gate, agent, events.before(agent, **given), variables=variables)
         assert "the folder of the session is not known" in text
+
+
+WITHHOLDING = """\
+from hookbus import Block, Replace
+
+
+def withheld(tool, result):
+    if "rewrite" in str(result):
+        return Replace("[rewritten]")
+    return Block("it has a token") if "token" in str(result) else None
+
+
+def register(api):
+    api.connect("post_tool_call", withheld, name="withheld", on_error="block")
+    api.connect("pre_tool_call", lambda tool: None, role="guard", name="nothing")
+"""
+
+
+def test_no_other_field_of_a_result_of_claude_code_tells_what_was_withheld(make_gate):
+    """Claude Code reads `structuredContent` instead of `stdout`, and names the persisted output."""
+    gate = make_gate()
+    gate.write(gate.plug(WITHHOLDING, '["pre_tool_call", "post_tool_call"]'))
+    for number, text in enumerate(("token", "rewrite token")):
+        raw = {
+            **events.RESULT["claude"], "structuredContent": [{"type": "text", "text": text}],
+            "persistedOutputPath": "/tmp/token", "returnCodeInterpretation": "token",
+            "gitOperation": {"message": "token"}, "backgroundTaskId": "b7",
+        }  # fmt: skip
+        gate.answer("claude", events.before("claude", number=number))
+        after = events.after("claude", number=number, result=raw)
+        what, told = gate.outcome("claude", after)
+        expected = "[rewritten]" if "rewrite" in text else "blocked by withheld: it has a token"
+        assert what == "told" and expected in told["stdout"] and told["backgroundTaskId"] == "b7"
+        assert "token" not in str({**told, "stdout": ""}) and told.keys() == raw.keys()
+
+
+def test_the_error_of_a_tool_of_gemini_is_judged_because_the_model_reads_it(make_gate):
+    gate = make_gate()
+    gate.write(gate.plug(WITHHOLDING, '["pre_tool_call", "post_tool_call"]'))
+    for number, (message, expected) in enumerate((
+        ("a token", "it has a token"), ("rewrite it", "[rewritten]"), ("not found", "not found"),
+    )):  # fmt: skip
+        result = {**events.RESULT["gemini"], "error": {"message": message, "type": "failed"}}
+        for content in ("it failed", message, [{"text": "it failed"}]):
+            given = {"command": f"ls {number}"}
+            gate.answer("gemini", events.before("gemini", tool_input=given))
+            result = {**result, "llmContent": content}
+            event = events.after("gemini", result=result, tool_input=given)
+            what, told = gate.outcome("gemini", event)
+            assert what == "told" and expected in told
+
+
+@pytest.mark.parametrize("tool", [
+    "list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource",
+])  # fmt: skip
+def test_opencode_refuses_changed_arguments_that_it_would_ignore(make_gate, tool):
+    asked = Asked(make_gate())
+    for command, expected in (("OLD", "opencode cannot change the arguments"), ("new", None)):
+        event = others.before("opencode", tool=tool, arguments={"command": command})
+        what, text = asked.outcome("opencode", event)
+        assert (expected in text) if expected else what == "runs"
 
 
 AROUND = """\
