@@ -94,8 +94,7 @@ class Server:
         finally:
             if not self.is_retired:
                 self._step_back()
-            if self._has_socket():
-                os.unlink(self.path)
+            self._remove_socket()
             server.close()
             await self._close()
             faulthandler.cancel_dump_traceback_later()
@@ -122,6 +121,10 @@ class Server:
     def _has_socket(self) -> bool:
         """Return whether hooks still reach this server at its path."""
         return self.identity is not None and _identify(self.path) == self.identity
+
+    def _remove_socket(self) -> None:
+        if self._has_socket():
+            os.unlink(self.path)
 
     async def _until_idle(self) -> None:
         while not self.ended.is_set():
@@ -177,6 +180,7 @@ class Server:
     ) -> bytes:
         if request.act == "stop":
             self._step_back()
+            self._remove_socket()
             await self._close()  # whoever stops it can read the journal
             self.ended.set()
             return format_answer(hook.GO, b"", b"")
