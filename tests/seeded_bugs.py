@@ -343,7 +343,7 @@ ENGINE = [
         'if has_yield and phase in PHASES and phase != "around":',
         'if False:',
         'tests/test_reported_mistakes.py'),
-    Bug('an observer whose failure nobody can explain ends the call', '_calls/emitting.py',
+    Bug('an observer whose failure nobody can explain ends the call', '_hooks/ports.py',
         'except (ImportError, OSError, RecursionError):',
         'except ZeroDivisionError:',
         'tests/guarantees/test_advice_that_is_missing.py'),

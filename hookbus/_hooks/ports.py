@@ -28,3 +28,13 @@ class Port(Generic[T]):
         # One atomic operation, because another thread may have created it in the meantime.
         filled: T = bus.__dict__.setdefault(self._name, made)
         return filled
+
+
+def advice_of(bus: Any) -> Any:
+    """Return the advice of a bus for a call. Return None if it cannot be loaded, for example
+    without a file descriptor or near the recursion limit, because advice must not affect a call.
+    """
+    try:
+        return bus._advice
+    except (ImportError, OSError, RecursionError):
+        return None

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from hookbus import Bus, HookBlocked, hookable
+from hookbus import Block, Bus, HookBlocked, hookable
 
 
 @pytest.fixture(autouse=True, params=[ImportError, OSError, RecursionError])
@@ -72,3 +72,22 @@ def test_an_around_that_drops_a_key_drops_it(bus, search):
         return call_next(options={"page": 2})
 
     assert search({"limit": 3}) == {"page": 2}
+
+
+def test_a_modifier_that_drops_a_key_drops_it(bus, search):
+    bus.signal("pre_search").connect(lambda search, options: {"options": {"page": 2}})
+    assert search({"limit": 3}) == {"page": 2}
+
+
+async def test_a_plain_guard_of_an_async_call_guards_it(bus):
+    @hookable("fetch", bus=bus)
+    async def fetch(url):
+        return url
+
+    @bus.signal("pre_fetch").connect_via(role="guard")
+    def inside(fetch, url):
+        return Block("outside") if "out" in url else None
+
+    assert await fetch("in") == "in"
+    with pytest.raises(HookBlocked, match="outside"):
+        await fetch("out")
