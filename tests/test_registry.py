@@ -67,6 +67,30 @@ def test_a_check_for_a_class_that_has_gone_never_counts_for_a_new_class():
                 signal.connect(lambda agent, msg: None, sender=child)
 
 
+def test_a_receiver_is_checked_again_when_the_hooks_have_changed():
+    bus = Bus()
+
+    class First:
+        @hookable("reply", bus=bus)
+        def reply(self, msg):
+            return msg
+
+    signal = bus.signal("pre_reply")
+    signal.connect(lambda agent, msg: None)
+    del First
+    gc.collect()
+
+    class Second:
+        @hookable("reply", bus=bus)
+        def reply(self, text):
+            return text
+
+    with pytest.raises(HookError, match="has a parameter 'msg', which reply does not have"):
+        signal.connect(lambda agent, msg: None)
+    signal.connect(lambda agent, text: None)
+    assert len(signal.connections()) == 2 and Second().reply("hi") == "hi"
+
+
 @pytest.mark.parametrize("scope", ["anyone", "its class", "an instance"])
 def test_a_class_that_is_given_up_is_collected_with_its_hookables_and_their_bus(scope):
     bus = Bus()

@@ -172,6 +172,32 @@ def test_one_receiver_that_is_connected_from_two_sides_at_once_has_both_connecti
     assert line > 10
 
 
+def test_a_guard_that_is_connected_again_at_any_line_of_its_disconnecting_is_not_lost():
+    line, is_over = 0, False
+    while not is_over:
+        line, lines, fresh = line + 1, 0, Stage()
+
+        def trace(frame, event, arg, fresh=fresh, line=line):
+            nonlocal lines
+            if not frame.f_code.co_filename.startswith(HOUSE):
+                return None
+            lines += event == "line"
+            if event == "line" and lines == line:
+                fresh.signal.connect(fresh.blocks, role="guard")
+            return trace
+
+        fresh.signal.connect(fresh.blocks, role="guard")
+        [connected] = fresh.signal.connections()
+        sys.settrace(trace)
+        try:
+            fresh.signal._drop(connected)
+        finally:
+            sys.settrace(None)
+        is_over = lines < line
+        assert fresh.is_blocked(fresh.agent) is not is_over, line
+    assert line > 20
+
+
 @pytest.mark.skipif(not hasattr(signals, "setitimer"), reason="no timers that interrupt")
 def test_a_storm_of_signals_and_collections_hangs_nothing(stage):
     former, thresholds = signals.signal(signals.SIGALRM, stage.interrupt), gc.get_threshold()
