@@ -12,6 +12,7 @@ from .._connections.senders import attributes_of
 from .._ground.baggage import Baggage, current_baggage
 from .._ground.errors import is_a, name_of_class
 from .._ground.plain import copy_containers
+from .._hooks.ports import advice_of
 from ..events import Event, Failed, Finished, Invoked, Mutated, Started
 from ..exceptions import HookError
 from .carried import Carried, changes_since, leave_context
@@ -150,16 +151,6 @@ def _emit(call: Call, kind: type[Event], fields: dict[str, Any]) -> bool:
     return emit is not None and emit(fields)
 
 
-def advice_of(call: Call) -> Any:
-    """Return the advice of the bus. Return None if it cannot be loaded, for example without a file
-    descriptor or near the recursion limit, because advice must not affect a call.
-    """
-    try:
-        return call.plan.hook.bus._advice
-    except (ImportError, OSError, RecursionError):
-        return None
-
-
 def emit_failed(call: Call, seat: Seat, error: BaseException, action: Action) -> str:
     """Count a failure and emit it. If no listener received the event, log the failure. Return a
     description of the failure that a model may read.
@@ -190,7 +181,7 @@ def _described(call: Call, seat: Seat, error: BaseException) -> str | None:
         stop = f"if it calls {seat.signal.hook}, stop the recursion with a condition"
         reached = f"{seat.receiver.name} reached the recursion limit; {stop}"
         return reached if seat.phase != "around" else None
-    advice = advice_of(call)
+    advice = advice_of(call.plan.hook.bus)
     message: str | None = advice and advice.describe_misuse(seat, error)
     return message
 

@@ -15,9 +15,10 @@ from .._connections.failures import is_of_engine
 from .._connections.verdicts import VERDICTS, Ask, Block, Drop, Replace
 from .._contents.read_only import read_only
 from .._ground.errors import article, name_of_class
+from .._hooks.ports import advice_of
 from ..exceptions import HookError
 from .context import Call, ReadOnly
-from .emitting import ONLY_A_MODIFIER, advice_of, emit_change, emit_failed
+from .emitting import ONLY_A_MODIFIER, emit_change, emit_failed
 from .outcome import block, emit_block, on_error
 from .plan import Seat
 
@@ -84,7 +85,7 @@ def _changed_values(
     for name, value in before.items():
         if after[name] is not value:
             may_lose = not is_approval and issubclass(type(value), dict)  # an approver may remove
-            if may_lose and (advice := advice_of(call)) is not None:
+            if may_lose and (advice := advice_of(call.plan.hook.bus)) is not None:
                 advice.with_keys(seat, name, value, after[name])
             if name in shown:  # its contents are read-only for receivers
                 after[name] = read_only(after[name], name)
@@ -102,7 +103,7 @@ def apply_post_answer(
     """Return the value after an answer in `post` or `item`, or `DROPPED`."""
     after = answer if type(answer) in PLAIN else value_of_answer(call, seat, answer)
     is_turned = type(answer) is bool and type(before) is not bool
-    if is_turned and (advice := advice_of(call)) is not None:
+    if is_turned and (advice := advice_of(call.plan.hook.bus)) is not None:
         advice.note_bool(seat, before)
     if after is not before:
         dropped = after is DROPPED

@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import Any, Final
 
 from .._connections.phases import ANSWER, EXTRA_NAMES
+from .._hooks.ports import advice_of
 from .._hooks.shell import HIDDEN, declared, passed
 from .plan import Plan, Seat
 from .text import MINE, fill
@@ -237,7 +238,9 @@ class Pieces:
         is_plain = self.hook.is_async and not seat.receiver.is_async and seat.timeout is None
         if not is_plain or seat.receiver.role not in ("guard", "modify"):
             return name
-        watched, over = self.hook.bus._advice.watching(seat.receiver, self.given[name])
+        if (advice := advice_of(self.hook.bus)) is None:
+            return name
+        watched, over = advice.watching(seat.receiver, self.given[name])
         self.tools |= {f"watched_{name}": watched, f"over_{name}": over}
         return f"({name} if over_{name} else watched_{name})"
 

@@ -7,6 +7,7 @@ from itertools import groupby
 from textwrap import indent
 from typing import Any, Final
 
+from .._hooks.ports import advice_of
 from .pieces import Pieces, mine
 from .plan import Seat
 from .text import story
@@ -194,8 +195,8 @@ class Turns(Pieces):
         rebind, redraft = [], []
         for name in self.simple:
             value = f"answer[{name!r}]"
-            if name in self.dicts:
-                self.tools["with_keys"] = self.hook.bus._advice.with_keys
+            if name in self.dicts and (advice := advice_of(self.hook.bus)) is not None:
+                self.tools["with_keys"] = advice.with_keys
                 value = f"with_keys({seat}, {name!r}, {mine(name)}, {value})"
             rebind.append(f"if {name!r} in answer: {mine(name)} = {self.shown(name, value)}")
             redraft.append(f"{mine(name)} = {self.shown(name, f'draft[{name!r}]')}")

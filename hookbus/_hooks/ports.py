@@ -28,3 +28,14 @@ class Port(Generic[T]):
         # One atomic operation, because another thread may have created it in the meantime.
         filled: T = bus.__dict__.setdefault(self._name, made)
         return filled
+
+
+def advice_of(bus: Any) -> Any:
+    """Return the advice of a bus. Return None if it cannot be loaded, for example without a file
+    descriptor, near the recursion limit, or while the package is being loaded. A call that needs
+    no advice must not fail because of it.
+    """
+    try:
+        return bus._advice
+    except Exception:
+        return None

@@ -7,6 +7,7 @@ import pickle
 import sys
 import threading
 import time
+import warnings
 
 import pytest
 
@@ -434,6 +435,15 @@ def test_one_bus_has_one_approver_and_none_takes_it_away(bus):
         with pytest.raises(HookError, match="timeout="):
             bus.approver(lambda request: Approved("ada"), timeout=seconds)
     bus.approver(terminal)
+
+
+def test_an_approver_may_have_hours_and_no_call_warns_of_that(bank, bus):
+    bus.approver(lambda request: Approved("ada"), timeout=3 * 3600)
+    bus.signal("pre_pay").connect(lambda bank: Ask("pay?"), role="guard")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bank.pay("ada", 5)
+    assert bank.paid == [("ada", 5)]
 
 
 def test_without_the_library_nobody_can_be_asked_and_that_is_said_at_once(bus, monkeypatch):
