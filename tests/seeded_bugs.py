@@ -1400,7 +1400,7 @@ ROOMS = [
         'is_kept = has_round or bool(spec.open_scopes) or spec.rules.is_historic',
         'is_kept = has_round or spec.rules.is_historic',
         'tests/test_scope.py'),
-    Bug('an argument called ctx is the context', '_questions/writer.py',
+    Bug('an argument called ctx is the context', '_calls/pieces.py',
         'phase: tuple(name for name in names if name not in self.names)',
         'phase: names',
         'tests/test_hookspec.py'),

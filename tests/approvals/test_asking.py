@@ -11,7 +11,7 @@ import warnings
 
 import pytest
 
-from hookbus import Ask, Block, Bus, HookBlocked, HookError, Replace, hookable
+from hookbus import Ask, Block, Bus, HookBlocked, HookError, Replace, hookable, hookspec, modes
 from hookbus.approvals import ApprovalPending, Approved, Denied, Parked, Request, terminal
 from hookbus.events import Blocked, Failed, Invoked, Mutated
 from hookbus.testing import record
@@ -585,3 +585,26 @@ def test_what_else_a_tool_call_of_ones_own_has_is_part_of_what_is_approved(bus):
     for call in ("first", "second"):
         tool_call("pay", {"to": "bob"}, call)
     assert len({*digests}) == 2
+
+
+def test_a_guard_of_a_question_that_is_connected_during_the_wait_gets_the_argument_named_ctx(bus):
+    @hookspec(modes.firstresult, bus=bus)
+    async def choose(ctx): ...
+
+    choose.connect(lambda ctx: ctx)
+    signal = bus.signal("pre_choose")
+    signal.connect(lambda choose: Ask("choose?"), role="guard")
+
+    def judge(choose, ctx):
+        return Block("evil") if ctx == "evil" else None
+
+    @bus.approver
+    async def ada(request):
+        signal.connect(judge, role="guard")
+        await asyncio.sleep(0)
+        return Approved("ada")
+
+    assert asyncio.run(choose(ctx="good")) == "good"
+    signal.disconnect(judge)
+    with pytest.raises(HookBlocked, match="evil"):
+        asyncio.run(choose(ctx="evil"))
