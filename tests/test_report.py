@@ -211,6 +211,22 @@ def test_the_function_of_a_guarded_call_mentions_approvals_only_if_there_is_an_a
     assert "asking.approve(" in str(explain(pay, source=True))
 
 
+def test_receivers_that_are_called_in_a_loop_are_counted_in_the_source():
+    bus = Bus()
+
+    @hookable("pay", bus=bus)
+    def pay(amount):
+        return amount
+
+    for number in range(14):
+        bus.signal("pre_pay").connect(lambda pay, number=number: None, role="guard")
+    pay(3)
+    for _ in range(2):  # before and after the receivers were called
+        text = str(explain(pay, source=True))
+        assert "# many0: 14 similar receivers, called in a loop" in text
+        assert "for seat, receiver in many0:" in text
+
+
 def test_explain_prints_the_function_that_asks_a_question():
     @hookspec(modes.firstresult, bus=Bus())
     def price(item: str) -> float: ...

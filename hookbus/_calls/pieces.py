@@ -65,6 +65,11 @@ class Pieces:
         self.names = signature.names
         self.simple = [name for name in self.names if name not in stars]
         self.dicts = [name for name in self.simple if name in seen]
+        if self.hook.is_question:  # an argument named `ctx` of a question is just that argument
+            self.offered = {
+                phase: tuple(name for name in names if name not in self.names)
+                for phase, names in EXTRA_NAMES.items()
+            }
         has_guard = bool(plan.phases["pre"].guard)
         self.has_approver = has_guard and plan.hook.bus._approver is not None  # read only once
         self._write_pieces()

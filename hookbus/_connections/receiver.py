@@ -25,10 +25,10 @@ from .._callables.callables import (
     written,
 )
 from .._callables.parameters import Connectable, Parameters, When
-from .._ground.errors import did_you_mean, warn
+from .._ground.errors import did_you_mean
 from ..exceptions import HookError
 from .failures import ERROR, WARNING, log
-from .options import PLAIN, PLAIN_ROLES, Options, odd_timeout, resolve_role
+from .options import PLAIN, PLAIN_ROLES, Options, resolve_role
 from .phases import ANSWER, EXTRA_NAMES, PHASES, Served
 from .senders import NamedSender
 from .tally import Tally
@@ -127,11 +127,8 @@ class Connected(Tally):
             return f"has background=True: {only}"
         if options.kinds is not None and self.signal is not self.signal._bus.events:
             return "has kinds=, which selects events: connect to bus.events instead"
-        if options.timeout is not None:
-            if phase == "around":
-                return "has a timeout, which an around cannot have: use asyncio.timeout inside it"
-            if odd := odd_timeout(options.timeout):
-                warn(f"{self._title}: {odd}")
+        if options.timeout is not None and phase == "around":
+            return "has a timeout, which an around cannot have: use asyncio.timeout inside it"
         return problem
 
     def hold(self, weak: bool | None, drop_dead: Callable[[ReceiverKey], None]) -> None:

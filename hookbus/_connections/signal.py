@@ -12,9 +12,10 @@ from blinker import ANY
 
 from .._callables.callables import key_of
 from .._callables.parameters import Connectable
+from .._ground.errors import warn
 from .connection import Connection as Connection
 from .failures import WARNING, log
-from .options import PLAIN, ConnectOptions, Unguarded, check_weak, options_of
+from .options import PLAIN, ConnectOptions, Unguarded, check_weak, odd_timeout, options_of
 from .phases import PHASES
 from .receiver import Connected
 from .registry import Registry
@@ -203,6 +204,8 @@ class HookSignal(Sending):
         is_guard, is_of_events = new.role == "guard", self is bus.events
         if is_guard:
             bus._checks.warn_of_lost_verdict(new)
+        if given and (odd := odd_timeout(options.timeout)):
+            warn(f"{new.label} on {self.name}: {odd}")
         if not is_of_events:
             board.meet(new)
         if weak or (weak is None and sender is not ANY and isinstance(function, MethodType)):

@@ -31,10 +31,11 @@ class Port(Generic[T]):
 
 
 def advice_of(bus: Any) -> Any:
-    """Return the advice of a bus for a call. Return None if it cannot be loaded, for example
-    without a file descriptor or near the recursion limit, because advice must not affect a call.
+    """Return the advice of a bus. Return None if it cannot be loaded, for example without a file
+    descriptor, near the recursion limit, or while the package is being loaded. A call that needs
+    no advice must not fail because of it.
     """
     try:
         return bus._advice
-    except (ImportError, OSError, RecursionError):
+    except Exception:
         return None

@@ -12,7 +12,6 @@ from .._calls.plan import Plan, Seat
 from .._calls.text import story
 from .._calls.turns import lines
 from .._calls.writer import Writer
-from .._connections.phases import EXTRA_NAMES
 from .asking import NOT_ASKED, Asking, answered, answers_at_once, ask
 
 ASKED: Final = """
@@ -65,11 +64,6 @@ class QuestionWriter(Writer):
     def __init__(self, plan: Plan, seats: Any, *, has_round: bool = False) -> None:
         super().__init__(plan)
         self._seats = seats
-        # A question names its own arguments: an argument named `ctx` is just that argument.
-        self.offered = {
-            phase: tuple(name for name in names if name not in self.names)
-            for phase, names in EXTRA_NAMES.items()
-        }
         spec: Any = plan.hook
         self._mode = spec.rules.mode
         is_kept = has_round or bool(spec.open_scopes) or spec.rules.is_historic

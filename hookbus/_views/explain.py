@@ -232,7 +232,7 @@ def _source_of(made: CompiledPlan | None) -> str:
 def _named(value: Any) -> str:
     if isinstance(value, Seat):
         return f"{value.receiver.name} on {value.receiver.signal.name}"
-    if isinstance(value, tuple):
+    if isinstance(value, list):
         return f"{len(value)} similar receivers, called in a loop"
     return f"{name_of(value)} ({written(place_of(value))})"
 

@@ -7,10 +7,11 @@ import pickle
 import sys
 import threading
 import time
+import warnings
 
 import pytest
 
-from hookbus import Ask, Block, Bus, HookBlocked, HookError, Replace, hookable
+from hookbus import Ask, Block, Bus, HookBlocked, HookError, Replace, hookable, hookspec, modes
 from hookbus.approvals import ApprovalPending, Approved, Denied, Parked, Request, terminal
 from hookbus.events import Blocked, Failed, Invoked, Mutated
 from hookbus.testing import record
@@ -436,6 +437,15 @@ def test_one_bus_has_one_approver_and_none_takes_it_away(bus):
     bus.approver(terminal)
 
 
+def test_an_approver_may_have_hours_and_no_call_warns_of_that(bank, bus):
+    bus.approver(lambda request: Approved("ada"), timeout=3 * 3600)
+    bus.signal("pre_pay").connect(lambda bank: Ask("pay?"), role="guard")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bank.pay("ada", 5)
+    assert bank.paid == [("ada", 5)]
+
+
 def test_without_the_library_nobody_can_be_asked_and_that_is_said_at_once(bus, monkeypatch):
     monkeypatch.setitem(sys.modules, "rfc8785", None)
     message = r"approvals need the package rfc8785; run: pip install 'hookbus\[app"
@@ -575,3 +585,26 @@ def test_what_else_a_tool_call_of_ones_own_has_is_part_of_what_is_approved(bus):
     for call in ("first", "second"):
         tool_call("pay", {"to": "bob"}, call)
     assert len({*digests}) == 2
+
+
+def test_a_guard_of_a_question_that_is_connected_during_the_wait_gets_the_argument_named_ctx(bus):
+    @hookspec(modes.firstresult, bus=bus)
+    async def choose(ctx): ...
+
+    choose.connect(lambda ctx: ctx)
+    signal = bus.signal("pre_choose")
+    signal.connect(lambda choose: Ask("choose?"), role="guard")
+
+    def judge(choose, ctx):
+        return Block("evil") if ctx == "evil" else None
+
+    @bus.approver
+    async def ada(request):
+        signal.connect(judge, role="guard")
+        await asyncio.sleep(0)
+        return Approved("ada")
+
+    assert asyncio.run(choose(ctx="good")) == "good"
+    signal.disconnect(judge)
+    with pytest.raises(HookBlocked, match="evil"):
+        asyncio.run(choose(ctx="evil"))
