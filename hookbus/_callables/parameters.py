@@ -41,8 +41,8 @@ class Parameters(NamedTuple):
     def of(cls, function: Connectable, with_sender: bool, code: CodeType | None) -> Parameters:
         """Return the parameters of a callable. `code` is its code, as returned by `code_of`."""
         plain: Any = function
-        if is_bound := type(function) is MethodType:
-            plain = function.__func__
+        if is_bound := type(plain) is MethodType:
+            plain = plain.__func__
             is_odd = code is not None and not (code.co_argcount or code.co_flags & CO_VARARGS)
             code = None if is_odd else code
         if code is None:
