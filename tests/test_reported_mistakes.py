@@ -489,3 +489,45 @@ def test_a_right_call_is_not_warned_of_and_the_signature_stays():
         warnings.simplefilter("error")
         assert Block("no", code="x") == Block("no", code="x")
     assert list(inspect.signature(Block).parameters) == ["reason", "result", "code", "details"]
+
+
+def test_keys_whose_own_code_raises_do_not_lose_the_change_of_a_modifier():
+    bus = Bus()
+
+    class Key:
+        is_broken = False
+
+        def __hash__(self):
+            return hash("safe")
+
+        def __eq__(self, other):
+            if self.is_broken:
+                raise ValueError("broken")
+            return self is other
+
+    @hookable("send", bus=bus)
+    def send(options):
+        return options
+
+    bus.signal("pre_send").connect(lambda send: {"options": {"safe": 1}})
+    secret = Key()
+    options = {secret: 1}
+    assert send({"seen": 1}) == {"safe": 1}  # from here on, dicts are compared
+    secret.is_broken = True
+    assert send(options) == {"safe": 1}
+
+
+def test_a_result_whose_class_has_no_readable_name_is_replaced_by_a_bool():
+    bus = Bus()
+
+    class Unnamed(type):
+        @property
+        def __name__(cls):
+            raise ValueError("broken")
+
+    @hookable("send", bus=bus)
+    def send():
+        return Unnamed("Result", (), {})()
+
+    bus.signal("post_send").connect(lambda send, result: True)
+    assert send() is True

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Final
 
 from .._calls.plan import Seat
 from .._connections.failures import WARNING, log
-from .._ground.errors import article
+from .._ground.errors import article, name_of_class
 
 _LONGEST_KEY: Final = 40
 _DEEPEST: Final = 8
@@ -17,7 +18,8 @@ def with_keys(seat: Seat, name: str, before: Any, after: Any) -> Any:
     record the lost keys, because a patch replaces a dict and does not merge it.
     """
     if _is_other_dict(before, after):
-        _look_for_lost(seat, name, "", before, after)
+        with suppress(Exception):  # the keys may be any objects, so their own code may raise
+            _look_for_lost(seat, name, "", before, after)
     return after
 
 
@@ -73,7 +75,7 @@ def note_bool(seat: Seat, before: Any) -> None:
     """
     receiver = seat.receiver
     if receiver.options.role is None and receiver.role == "modify":
-        had = "None" if before is None else article(type(before).__name__)
+        had = "None" if before is None else article(str(name_of_class(type(before))))
         verdict = "return Block(reason) and connect it with role='guard'"
         receiver.remark(
             f"replaced {had} by a bool: to judge it, {verdict}; to replace it, write "
