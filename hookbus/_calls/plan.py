@@ -152,13 +152,13 @@ def _closing_seat(hook: Hook) -> Seat:
     """
     signal = hook.bus.signal(f"pre_{hook.name}")
 
-    def guarded(_: object) -> Block:
+    def block_unguarded(_: object) -> Block:
         return Block(
             f"{hook.name} has require_guard=True, but no guard covers this call: connect a guard "
             f"to {signal.name}, for the class or ANY, enforced and without when="
         )
 
-    return seat_of_guard(signal, guarded, hook.body, name="require_guard=True")
+    return seat_of_guard(signal, block_unguarded, hook.body, name="require_guard=True")
 
 
 def seat_of_guard(
