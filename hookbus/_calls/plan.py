@@ -30,6 +30,8 @@ class Seat:
     """The position of one receiver in a plan.
 
     Attributes:
+        receiver: the connection of the receiver. A callable has several seats if it is connected in
+            several scopes with different options.
         problem: the reason why the receiver does not suit this hook, if the reason was unknown at
             the connection. In that case, the receiver fails according to its role.
         timeout: the receiver's own deadline in seconds, or the default of the bus.
