@@ -47,7 +47,9 @@ class Turns(Pieces):
 
     Attributes:
         takes: the code that handles an answer, for each kind of receiver.
-        alone: the kinds whose answers are checked after the `try` around the call.
+        alone: the kinds whose answers are checked after the `try` around the call, by the template
+            GUARD. If `Invoked` has a listener, there is none, and guards use TURN as other
+            receivers do.
     """
 
     takes: Mapping[str, str] = TAKES
