@@ -120,13 +120,13 @@ class Approval:
         if self._has_outer(values):
             return
         if self._is_given(values):
-            judged = {seat.receiver for seat in self.call.plan.phases["pre"].guard}
+            exclude = {seat.receiver for seat in self.call.plan.phases["pre"].guard}
         else:
             is_waited_for = await self._ask(values)
             if self.values is not None or not is_waited_for:
                 return
-            judged = {seat.receiver for seat, _ in self._approved}
-        late = guards_now(self.call, judged)(values)
+            exclude = {seat.receiver for seat, _ in self._approved}
+        late = guards_now(self.call, exclude)(values)
         if self.call.plan.hook.is_async:
             late = await late
         if late is not None:

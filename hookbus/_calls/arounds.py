@@ -59,9 +59,9 @@ class Arounds(Turns):
         else:
             text = story.AROUND_STREAM_TURN if self.hook.is_stream else story.AROUND_TURN
             call_next = f"recorded(next_{i}, opened_{i})" if self.hook.is_stream else f"next_{i}"
-            asked = self.asked(seat, name, self.receiver(seat), call_next)
+            invocation = self.invocation(seat, name, self.receiver(seat), call_next)
             parts = {"view": self.view(seat), "resolve": self.resolving(seat)}
-            turn = self.fill(text, (), parts, asked=asked, **pieces)
+            turn = self.fill(text, (), parts, invocation=invocation, **pieces)
         return self.fill(story.LEVEL, seat.conditions, {"turn": turn}, **pieces)
 
     def _seat_name(self, i: int) -> str:

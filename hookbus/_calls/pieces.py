@@ -147,7 +147,7 @@ class Pieces:
 
     # -- the call to a receiver --------------------------------------------------------------------
 
-    def asked(self, seat: Seat, name: str, receiver: str, call_next: str = "") -> str:
+    def invocation(self, seat: Seat, name: str, receiver: str, call_next: str = "") -> str:
         """Generate the call to a receiver, with an `await` and a deadline if necessary."""
         arguments = self._arguments(seat, seat.receiver.parameters, call_next)
         called = f"{receiver}({arguments})"

@@ -30,6 +30,8 @@ class Seat:
     """The position of one receiver in a plan.
 
     Attributes:
+        receiver: the connection of the receiver. A callable has several seats if it is connected in
+            several scopes with different options.
         problem: the reason why the receiver does not suit this hook, if the reason was unknown at
             the connection. In that case, the receiver fails according to its role.
         timeout: the receiver's own deadline in seconds, or the default of the bus.
@@ -152,13 +154,13 @@ def _closing_seat(hook: Hook) -> Seat:
     """
     signal = hook.bus.signal(f"pre_{hook.name}")
 
-    def guarded(_: object) -> Block:
+    def block_unguarded(_: object) -> Block:
         return Block(
             f"{hook.name} has require_guard=True, but no guard covers this call: connect a guard "
             f"to {signal.name}, for the class or ANY, enforced and without when="
         )
 
-    return seat_of_guard(signal, guarded, hook.body, name="require_guard=True")
+    return seat_of_guard(signal, block_unguarded, hook.body, name="require_guard=True")
 
 
 def seat_of_guard(

@@ -48,7 +48,9 @@ class Turns(Pieces):
 
     Attributes:
         takes: the code that handles an answer, for each kind of receiver.
-        alone: the kinds whose answers are checked after the `try` around the call.
+        alone: the kinds whose answers are checked after the `try` around the call, by the template
+            GUARD. If `Invoked` has a listener, there is none, and guards use TURN as other
+            receivers do.
     """
 
     takes: Mapping[str, str] = TAKES
@@ -125,7 +127,7 @@ class Turns(Pieces):
         if kind in self.alone and fits:
             take = self.fill(self.takes[kind], **pieces)
             more |= {"enforced"} if not seat.receiver.options.shadow else set()
-            return self.fill(story.GUARD, more, {"ask": read, "take": take}, **pieces)
+            return self.fill(story.GUARD, more, {"invoke": read, "take": take}, **pieces)
         more |= {"several"} if self.is_beside(seat) else set()
         more |= {"awaited"} if kind in ("wait", "maybe wait") else set()
         more |= {"timed"} if kind in ("look", "maybe wait") and seat.timeout is None else set()
@@ -163,7 +165,8 @@ class Turns(Pieces):
 
     def _read(self, seat: Seat, kind: str, name: str, receiver: str) -> str:
         view = self.view(seat)
-        pieces = {"seat": name, "call": self.call, "asked": self.asked(seat, name, receiver)}
+        pieces = {"seat": name, "call": self.call}
+        pieces["invocation"] = self.invocation(seat, name, receiver)
         parts = {
             "view": view,
             "resolve": self.resolving(seat) if kind not in ("wait", "maybe wait") else "",
@@ -181,7 +184,7 @@ class Turns(Pieces):
             parts["take"] = self.takes["look"].format_map(pieces)
             return self.fill(text, (), parts, looked=looked, **pieces)
         if kind in self.alone:
-            return self.fill(story.ASK, (), parts, **pieces)
+            return self.fill(story.INVOKE, (), parts, **pieces)
         rebinding = self._rebinding(name) if kind == "patch" else {}
         parts["take"] = self.fill(self.takes[kind], parts=rebinding, draft="", **pieces)
         pieces["is_ready"] = ""

@@ -82,35 +82,36 @@ class Writer(Arounds):
         plan, hook = self.plan, self.hook
         kinds, phases = plan.listened_kinds, plan.phases
         wants_ctx = any("ctx" in seat.receiver.parameters.names for seat in plan.seats())
-        judged = {
+        sealed_phases = {
             seat.phase for phase in ("pre", "post", "item") if plan.site.is_sealed
             for seat in phases[phase].guard if not seat.receiver.options.shadow
         }  # fmt: skip
         observed, final = bool({events.Started, events.Finished} & kinds), any(phases["finally"])
-        asked, around, rescue = events.Invoked in kinds, self.count > 0, any(phases["error"])
+        around, rescue = self.count > 0, any(phases["error"])
+        hears_invoked = events.Invoked in kinds
         return {
             "observed": observed,
             "ended": observed or final or hook.is_stream,
             "around": around,
             "rescue": rescue,
             "replaceable": bool(phases["pre"].modify),
-            "hears_invoked": asked,
-            "emits_changes": asked or events.Mutated in kinds,
+            "hears_invoked": hears_invoked,
+            "emits_changes": hears_invoked or events.Mutated in kinds,
             "attempted": events.Attempted in kinds,
             "stream": hook.is_stream,
             "async": hook.is_async,
-            "eager": observed or wants_ctx or around or hook.is_stream or asked
+            "eager": observed or wants_ctx or around or hook.is_stream or hears_invoked
             or bool(plan.site.passes),
             "raises": around and any(seat.receiver.on_error == "raise" for seat in plan.answers),
-            "noted": asked or events.Attempted in kinds,
-            "guarded": bool(phases["pre"].guard),
+            "noted": hears_invoked or events.Attempted in kinds,
+            "has_guards": bool(phases["pre"].guard),
             "approver": self.has_approver,
             "passes": bool(plan.site.passes),
             "answers": hook.whole is not None,
-            "sealed": "pre" in judged and bool(self.names),
-            "result_sealed": "post" in judged,
-            "item_sealed": "item" in judged,
-            "resealed": "post" in judged and final,
+            "sealed": "pre" in sealed_phases and bool(self.names),
+            "result_sealed": "post" in sealed_phases,
+            "item_sealed": "item" in sealed_phases,
+            "resealed": "post" in sealed_phases and final,
             "flagged": bool(phases["pre"].modify) or around or rescue or hook.is_stream,
         }
 
@@ -197,7 +198,7 @@ class Writer(Arounds):
             "items": self._items() if any(phases["item"]) else "",
             "post": lines(
                 self.modifiers(phases["post"].modify, "post"),
-                *self._judged("result", "post"),
+                *self._guards_and_observers("result", "post"),
             ),
             "final": self.observers(phases["finally"].observe, "leaving") or "pass",
         }
@@ -209,7 +210,7 @@ class Writer(Arounds):
         """Generate the code that the arounds wrap."""
         return self.fill(story.BODY)
 
-    def _judged(self, name: str, phase: str) -> tuple[str, ...]:
+    def _guards_and_observers(self, name: str, phase: str) -> tuple[str, ...]:
         """Generate the calls to the guards and observers of a result or an item. If its contents
         change after the guards have run, the generated code blocks the call.
         """
@@ -226,7 +227,7 @@ class Writer(Arounds):
 
     def _items(self) -> str:
         item = self.plan.phases["item"]
-        turns = lines(*self._judged("item", "item"))
+        turns = lines(*self._guards_and_observers("item", "item"))
         current = self.fill("if call.arguments is not None: {rebound}call.arguments  #? around")
         if not item.modify:
             return lines(current, turns)
@@ -236,13 +237,13 @@ class Writer(Arounds):
             current, f"{count}dropped = False", self.modifiers(item.modify, "item"), skip, turns
         )
 
-def _guards_now(plan: Plan, call: Call, judged: set[Any]) -> Callable[[tuple[Any, ...]], Any]:
+def _guards_now(plan: Plan, call: Call, exclude: set[Any]) -> Callable[[tuple[Any, ...]], Any]:
     """Return a function that calls the guards that are connected now for a plan's sender, except
     guards that have already checked the call. The function takes the arguments, and returns the
     approval that these guards require. If the hook is async, it returns an awaitable.
     """
     now = build_plan(plan.hook, plan.site, call.sender, is_late=True)
-    guards = tuple(seat for seat in now.phases["pre"].guard if seat.receiver not in judged)
+    guards = tuple(seat for seat in now.phases["pre"].guard if seat.receiver not in exclude)
     phases = {**dict.fromkeys(now.phases, NO_PHASE), "pre": Phase(guard=guards)}
     return partial(Writer(attrs.evolve(now, phases=phases, unaskable=())).guards(), call)
 

@@ -45,7 +45,7 @@ ALONE: Final = """
 {d}def alone(seat, receiver, {arguments}call):
     if {condition}:
         seat.receiver.has_fired = True
-        <ASK>
+        <INVOKE>
         return answer
     return NOT_ASKED
 """
@@ -111,11 +111,12 @@ class QuestionWriter(Writer):
 
     def _alone(self, seat: Seat) -> Callable[..., Any]:
         """Return a function that calls one receiver with the arguments and the call."""
-        parts, asked = {"view": "", "resolve": ""}, "raise_problem(seat)"
+        parts, invocation = {"view": "", "resolve": ""}, "raise_problem(seat)"
         if seat.problem is None:
             resolve = "" if answers_at_once(seat) else self.resolving(seat)
             parts = {"view": self.view(seat), "resolve": resolve}
-            asked = self.asked(seat, "seat", "receiver")
-        pieces = {"seat": "seat", "asked": asked, "condition": self.condition(seat, "seat")}
+            invocation = self.invocation(seat, "seat", "receiver")
+        pieces = {"seat": "seat", "condition": self.condition(seat, "seat")}
+        pieces["invocation"] = invocation
         _, alone = self._made(self.fill(ALONE, (), parts, **pieces))
         return partial(alone, seat, None if seat.holding == "weak" else seat.receiver.function)

@@ -125,7 +125,7 @@ def _failed(data: Mapping[str, Any]) -> _Said:
     return what, [*_exception(data.get("exception"))]
 
 
-def _asked(data: Mapping[str, Any]) -> _Said:
+def _invoked(data: Mapping[str, Any]) -> _Said:
     by = f" by {data['by']}" if data.get("by") else ""
     return f"{data['receiver']} in {data['phase']}: {data['answer']}{by}", []
 
@@ -135,7 +135,7 @@ def _attempted(data: Mapping[str, Any]) -> _Said:
 
 
 _SAID: Final[Mapping[str, Callable[[Mapping[str, Any]], _Said]]] = {
-    "Mutated": _mutated, "Blocked": _blocked, "Failed": _failed, "Invoked": _asked,
+    "Mutated": _mutated, "Blocked": _blocked, "Failed": _failed, "Invoked": _invoked,
     "Attempted": _attempted,
 }  # fmt: skip
 

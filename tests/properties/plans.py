@@ -24,7 +24,6 @@ from .programs import program_of_seed
 from .stage import Stage
 
 COUNT: Final = 5_000
-IN_FULL: Final = 24
 
 TEXTS: Final = Path(__file__).with_name("plan_texts.txt")
 HASHES: Final = Path(__file__).with_name("plan_hashes.txt")
@@ -34,6 +33,11 @@ LISTENERS: Final = (
     (events.Started, events.Mutated, events.Attempted),
 )  # fmt: skip
 """What the programs that have a listener listen for, in turn; None is every kind but `Invoked`."""
+
+IN_FULL: Final = len(COLOURS) * len(LISTENERS)
+"""The number of functions that are stored in full: each kind of function with each entry of
+`LISTENERS`.
+"""
 
 
 def text_of(number: int) -> str:
