@@ -631,7 +631,7 @@ ENGINE = [
         '            pass\n',
         'tests/guarantees/test_interrupts.py'),
     Bug('a switch by name ends with the connection', '_connections/signal.py',
-        '            board.meet(new)\n',
+        '            board.apply_switches(new)\n',
         '            pass\n',
         'tests/test_operating.py'),
     Bug('a locked guard is switched off as it is connected', '_program/operator.py',

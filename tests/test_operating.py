@@ -153,6 +153,13 @@ def test_a_required_hook_is_blocked_until_a_guard_watches_over_it(bus, pay):
     assert pay(1) == "paid 1"
 
 
+def test_the_name_of_a_connection_that_was_refused_is_unknown(bus, pay):
+    with pytest.raises(HookError, match="nope"):
+        bus.signal("pre_pay").connect(lambda me, nope: None, name="refused", role="guard")
+    with pytest.raises(HookError, match="no receiver is connected as 'refused'"):
+        bus.switch("refused", "disable", by="ada")
+
+
 def test_switching_alone_does_not_have_calls_told(bus, pay):
     bus.events.connect(lambda bus, event: None, kinds=Switched)
     assert not bus._switchboard.is_observed

@@ -206,8 +206,8 @@ class HookSignal(Sending):
             bus._checks.warn_of_lost_verdict(new)
         if given and (odd := odd_timeout(options.timeout)):
             warn(f"{new.label} on {self.name}: {odd}")
-        if not is_of_events:
-            board.meet(new)
+        if board.apply_switches is not None and not is_of_events:
+            board.apply_switches(new)
         if weak or (weak is None and sender is not ANY and isinstance(function, MethodType)):
             new.hold(weak, partial(registry.drop_dead, scope))
         if has_handle:
@@ -227,6 +227,8 @@ class HookSignal(Sending):
                 checked.add(key)
         if not is_of_many:
             board.changing(self, sender)
+        if not is_of_events:
+            board.note_name(new.name)
         registry.add(scope, new, function)
         board.changed(self, sender, is_more=True)
         return new

@@ -147,13 +147,11 @@ class Switchboard:
 
     # -- changes of connections --------------------------------------------------------------------
 
-    def meet(self, new: Connected) -> None:
-        """Record the name of a new connection, and apply an operator's settings to it."""
-        self.names[new.name] = None
+    def note_name(self, name: str) -> None:
+        """Record the name of a new connection, which an operator may then switch by name."""
+        self.names[name] = None
         while len(self.names) > MOST_NAMES:
             self.names.pop(next(iter(self.names)), None)
-        if self.apply_switches is not None:
-            self.apply_switches(new)
 
     def changing(self, signal: Signal, sender: Any) -> None:
         """Record that a connection of this signal is about to change."""
