@@ -1484,6 +1484,10 @@ APPROVALS = [
         'call.sender, is_late=True)',
         'call.sender)',
         'tests/approvals/test_asking.py'),
+    Bug('a block that an around raises again shows what the around was handling', '_calls/outcome.py',
+        '    set_context(blocked, None)\n    return call.blocked_value',
+        '    return call.blocked_value',
+        'tests/calls/test_around.py'),
     Bug('approved: an approver that is removed meanwhile is asked', '_calls/ports.py',
         '            if approver is None:  # it was removed during the call\n'
         '                refuse(call, seat, answer)\n',

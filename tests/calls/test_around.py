@@ -169,6 +169,25 @@ def test_a_block_is_shown_with_no_other_exception(bus, agent):
     assert blocked.value.__context__ is blocked.value.__cause__ is None
 
 
+def test_a_block_that_an_around_raises_again_hides_the_exception_that_it_was_handling(bus, agent):
+    def raises_again(a, call_next):
+        try:
+            return call_next(msg="patched")
+        except HookBlocked as blocked:
+            try:
+                raise ValueError("secret")
+            except ValueError:
+                raise blocked  # noqa: B904 - the context is what is tested
+
+    bus.signal("around_reply").connect(raises_again)
+    bus.signal("pre_reply").connect(
+        lambda a, msg: Block("no") if msg == "patched" else None, role="guard"
+    )
+    with pytest.raises(HookBlocked, match="no") as blocked:
+        agent.reply("a")
+    assert blocked.value.__context__ is blocked.value.__cause__ is None
+
+
 def test_an_around_may_catch_the_methods_exception(bus, agent, ran):
     def fallback(a, call_next):
         try:
