@@ -1488,6 +1488,10 @@ APPROVALS = [
         '    set_context(blocked, None)\n    return call.blocked_value',
         '    return call.blocked_value',
         'tests/calls/test_around.py'),
+    Bug('workers that have ended a job are counted twice', '_waiting/workers.py',
+        '                self._unfinished -= 1\n            pair = None, None',
+        '                self._unfinished -= 2\n            pair = None, None',
+        'tests/guarantees/test_deadlines.py'),
     Bug('approved: an approver that is removed meanwhile is asked', '_calls/ports.py',
         '            if approver is None:  # it was removed during the call\n'
         '                refuse(call, seat, answer)\n',

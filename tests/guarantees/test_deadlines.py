@@ -7,6 +7,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -106,6 +108,40 @@ def test_a_guard_that_hangs_blocks_every_call_also_when_no_worker_is_left(bus, a
     signal.connect(guard, role="guard", timeout=10.0)
     assert agent.think("afresh") == "afresh"
     assert gate.inside == begun + 1, "who is waited for no more has no turn"
+
+
+MEETING = """
+import threading
+from hookbus import Bus, hookable
+
+bus, meeting = Bus(), threading.Barrier(2)
+
+@hookable(bus=bus)
+def think(about):
+    return about
+
+def guard(_, about):
+    if about == "together":
+        meeting.wait(10)
+
+bus.signal("pre_think").connect(guard, role="guard", timeout=5)
+for _ in range(9):
+    think("alone")
+found = []
+pair = [threading.Thread(target=lambda: found.append(think("together"))) for _ in range(2)]
+for each in pair:
+    each.start()
+for each in pair:
+    each.join()
+print(*found)
+"""
+
+
+def test_guards_that_wait_for_each_other_have_a_worker_each_also_after_many_calls():
+    ran = subprocess.run(
+        [sys.executable, "-c", MEETING], capture_output=True, text=True, timeout=60
+    )
+    assert ran.stdout.split() == ["together", "together"], ran.stderr
 
 
 async def test_guards_that_hang_block_overlapping_calls_and_not_the_loop(bus, agent, told, gate):
