@@ -67,7 +67,8 @@ def test_words_that_only_resemble_the_gate_pass(own):
 def test_a_reading_tool_reads_neither_the_store_nor_the_people_by_any_name(own, tool, group):
     name = "file_path" if group == "read" else "path"
     for path in ("approvals.db", "people.toml", "/proc/self/cwd/approvals.db",
-                 "/proc/self/cwd/people.toml", f"{own.folder}/people.toml"):  # fmt: skip
+                 "/proc/self/cwd/people.toml", f"{own.folder}/people.toml",
+                 "/proc/self/fd/3"):  # fmt: skip
         given = {name: path, "pattern": "."}
         assert GATE in says(own, tool_name=tool, tool_input=given, cwd=str(own.folder)), path
     given = {name: "/proc/self/status", "pattern": "."}
