@@ -35,7 +35,11 @@ def lock(base: str) -> int | None:
 
 
 def find_holder(base: str) -> int | None:
-    """Return the id of the process that has locked the file, or None."""
+    """Return the id of the process that has locked the file, or None if no process has locked it.
+
+    The system gives no id, but 0 or -1, for a process in another namespace and for other kinds of
+    locks. Whoever gets an id may kill the process, and 0 and -1 would stand for many processes.
+    """
     import fcntl
 
     try:
@@ -49,4 +53,4 @@ def find_holder(base: str) -> int | None:
     finally:
         os.close(number)
     kind, holder = (found[3], found[2]) if _IS_MAC else (found[0], found[4])
-    return None if kind == fcntl.F_UNLCK else int(holder)
+    return int(holder) if kind != fcntl.F_UNLCK and holder > 0 else None

@@ -2,10 +2,12 @@
 the next server answers again.
 """
 
+import fcntl
 import json
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -189,6 +191,16 @@ def test_a_lock_is_held_by_one_process_and_names_it(tmp_path):
     os.close(held)
     assert b"None, None" not in subprocess.check_output(words)
     assert find_holder(place) is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such locks")
+def test_a_holder_without_an_id_of_a_process_is_nobody_who_could_be_killed(tmp_path):
+    place = str(tmp_path / "gate")
+    held = os.open(f"{place}.lock", os.O_RDWR | os.O_CREAT)
+    own = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+    fcntl.fcntl(held, fcntl.F_OFD_SETLK, own)  # its holder has the id -1
+    assert lock(place) is None and find_holder(place) is None
+    os.close(held)
 
 
 def test_many_hooks_wait_for_a_server_that_another_hook_has_started(gate):
