@@ -92,8 +92,8 @@ def test_an_agent_that_does_not_ask_the_gate_is_not_live(run, plays, why):
 
 
 def test_an_agent_that_cannot_be_run_is_not_live(run):
-    code, out = run("try", "gemini")
-    assert code == 1 and out.startswith("not live: gemini is not on the PATH\n")
+    problem = "- gemini has no gate: run hookbus gate install gemini"
+    assert run("try", "gemini") == (1, f"not live: gemini is not on the PATH\n{problem}")
     code, out = run("try", "cursor")
     assert code == 1 and "hookbus has no scripted model for cursor" in out
     assert run("try", "copilt")[0] == 2
@@ -103,4 +103,6 @@ def test_an_agent_that_does_not_end_is_ended(run, monkeypatch):
     monkeypatch.setattr("hookbus.gate._trying.SECONDS", 1.0)
     monkeypatch.setitem(PLAYS, "hangs", "import time; time.sleep(60)")
     code, out = run("try", "copilot", plays="hangs")
-    assert code == 1 and "copilot called no tool: it did not end in 1 seconds\n" in out
+    problem = "- copilot has no gate: run hookbus gate install copilot"
+    assert code == 1
+    assert out.endswith(f"copilot called no tool: it did not end in 1 seconds\n{problem}")
