@@ -11,7 +11,7 @@ from typing import Any, Unpack, overload
 from .. import modes
 from .._bus import Bus, default_bus
 from .._callables.callables import is_coroutine_callable
-from .._connections.phases import PHASES
+from .._connections.signal import HookSignal
 from .._ground.errors import did_you_mean
 from .._ground.keywords import check_bus, named_options
 from .._ground.signatures import signature_of
@@ -97,9 +97,9 @@ def _declared(function: Any, given: str | None, bus: Bus, rules: Rules) -> Funct
             f"{written_as} is a {kind}, but a question has one result: "
             "write a def or an async def"
         )
-    phase, _, hook = name.partition("_")
-    if phase in PHASES and hook:
-        what = f"which is the signal {phase!r} of a hook {hook!r}"
+    signal = HookSignal(name, bus)
+    if signal.phase is not None:
+        what = f"which is the signal {signal.phase!r} of a hook {signal.hook!r}"
         raise HookError(f"a hookspec cannot be named {name!r}, {what}: choose another name")
     if is_async(rules.mode) and kind == "sync":
         raise HookError(

@@ -53,9 +53,7 @@ class Loaded:
         A rule for a known tool of an agent is described only if the tool was called, because each
         agent calls only its own tools.
         """
-        found = [] if self.rules is None else self.rules._findings()
-        return [each for each in found
-                if "names the argument" in each or each.split("'")[1] not in TOOLS]  # fmt: skip
+        return [] if self.rules is None else self.rules._findings(TOOLS)
 
 
 def load(file: Path, watch: Watch, bus: Bus = default_bus) -> Loaded:

@@ -110,7 +110,12 @@ class tool_policy(ReadyGuard):
                 parameter names. If it is None, the tools and arguments of the calls so far are
                 used.
         """
-        found = []
+        return [f"{key}: {rule.text} {why}" for key, rule, why in self._unused(tools)]
+
+    def _unused(
+        self, tools: Iterable[str] | Mapping[str, Collection[str]] | None = None
+    ) -> Iterator[tuple[str, _Rule, str]]:
+        """Yield the rules that cannot match, each with its key and the reason."""
         for key, rules in self._rules.items():
             for rule in rules:
                 if tools is None:
@@ -118,14 +123,20 @@ class tool_policy(ReadyGuard):
                     reasons = rule.unused(self._called, met)
                 else:
                     reasons = rule.unused(list(tools), _met(rule, tools))
-                found += [f"{key}: {rule.text} {each}" for each in reasons]
-        return found
+                yield from ((key, rule, why) for why in reasons)
 
-    def _findings(self) -> list[str]:
-        """Return findings for `report` about rules that cannot match, judging by the calls so
-        far."""
-        return [each for each in self.unused_rules()
-                if "names the argument" in each or "did you mean" in each]  # fmt: skip
+    def _findings(self, existing: Collection[str] = ()) -> list[str]:
+        """Return findings for `report` about rules that are probably mistakes, judging by the calls
+        so far.
+
+        Args:
+            existing: names of tools that no call needs to prove.
+        """
+        return [
+            f"{key}: {rule.text} {why}" for key, rule, why in self._unused()
+            if "names the argument" in why
+            or ("did you mean" in why and rule.tool not in existing)
+        ]  # fmt: skip
 
     def _judge_of(self) -> Any:
         def judge(sender: Any, ctx: HookContext) -> Block | Ask | None:
