@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from ._background.running import BackgroundTasks
     from ._calls.writer import Runner
     from ._checks.checks import Checks
+    from ._dispatch import Dispatch
     from ._marks.globs import Globs
     from ._outgoing.redaction import Redaction
     from ._program.operator import Operator
-    from ._sending import Sender
     from ._waiting.loop_thread import Waiting
 
 A = TypeVar("A")
@@ -57,7 +57,7 @@ class Bus:
     _background: Port[BackgroundTasks] = Port("hookbus._background.starting", "Background")
     _checks: Port[Checks] = Port("hookbus._checks.checks", "Checks")
     _operator: Port[Operator] = Port("hookbus._program.operator", "Operator")
-    _sender: Port[Sender] = Port("hookbus._sending", "Sender")
+    _dispatch: Port[Dispatch] = Port("hookbus._dispatch", "Dispatch")
     _globs: Port[Globs] = Port("hookbus._marks.globs", "Globs")
     _waiting: Port[Waiting] = Port("hookbus._waiting.loop_thread", "Waiting")
     _redaction: Port[Redaction] = Port("hookbus._outgoing.redaction", "Redaction")

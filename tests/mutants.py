@@ -34,7 +34,7 @@ from .seeded_bugs import ROOT, copied, tested
 PACKAGE: Final = ROOT / "hookbus"
 CORE: Final = (
     "_advice _approval _background _callables _calls _checks _connections _contents _events "
-    "_ground _hooks _marks _questions _waiting _bus.py _hookable.py _instrument _sending.py "
+    "_ground _hooks _marks _questions _waiting _bus.py _hookable.py _instrument _dispatch.py "
     "events.py exceptions.py modes.py"
 ).split()
 STORY: Final = "_calls/story.txt"

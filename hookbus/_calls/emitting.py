@@ -41,6 +41,7 @@ _LONGEST_LABEL: Final = 200
 _OF_MISUSE: Final = (HookError, PermissionError, TypeError, AttributeError, RecursionError)
 """The types of exceptions that a misuse of hookbus can cause."""
 
+
 def emit_started(
     call: Call, values: Mapping[str, Any] | None, labels: Mapping[str, Any] | None = None
 ) -> None:

@@ -237,6 +237,7 @@ class Writer(Arounds):
             current, f"{count}dropped = False", self.modifiers(item.modify, "item"), skip, turns
         )
 
+
 def _guards_now(plan: Plan, call: Call, exclude: set[Any]) -> Callable[[tuple[Any, ...]], Any]:
     """Return a function that calls the guards that are connected now for a plan's sender, except
     guards that have already checked the call. The function takes the arguments, and returns the

@@ -92,7 +92,6 @@ def attributes_of(sender: Any) -> dict[str, Any]:
     return found if type(found) is dict else {}
 
 
-
 def name_of_sender(sender: Any) -> Name | None:
     """Return the name under which a module may contain a class or a function, or None."""
     if issubclass(type(sender), type):

@@ -83,8 +83,8 @@ class Sending(NamedSignal):
             HookError: if a `when=` needs an argument that was not sent.
             RuntimeError: if a receiver is a coroutine function and `_async_wrapper` is missing.
         """
-        wrap, find = _async_wrapper, self._bus._sender.callees
-        called = find(self, sender, kwargs, wrap, is_async=False)
+        callees = self._bus._dispatch.callees
+        called = callees(self, sender, kwargs, _async_wrapper, is_async=False)
         return [(function, call(sender, **kwargs)) for function, call in called]
 
     async def send_async(
@@ -99,8 +99,8 @@ class Sending(NamedSignal):
         `_sync_wrapper` converts a plain callable to a coroutine function. Without it, `send_async`
         raises RuntimeError if a connected receiver is a plain callable.
         """
-        wrap, find = _sync_wrapper, self._bus._sender.callees
-        called = find(self, sender, kwargs, wrap, is_async=True)
+        callees = self._bus._dispatch.callees
+        called = callees(self, sender, kwargs, _sync_wrapper, is_async=True)
         return [(function, await call(sender, **kwargs)) for function, call in called]
 
     def _in_order(self, sender: Any) -> Iterator[tuple[Connected, Callable[..., Any]]]:

@@ -14,7 +14,7 @@ from ._ground.errors import did_you_mean
 from .exceptions import HookError
 
 
-class Sender:
+class Dispatch:
     """Finds the receivers that `send` and `send_async` of one bus's signals call."""
 
     def __init__(self, bus: Any) -> None:
